@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+//
+// The blocks of a profile and their texts. Blocks stand in chunks that double in size and never move, so
+// that an id can be checked and read while another thread adds. A block is published by raising
+// block_count, after it is complete, and after the live file has it.
+
+#include "blocks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_CHUNK = 16 * 1024 };
+
+uint32_t ouro__block_count(const ouro_profile *profile) {
+    return atomic_load_explicit(&((ouro_profile *)profile)->block_count, memory_order_acquire);
+}
+
+bool ouro__block_exists(const ouro_profile *profile, ouro_block block) {
+    return block < ouro__block_count(profile);
+}
+
+// Chunk k begins at block FIRST * (2^k - 1).
+static ouro_block_info **chunk_of(const ouro_profile *profile, ouro_block block, uint32_t *offset) {
+    uint32_t k = 31 - (uint32_t)__builtin_clz(block / BLOCK_CHUNK_FIRST + 1);
+    *offset = block - BLOCK_CHUNK_FIRST * ((UINT32_C(1) << k) - 1);
+    return (ouro_block_info **)&profile->chunks[k];
+}
+
+const ouro_block_info *ouro__block_at(const ouro_profile *profile, ouro_block block) {
+    uint32_t offset;
+    return *chunk_of(profile, block, &offset) + offset;
+}
+
+// A copy that lives as long as the profile, or NULL. The caller holds the lock or owns the profile.
+const char *ouro__text_add(ouro_profile *profile, const char *text) {
+    size_t size = strlen(text ? text : "") + 1;
+    ouro__text_chunk *last = profile->text_chunks ? &profile->texts[profile->text_chunks - 1] : NULL;
+    if (!last || last->size - last->used < size) {
+        size_t room = size > TEXT_CHUNK ? size : TEXT_CHUNK;
+        ouro__text_chunk *chunks =
+            realloc(profile->texts, (profile->text_chunks + 1) * sizeof *chunks);
+        if (!chunks) return NULL;
+        profile->texts = chunks;
+        char *bytes = malloc(room);
+        if (!bytes) return NULL;
+        last = &chunks[profile->text_chunks++];
+        *last = (ouro__text_chunk){bytes, 0, room};
+        profile->text_bytes += room;
+    }
+    char *copy = memcpy(last->text + last->used, text ? text : "", size);
+    last->used += size;
+    return copy;
+}
+
+static bool store(ouro_profile *profile, ouro_block block, const ouro_block_info *info) {
+    uint32_t offset;
+    ouro_block_info **chunk = chunk_of(profile, block, &offset);
+    if (!*chunk) {
+        uint32_t k = (uint32_t)(chunk - profile->chunks);
+        *chunk = malloc(((size_t)BLOCK_CHUNK_FIRST << k) * sizeof **chunk);
+        if (!*chunk) return false;
+    }
+    ouro_block_info *to = *chunk + offset;
+    *to = *info;
+    to->name = ouro__text_add(profile, info->name);
+    to->file = ouro__text_add(profile, info->file);
+    return to->name && to->file;
+}
+
+// What is stored beyond block_count was never published: the next try stores over it.
+static bool store_all(ouro_profile *profile, ouro_block first, const ouro_block_info *infos, size_t n) {
+    uint64_t most = (uint64_t)BLOCK_CHUNK_FIRST * ((UINT64_C(1) << BLOCK_CHUNKS) - 1);
+    if (n > most - first) {
+        errno = EOVERFLOW;
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!store(profile, first + (ouro_block)i, &infos[i])) {
+            errno = ENOMEM;
+            return false;
+        }
+    }
+    return !profile->live || ouro__live_add_blocks(profile->live, first, infos, n);
+}
+
+ouro_block ouro_add_blocks(ouro_profile *profile, const ouro_block_info *infos, size_t n) {
+    if (!profile) return OURO_PHANTOM;
+    pthread_mutex_lock(&profile->lock);
+    ouro_block first = ouro__block_count(profile);
+    bool stored = store_all(profile, first, infos, n);
+    if (stored) {
+        atomic_store_explicit(&profile->block_count, first + (uint32_t)n, memory_order_release);
+    }
+    pthread_mutex_unlock(&profile->lock);
+    return stored ? first : OURO_PHANTOM;
+}
+
+ouro_block ouro_add_block(ouro_profile *profile, const ouro_block_info *info) {
+    return ouro_add_blocks(profile, info, 1);
+}
+
+bool ouro_block_get(const ouro_profile *profile, ouro_block block, ouro_block_info *info) {
+    if (!profile || !ouro__block_exists(profile, block)) return false;
+    *info = *ouro__block_at(profile, block);
+    return true;
+}
+
+uint64_t ouro__blocks_bytes(const ouro_profile *profile) {
+    return profile->text_bytes + (uint64_t)ouro__block_count(profile) * sizeof(ouro_block_info);
+}
+
+void ouro__blocks_free(ouro_profile *profile) {
+    for (int k = 0; k < BLOCK_CHUNKS; k++) free(profile->chunks[k]);
+    for (size_t i = 0; i < profile->text_chunks; i++) free(profile->texts[i].text);
+    free(profile->texts);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+//
+// The clock: a timer that sends a signal to the OS thread that runs a profile thread, and a handler
+// that adds to the position of that thread.
+//
+// The handler may run between any two instructions, also inside a growth or a pruning. It reads
+// `position` once, every position that was ever stored is memory of the lane, the lane never moves,
+// and what a thread stands on is never evicted. It takes no lock, calls nothing, and leaves errno alone.
+//
+// A clock is a slot of a fixed table, not memory of its own: a signal that is still on its way when the
+// clock is stopped finds a slot without a thread, or one of a later generation.
+
+#include "internal.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CLOCKS_MAX = 4096, HZ_DEFAULT = 997, HZ_MAX = 100000 };
+
+typedef struct ouro_clock_ {
+    _Atomic(ouro_thread *) thread; // NULL: stopped
+    ouro_metric metric;
+    uint64_t per_tick;
+    timer_t timer;
+    uintptr_t ticket; // generation and index: what the signal carries
+    pid_t process;    // a child of fork(2) does not have the timer
+    bool taken;
+} ouro__clock;
+
+static ouro__clock clocks[CLOCKS_MAX];
+static pthread_mutex_t clocks_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void on_tick(int signal_number, siginfo_t *info, void *context) {
+    (void)signal_number;
+    (void)context;
+    uintptr_t ticket = (uintptr_t)info->si_value.sival_ptr;
+    const ouro__clock *clock = &clocks[ticket % CLOCKS_MAX];
+    if (info->si_code != SI_TIMER || clock->ticket != ticket) return;
+    ouro_thread *thread = atomic_load_explicit(&clock->thread, memory_order_relaxed);
+    if (!thread) return;
+    uint64_t ticks = 1 + (uint64_t)(info->si_overrun > 0 ? info->si_overrun : 0);
+    ouro_node_ *node = ouro_node_at_(thread, __atomic_load_n(&thread->position_, __ATOMIC_RELAXED));
+    ouro_add_(&node->metrics[clock->metric], ticks * clock->per_tick);
+}
+
+// Takes the signal, unless the program has a handler of its own for it.
+static bool handler_install(int signal_number) {
+    struct sigaction action, before;
+    if (sigaction(signal_number, NULL, &before)) return false;
+    bool ours = (before.sa_flags & SA_SIGINFO) && before.sa_sigaction == on_tick;
+    if (ours) return true;
+    if ((before.sa_flags & SA_SIGINFO) ||
+        (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)) {
+        errno = EBUSY;
+        return false;
+    }
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = on_tick;
+    action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    return sigaction(signal_number, &action, NULL) == 0;
+}
+
+static ouro__clock *clock_take(void) {
+    for (int i = 0; i < CLOCKS_MAX; i++) {
+        if (clocks[i].taken) continue;
+        clocks[i].taken = true;
+        clocks[i].ticket += clocks[i].ticket ? CLOCKS_MAX : CLOCKS_MAX + (uintptr_t)i;
+        return &clocks[i];
+    }
+    errno = EAGAIN;
+    return NULL;
+}
+
+static bool timer_begin(ouro__clock *clock, int signal_number, unsigned hz) {
+    struct sigevent event;
+    memset(&event, 0, sizeof event);
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = signal_number;
+    event.sigev_value.sival_ptr = (void *)clock->ticket;
+#ifdef sigev_notify_thread_id
+    event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+#else
+    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+#endif
+    if (timer_create(CLOCK_MONOTONIC, &event, &clock->timer)) return false;
+    uint64_t period = 1000000000u / hz;
+    struct itimerspec times;
+    times.it_interval.tv_sec = (time_t)(period / 1000000000u);
+    times.it_interval.tv_nsec = (long)(period % 1000000000u);
+    times.it_value = times.it_interval;
+    if (timer_settime(clock->timer, 0, &times, NULL) == 0) return true;
+    int error = errno;
+    timer_delete(clock->timer);
+    errno = error;
+    return false;
+}
+
+static int clock_begin(ouro_thread *thread, ouro_metric metric, unsigned hz) {
+    ouro_profile *profile = thread->lane_->profile;
+    int signal_number = profile->clock_signal ? profile->clock_signal : SIGPROF;
+    if (!handler_install(signal_number)) return -1;
+    ouro__clock *clock = clock_take();
+    if (!clock) return -1;
+    bool in_time = strcmp(profile->metrics[metric].unit, "nanoseconds") == 0;
+    clock->metric = metric;
+    clock->per_tick = in_time ? 1000000000u / hz : 1;
+    clock->process = getpid();
+    atomic_store_explicit(&clock->thread, thread, memory_order_relaxed);
+    if (!timer_begin(clock, signal_number, hz)) {
+        atomic_store_explicit(&clock->thread, NULL, memory_order_relaxed);
+        clock->taken = false;
+        return -1;
+    }
+    thread->clock_ = clock;
+    return 0;
+}
+
+int ouro_clock_start(ouro_thread *thread, ouro_metric metric, unsigned hz) {
+    if (!thread) return 0;
+    if (hz == 0) hz = HZ_DEFAULT;
+    if (metric >= thread->metric_count_ || hz > HZ_MAX) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (thread->clock_) {
+        errno = EBUSY;
+        return -1;
+    }
+    pthread_mutex_lock(&clocks_lock);
+    int result = clock_begin(thread, metric, hz);
+    pthread_mutex_unlock(&clocks_lock);
+    return result;
+}
+
+void ouro_clock_move(ouro_thread *from, ouro_thread *to) {
+    if (!from || !to || from == to || !from->clock_ || to->clock_) return;
+    to->clock_ = from->clock_;
+    from->clock_ = NULL;
+    atomic_store_explicit(&to->clock_->thread, to, memory_order_relaxed);
+}
+
+void ouro_clock_stop(ouro_thread *thread) {
+    if (!thread || !thread->clock_) return;
+    ouro__clock *clock = thread->clock_;
+    thread->clock_ = NULL;
+    atomic_store_explicit(&clock->thread, NULL, memory_order_relaxed);
+    pthread_mutex_lock(&clocks_lock);
+    if (clock->process == getpid()) timer_delete(clock->timer);
+    clock->taken = false;
+    pthread_mutex_unlock(&clocks_lock);
+}
+
+// For fork(2): the child's table must not be in the middle of a change.
+void ouro__clocks_lock(bool lock) {
+    if (lock) {
+        pthread_mutex_lock(&clocks_lock);
+    } else {
+        pthread_mutex_unlock(&clocks_lock);
+    }
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+//
+// The recorder's data, for all files of this folder.
+//
+// A profile owns blocks and lanes. A lane is one tree, written by one OS thread at a time.
+//
+//   lane->nodes    one array of 64-bit words that never moves: address space for the whole cap is
+//                  reserved when the lane is made, so a position (a word offset) stays good for ever,
+//                  also in the hands of a signal handler.
+//
+//     |<---------- capacity nodes ---------->|<--------- capacity accounts --------->|
+//     | root | [lost] | node | node | ...    | of root |   -   | of node | ...        |
+//
+//   node           `stride` words, see ouro_node_ in ouro.h. Multiple of 4 words, so that a slot (the
+//                  word offset of a counter) tells its node: slot & ~3.
+//   account        the [pruned] account of the node at `position - account_offset`. A node-shaped record
+//                  in the second half, in use (block = OURO_PRUNED) from the first thing charged to it.
+//                  Accounts need no allocation, so there is always somewhere to stand, and they do
+//                  not count as nodes.
+//   memo           (position, block) -> slot. The last transition is in the node, all are in the lane's table. In
+//                  between, a node remembers which transition its parent took next (next_slot): a function that
+//                  calls a, b and c in turn then finds each without the table.
+//   transition     tree edge (slot: entries[0]), back edge (entries[1]), back edge to itself (entries[2]),
+//                  phantom (balance)
+//   open           entries[0] + [1] + [2] + balance > 0: entered more often than left. Fork counts
+//                  as a phantom entry, as does standing somewhere after a spawn.
+//   epoch          what stood between two prunings; a node remembers in which it was inserted
+//   quota          profile->nodes_used, shared by all lanes; every node but [lost] and the second and
+//                  further roots takes one
+//
+// Invariants (tests/support/lane_check.c asserts them):
+//   nodes in use have block != 0 and a parent in use; the root's block is ROOT_BLOCK
+//   every node in use but the root and [lost] is found by (parent, block) in the memo table
+//   a memo's target is in use; its block is the block of the memo; a tree edge's target has the source as parent,
+//   any other target is an ancestor of the source or the source itself
+//   lane->live = number of nodes in use, [lost] not counted
+//
+// Locks, outermost first: fork_lock (atfork.c), profile->lock (blocks, list of lanes), lane->lock (the shape of the tree; the hot
+// path does not take it), live->lock (space in the file). Counters are read without any: they are
+// aligned words with one writer.
+
+#ifndef OURO_INTERNAL_H
+#define OURO_INTERNAL_H
+
+#include "ouro.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+    NODE_HEAD_WORDS = 7,  // of ouro_node_, before the metrics
+    LOOKBACK = 4096,      // compaction looks at so many nodes of a path at most
+    WEIGHTS_MAX = 1 + OURO_METRICS_MAX, // calls, then the metrics: what heat is made of
+    FIRST_USER_BLOCK = 3,
+    BLOCK_CHUNKS = 22,
+    BLOCK_CHUNK_FIRST = 1024,
+    EPOCHS_MAX = 1024
+};
+
+#define ROOT_BLOCK UINT32_MAX
+#define ROOT_POSITION ((ouro_position)0)
+#define DEFAULT_MAX_NODES 1000000u
+
+enum { ENTRY_TREE = 0, ENTRY_BACK = 1, ENTRY_DIRECT = 2, ENTRY_PHANTOM = 3 };
+
+static inline uint64_t counter_load(const uint64_t *counter) {
+    return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+static inline void counter_store(uint64_t *counter, uint64_t value) {
+    __atomic_store_n(counter, value, __ATOMIC_RELAXED);
+}
+
+// The part of a lane that a reader of the live file needs beside the nodes. Byte layout: live_format.h.
+typedef struct {
+    uint32_t sequence; // odd while a pruning is under way
+    uint32_t used;     // nodes 0 .. used-1 have been in use at some time
+    // One eviction. While `active`, a reader does it (again): the account gets these values, the node and
+    // its account are gone. So a kill between any two stores loses and doubles nothing.
+    uint32_t active;
+    uint32_t node, account;
+    uint32_t reserved;
+    uint64_t entries[3], balance, metrics[OURO_METRICS_MAX];
+} ouro__lane_state;
+
+typedef struct {
+    uint64_t *entries; // from | slot << 32; 0 = empty (no transition leads to the root)
+    uint32_t size, count;
+} ouro__memo;
+
+typedef struct ouro_lane_ ouro__lane;
+
+struct ouro_lane_ {
+    uint64_t *nodes;
+    uint32_t *steps; // number of distinct steps on the path of each node, by index; for `loops`
+    ouro__memo memo;
+    ouro_profile *profile;
+    uint32_t stride;         // words per node
+    uint32_t account_offset; // words from a node to its account
+    uint32_t mapped;         // nodes whose memory may be used; all of them, or what the live file has given
+    uint32_t live;           // nodes in use
+    uint32_t free_list;      // position of a node that was evicted, linked through `parent`; 0 = none
+    uint32_t threads;        // not yet freed
+    uint32_t id;
+    pthread_mutex_t lock;
+    ouro__lane_state *state; // in the live file, or &own_state
+    ouro__lane_state own_state;
+    size_t region_bytes;
+
+    // The cap; see prune.c.
+    bool full;            // new contexts go to accounts until the next pruning
+    uint32_t misses;      // nodes wanted since the last pruning
+    uint64_t evicted;     // nodes, over and over
+    uint16_t *birth;      // epoch of each node, by index; NULL until the first pruning
+    uint64_t (*epochs)[WEIGHTS_MAX]; // for each epoch, what a context may have lost before, at most
+    uint32_t epoch_count;
+    uint64_t folded[WEIGHTS_MAX];   // moved from nodes into accounts
+    uint64_t overflow[WEIGHTS_MAX]; // charged to accounts directly, as far as a pruning has seen it
+
+    // `cycles` only: the blocks of the path to trail_leaf, its last ones, root first; see compaction.c.
+    uint32_t *trail;
+    uint32_t trail_length;
+    ouro_position trail_leaf;
+};
+
+typedef struct {
+    char *text;
+    size_t used, size;
+} ouro__text_chunk;
+
+struct ouro_profile {
+    pthread_mutex_t lock;
+    int compaction, edge_length, clock_signal;
+    uint32_t max_nodes, capacity, stride;
+    uint32_t metric_count;
+    ouro_metric_info metrics[OURO_METRICS_MAX];
+    uint64_t start_time, start_clock; // nanoseconds: since 1970, CLOCK_MONOTONIC
+    _Atomic bool enabled;
+
+    _Atomic uint32_t block_count;
+    ouro_block_info *chunks[BLOCK_CHUNKS]; // chunk k holds BLOCK_CHUNK_FIRST << k blocks
+    ouro__text_chunk *texts;
+    size_t text_chunks, text_bytes;
+
+    ouro__lane **lanes;
+    uint32_t lane_count, lane_room;
+    _Atomic uint32_t nodes_used; // the quota, root included
+    _Atomic bool pressure;       // a lane below its fair share found no quota
+
+    struct ouro__live *live; // NULL: memory only
+    ouro_profile *next, *previous; // all profiles, for fork(2)
+};
+
+static inline ouro_node_ *node_at(const ouro__lane *lane, ouro_position position) {
+    return (ouro_node_ *)(void *)(lane->nodes + position);
+}
+
+static inline ouro_position lost_position(const ouro__lane *lane) { return lane->stride; }
+
+static inline bool is_account(const ouro__lane *lane, ouro_position position) {
+    return position >= lane->account_offset;
+}
+
+static inline ouro_position account_of(const ouro__lane *lane, ouro_position position) {
+    return position + lane->account_offset;
+}
+
+static inline ouro_position slot_position(uint32_t slot) { return slot & ~UINT32_C(3); }
+
+static inline uint64_t node_calls(const ouro_node_ *node) {
+    return counter_load(&node->entries[ENTRY_TREE]) + counter_load(&node->entries[ENTRY_BACK]) +
+           counter_load(&node->entries[ENTRY_DIRECT]);
+}
+
+static inline bool node_is_open(const ouro_node_ *node) {
+    return (int64_t)(node_calls(node) + counter_load(&node->balance)) > 0;
+}
+
+// Weight 0 is calls, weight 1 + m is metric m.
+static inline uint64_t node_weight(const ouro_node_ *node, uint32_t weight) {
+    return weight == 0 ? node_calls(node) : counter_load(&node->metrics[weight - 1]);
+}
+
+// A programming error of the host: stops where assertions are on.
+#define MISUSE(message) assert(!(message))
+
+// lane.c
+ouro__lane *ouro__lane_acquire(ouro_profile *profile);
+void ouro__lane_release(ouro__lane *lane);
+void ouro__lane_free(ouro__lane *lane);
+void ouro__node_init(ouro__lane *lane, ouro_position position, ouro_position parent,
+                     ouro_block block);
+void ouro__account_open(ouro__lane *lane, ouro_position account);
+void ouro__node_forget_memo(ouro__lane *lane, ouro_position position);
+uint64_t ouro__lane_bytes(const ouro__lane *lane);
+
+// tree.c
+ouro_position ouro__child_add(ouro__lane *lane, ouro_position from, ouro_block block, uint32_t steps);
+typedef struct {
+    ouro_block block;
+    uint32_t steps;
+} ouro__path_step;
+ouro__path_step *ouro__path_copy(const ouro__lane *lane, ouro_position position, size_t *length);
+ouro_position ouro__path_reenter(ouro__lane *lane, const ouro__path_step *path, size_t length);
+
+// compaction.c
+ouro_position ouro__compact(ouro__lane *lane, ouro_position from, ouro_block block, uint32_t *steps);
+void ouro__trail_extend(ouro__lane *lane, ouro_position from, ouro_position child);
+
+// prune.c
+uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict);
+void ouro__lane_bounds(const ouro__lane *lane, uint64_t bounds[WEIGHTS_MAX]);
+
+// profile.c
+bool ouro__block_exists(const ouro_profile *profile, ouro_block block);
+
+uint64_t ouro__now(int clock);
+
+// clock.c
+void ouro__clocks_lock(bool lock);
+
+// live_write.c
+struct ouro__live *ouro__live_create(const ouro_profile *profile, const char *path);
+void ouro__live_close(struct ouro__live *live);
+bool ouro__live_add_blocks(struct ouro__live *live, ouro_block first, const ouro_block_info *infos,
+                           size_t n);
+bool ouro__live_add_lane(struct ouro__live *live, ouro__lane *lane);
+bool ouro__live_grow_lane(struct ouro__live *live, ouro__lane *lane);
+uint32_t ouro__live_segment_nodes(uint32_t stride);
+void ouro__live_detach(struct ouro__live *live);
+void ouro__live_lock(struct ouro__live *live, bool lock);
+
+// atfork.c
+bool ouro__fork_watch(ouro_profile *profile);
+void ouro__fork_forget(ouro_profile *profile);
+
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+//
+// A lane: address space for a tree, its root and its [lost] node. Lanes live as long as the profile;
+// one whose threads have all been freed is given to the next that asks.
+
+#include "memo.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+// Every node has a memo from the start: entering OURO_PHANTOM. So there is no empty memo to check for.
+void ouro__node_forget_memo(ouro__lane *lane, ouro_position position) {
+    ouro_node_ *node = node_at(lane, position);
+    node->memo_block = OURO_PHANTOM;
+    node->memo_slot = position + ENTRY_PHANTOM;
+    node->memo_target = position;
+}
+
+// The block comes last: a reader of the live file takes a node for real when it has one.
+void ouro__node_init(ouro__lane *lane, ouro_position position, ouro_position parent, ouro_block block) {
+    ouro_node_ *node = node_at(lane, position);
+    for (int i = 0; i < 3; i++) counter_store(&node->entries[i], 0);
+    counter_store(&node->balance, 0);
+    for (uint32_t m = 0; m + NODE_HEAD_WORDS < lane->stride; m++) counter_store(&node->metrics[m], 0);
+    ouro__node_forget_memo(lane, position);
+    node->parent = parent;
+    node->next_slot = 0;
+    __atomic_store_n(&node->block, block, __ATOMIC_RELEASE);
+}
+
+void ouro__account_open(ouro__lane *lane, ouro_position account) {
+    if (node_at(lane, account)->block == OURO_PRUNED) return;
+    ouro__node_init(lane, account, account - lane->account_offset, OURO_PRUNED);
+}
+
+static bool lane_map(ouro__lane *lane) {
+    size_t capacity = lane->profile->capacity;
+    size_t words = capacity * 2 * lane->stride;
+    size_t bytes = words * sizeof(uint64_t) + capacity * sizeof *lane->steps;
+    void *region = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (region == MAP_FAILED) return false;
+    lane->nodes = region;
+    lane->steps = (uint32_t *)(void *)(lane->nodes + words);
+    lane->region_bytes = bytes;
+    // Untouched nodes and accounts must not cost a huge page each.
+    madvise(region, bytes, MADV_NOHUGEPAGE);
+    return true;
+}
+
+void ouro__lane_free(ouro__lane *lane) {
+    if (!lane) return;
+    if (lane->nodes) munmap(lane->nodes, lane->region_bytes);
+    free(lane->memo.entries);
+    free(lane->birth);
+    free(lane->epochs);
+    free(lane->trail);
+    pthread_mutex_destroy(&lane->lock);
+    free(lane);
+}
+
+static ouro__lane *lane_new(ouro_profile *profile) {
+    ouro__lane *lane = calloc(1, sizeof *lane);
+    if (!lane) return NULL;
+    pthread_mutex_init(&lane->lock, NULL);
+    lane->profile = profile;
+    lane->id = profile->lane_count;
+    lane->stride = profile->stride;
+    lane->account_offset = profile->capacity * profile->stride;
+    lane->state = &lane->own_state;
+    if (!lane_map(lane) || !ouro__memo_reserve(&lane->memo, lane)) {
+        ouro__lane_free(lane);
+        errno = ENOMEM;
+        return NULL;
+    }
+    lane->mapped = profile->capacity;
+    if (profile->live && !ouro__live_add_lane(profile->live, lane)) {
+        int error = errno;
+        ouro__lane_free(lane);
+        errno = error;
+        return NULL;
+    }
+    ouro__node_init(lane, ROOT_POSITION, ROOT_POSITION, ROOT_BLOCK);
+    ouro__node_init(lane, lost_position(lane), ROOT_POSITION, OURO_LOST);
+    __atomic_store_n(&lane->state->used, 2, __ATOMIC_RELEASE);
+    lane->live = 1;
+    return lane;
+}
+
+static bool lanes_reserve(ouro_profile *profile) {
+    if (profile->lane_count < profile->lane_room) return true;
+    uint32_t room = profile->lane_room ? profile->lane_room * 2 : 8;
+    ouro__lane **lanes = realloc(profile->lanes, room * sizeof *lanes);
+    if (!lanes) return false;
+    profile->lanes = lanes;
+    profile->lane_room = room;
+    return true;
+}
+
+// A lane that no thread uses, with one thread booked on it. NULL with errno.
+ouro__lane *ouro__lane_acquire(ouro_profile *profile) {
+    ouro__lane *lane = NULL;
+    pthread_mutex_lock(&profile->lock);
+    for (uint32_t i = 0; i < profile->lane_count && !lane; i++) {
+        ouro__lane *candidate = profile->lanes[i];
+        pthread_mutex_lock(&candidate->lock);
+        if (candidate->threads == 0) {
+            candidate->threads = 1;
+            lane = candidate;
+        }
+        pthread_mutex_unlock(&candidate->lock);
+    }
+    if (!lane && lanes_reserve(profile)) {
+        lane = lane_new(profile);
+        if (lane) {
+            lane->threads = 1;
+            profile->lanes[profile->lane_count] = lane;
+            __atomic_store_n(&profile->lane_count, profile->lane_count + 1, __ATOMIC_RELAXED);
+        }
+    }
+    pthread_mutex_unlock(&profile->lock);
+    return lane;
+}
+
+void ouro__lane_release(ouro__lane *lane) {
+    pthread_mutex_lock(&lane->lock);
+    lane->threads--;
+    pthread_mutex_unlock(&lane->lock);
+}
+
+// Accounts that are in use lie anywhere in the second half; each is counted as itself.
+uint64_t ouro__lane_bytes(const ouro__lane *lane) {
+    uint64_t accounts = 0;
+    if (lane->epoch_count || lane->full) {
+        for (uint32_t i = 0; i < lane->state->used; i++)
+            accounts += node_at(lane, account_of(lane, i * lane->stride))->block != 0;
+    }
+    return sizeof *lane + (lane->state->used + accounts) * lane->stride * sizeof(uint64_t) +
+           lane->state->used * sizeof *lane->steps + (uint64_t)lane->memo.size * sizeof(uint64_t) +
+           (lane->birth ? lane->state->used * sizeof *lane->birth : 0) +
+           (lane->epochs ? (uint64_t)EPOCHS_MAX * sizeof *lane->epochs : 0) +
+           (lane->trail ? 2 * LOOKBACK * sizeof *lane->trail : 0);
+}

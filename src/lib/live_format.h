@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+//
+// The live file, byte by byte. Version 1.
+//
+// A header of one page, then segments, each a head of one page and data of whole pages. Numbers are in the
+// machine's byte order (the header tells which), counters are 64-bit words that are stored in one
+// piece. The writer never moves or removes a segment, and publishes it by raising header.end.
+//
+//   file     offset  size
+//   header        0  page   live_header below; the rest of the page is zero
+//   segment    page         live_segment below (32 bytes); the rest of the page is zero
+//              +page  data_bytes
+//   ...                     up to header.end; beyond that, up to header.reserved, space that is kept free
+//
+//   kind       data
+//   LANE       lane_state: 120 bytes, see ouro__lane_state in internal.h. `lane` numbers lanes from 0
+//   NODES      nodes first .. first + nodes_per_segment - 1 of `lane`, then their accounts, as many
+//   BLOCKS     live_block records, from block `first` on; header.block_count says how many there are
+//   TEXT       bytes; offsets in the header and in live_block are offsets in the file
+//
+//   node       node_bytes: 0  entries[3]   calls through a tree edge, a back edge, a back edge to itself
+//                         24  balance      private to the writer
+//                         32  12 bytes     private to the writer
+//                         44  block        0: this node is not in use; 0xffffffff: the root
+//                         48  parent       byte offset of the parent's record / 8, all nodes of the lane counted as one
+//                                          array; the root's is 0
+//                         52  next_slot    private to the writer
+//                         56  metrics      metric_count words
+//   account    as a node: the [pruned] account of the node of the same number, in use if block is not 0
+//
+// Node 0 is the root, node 1 is [lost]. Reading a lane:
+//   1. read lane_state.sequence; if it is odd a pruning is under way: wait a little and read again
+//   2. read `used`, and that many nodes and accounts
+//   3. read `sequence` again; if it has changed, begin again
+//   A writer that was killed leaves things as they are. Then, if `active` is set, an eviction was cut short:
+//   do it again. The account (`account` / words per node - capacity is its node) has the values in lane_state, and
+//   the node `node` and its account are not in use. Nothing is lost and nothing counted twice.
+
+#ifndef OURO_LIVE_FORMAT_H
+#define OURO_LIVE_FORMAT_H
+
+#include "internal.h"
+
+#define LIVE_MAGIC "OUROLIVE"
+#define LIVE_VERSION 1u
+#define LIVE_BYTE_ORDER 0x01020304u
+#define LIVE_SEGMENT_MAGIC 0x4745534fu // "OSEG"
+
+enum { LIVE_RUNNING = 1, LIVE_FINISHED = 2 };
+enum { LIVE_LANE = 1, LIVE_NODES = 2, LIVE_BLOCKS = 3, LIVE_TEXT = 4 };
+
+typedef struct {
+    uint64_t offset;
+    uint32_t length, reserved;
+} live_text;
+
+typedef struct {
+    char magic[8];              //   0
+    uint32_t version;           //   8
+    uint32_t byte_order;        //  12
+    uint32_t page;              //  16  bytes
+    uint32_t node_bytes;        //  20
+    uint32_t nodes_per_segment; //  24
+    uint32_t capacity;          //  28  nodes of a lane; accounts begin there
+    uint32_t metric_count;      //  32
+    uint32_t compaction;        //  36  OURO_LOOPS ...
+    uint32_t edge_length;       //  40
+    uint32_t max_nodes;         //  44
+    uint32_t state;             //  48  running or finished
+    uint32_t block_count;       //  52  published blocks
+    uint64_t end;               //  56  of the published segments
+    uint64_t reserved;          //  64  bytes of the file
+    uint64_t process;           //  72  the writer's id
+    uint64_t process_start;     //  80  its start time, as in /proc/PID/stat field 22; 0 = not known
+    uint64_t start_time;        //  88  nanoseconds since 1970
+    uint64_t end_time;          //  96  the same; 0 while running
+    live_text program;          // 104
+    live_text metric_names[OURO_METRICS_MAX]; // 120
+    live_text metric_units[OURO_METRICS_MAX]; // 248
+} live_header;                  // 376 bytes
+
+typedef struct {
+    uint32_t magic; //  0
+    uint32_t kind;  //  4
+    uint32_t lane;  //  8
+    uint32_t first; // 12
+    uint64_t data_bytes; // 16
+    uint64_t reserved;   // 24
+} live_segment;          // 32 bytes
+
+typedef struct {
+    live_text name; //  0
+    live_text file; // 16
+    uint32_t line;  // 32
+    uint32_t column; // 36
+} live_block;        // 40 bytes
+
+_Static_assert(sizeof(live_header) == 376, "written down above");
+_Static_assert(sizeof(live_segment) == 32, "written down above");
+_Static_assert(sizeof(live_block) == 40, "written down above");
+_Static_assert(sizeof(ouro__lane_state) == 120, "written down above");
+_Static_assert(offsetof(ouro_node_, block) == 44, "written down above");
+_Static_assert(offsetof(ouro_node_, parent) == 48, "written down above");
+_Static_assert(offsetof(ouro_node_, metrics) == 56, "written down above");
+
+#endif

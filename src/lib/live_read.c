@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: MIT
+//
+// The live file, read: live_format.h is the layout. Everything is read with pread into memory of our
+// own and checked before it is used, so a file that is cut, foreign, damaged, or cut while we read, is an
+// error with a position and never a crash. Memory follows what the file really holds, not what it claims.
+
+#include "live_read.h"
+#include "live_format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TRIES = 200, TRY_NANOSECONDS = 2 * 1000 * 1000, TEXT_MAX = 1 << 24 };
+
+typedef struct {
+    uint64_t data; // offset in the file
+    uint64_t bytes;
+    uint32_t kind, lane, first;
+} segment;
+
+typedef struct {
+    int fd;
+    uint64_t size; // of the file
+    live_header header;
+    segment *segments;
+    size_t segment_count;
+    uint32_t lane_count;
+    uint32_t stride; // words per node
+    ouro__live_error *error;
+} reader;
+
+__attribute__((format(printf, 4, 5))) static bool fail(reader *r, int code, uint64_t offset,
+                                                       const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(r->error->message, sizeof r->error->message, format, arguments);
+    va_end(arguments);
+    r->error->code = code;
+    r->error->offset = offset;
+    return false;
+}
+
+static bool fail_memory(reader *r) { return fail(r, ENOMEM, 0, "out of memory"); }
+
+static bool read_at(reader *r, uint64_t offset, void *to, uint64_t bytes) {
+    char *at = to;
+    while (bytes > 0) {
+        size_t part = bytes > (1u << 30) ? 1u << 30 : (size_t)bytes;
+        ssize_t n = pread(r->fd, at, part, (off_t)offset);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return fail(r, errno, offset, "cannot read: %s", strerror(errno));
+        if (n == 0) return fail(r, EILSEQ, offset, "the file ends here; is it cut off?");
+        at += n;
+        offset += (uint64_t)n;
+        bytes -= (uint64_t)n;
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------- header and segments
+
+static bool check_version(reader *r) {
+    const live_header *h = &r->header;
+    if (memcmp(h->magic, LIVE_MAGIC, sizeof h->magic) != 0)
+        return fail(r, EILSEQ, 0, "not a live profile: it does not begin with " LIVE_MAGIC);
+    if (h->byte_order == __builtin_bswap32(LIVE_BYTE_ORDER))
+        return fail(r, EILSEQ, 12, "written on a machine with the other byte order; read it there");
+    if (h->byte_order != LIVE_BYTE_ORDER) return fail(r, EILSEQ, 12, "damaged: no byte order");
+    if (h->version != LIVE_VERSION)
+        return fail(r, EILSEQ, 8, "version %u of the format, this is a reader of version %u: use the %s",
+                    h->version, LIVE_VERSION,
+                    h->version > LIVE_VERSION ? "newer program" : "program that wrote it");
+    return true;
+}
+
+static bool check_header(reader *r) {
+    const live_header *h = &r->header;
+    if (h->page < 4096 || h->page > 1 << 20 || (h->page & (h->page - 1)))
+        return fail(r, EILSEQ, 16, "damaged: pages of %u bytes", h->page);
+    if (h->metric_count > OURO_METRICS_MAX)
+        return fail(r, EILSEQ, 32, "damaged: %u metrics of at most %d", h->metric_count, OURO_METRICS_MAX);
+    if (h->node_bytes % 32 || h->node_bytes > 128 ||
+        h->node_bytes < (NODE_HEAD_WORDS + h->metric_count) * 8)
+        return fail(r, EILSEQ, 20, "damaged: nodes of %u bytes", h->node_bytes);
+    if (h->nodes_per_segment == 0 || h->nodes_per_segment > 1 << 20)
+        return fail(r, EILSEQ, 24, "damaged: %u nodes per segment", h->nodes_per_segment);
+    if (h->capacity < 2 || (uint64_t)h->capacity * 2 * (h->node_bytes / 8) > UINT32_MAX)
+        return fail(r, EILSEQ, 28, "damaged: room for %u nodes", h->capacity);
+    if (h->end > r->size)
+        return fail(r, EILSEQ, r->size, "the file has %llu bytes of %llu; is it cut off?",
+                    (unsigned long long)r->size, (unsigned long long)h->end);
+    r->stride = h->node_bytes / 8;
+    return true;
+}
+
+static bool read_header(reader *r) {
+    if (r->size == 0) return fail(r, EILSEQ, 0, "the file is empty");
+    if (r->size < sizeof r->header)
+        return fail(r, EILSEQ, r->size, "not a live profile, or cut off: %llu bytes",
+                    (unsigned long long)r->size);
+    return read_at(r, 0, &r->header, sizeof r->header) && check_version(r) && check_header(r);
+}
+
+static bool check_segment(reader *r, const live_segment *head, uint64_t at) {
+    const live_header *h = &r->header;
+    if (head->magic != LIVE_SEGMENT_MAGIC) return fail(r, EILSEQ, at, "damaged: no segment begins here");
+    if (head->data_bytes > h->end - at - h->page)
+        return fail(r, EILSEQ, at + 16, "damaged: a segment of %llu bytes reaches beyond the end",
+                    (unsigned long long)head->data_bytes);
+    if (head->kind == LIVE_NODES) {
+        uint64_t bytes = 2 * (uint64_t)h->nodes_per_segment * h->node_bytes;
+        if (head->data_bytes != bytes || head->first % h->nodes_per_segment || head->first >= h->capacity)
+            return fail(r, EILSEQ, at, "damaged: nodes from %u on", head->first);
+    }
+    if (head->kind == LIVE_LANE && head->data_bytes < sizeof(ouro__lane_state))
+        return fail(r, EILSEQ, at + 16, "damaged: a lane of %llu bytes", (unsigned long long)head->data_bytes);
+    return true;
+}
+
+// Segments of kinds that we do not know are passed over.
+static bool read_segments(reader *r) {
+    size_t room = 0;
+    for (uint64_t at = r->header.page; at < r->header.end;) {
+        live_segment head;
+        if (r->header.end - at < r->header.page)
+            return fail(r, EILSEQ, at, "damaged: half a segment at the end");
+        if (!read_at(r, at, &head, sizeof head) || !check_segment(r, &head, at)) return false;
+        if (r->segment_count == room) {
+            room = room ? room * 2 : 64;
+            segment *grown = realloc(r->segments, room * sizeof *grown);
+            if (!grown) return fail_memory(r);
+            r->segments = grown;
+        }
+        uint64_t data = at + r->header.page;
+        r->segments[r->segment_count++] =
+            (segment){data, head.data_bytes, head.kind, head.lane, head.first};
+        if (head.kind == LIVE_LANE) r->lane_count++;
+        at = data + head.data_bytes;
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------- texts and blocks
+
+static const char *read_text(reader *r, ouro__live_profile *p, const live_text *text, uint64_t at) {
+    if (text->length > TEXT_MAX || text->offset > r->header.end ||
+        text->length > r->header.end - text->offset) {
+        fail(r, EILSEQ, at, "damaged: a text of %u bytes at %llu", text->length,
+             (unsigned long long)text->offset);
+        return NULL;
+    }
+    char *copy = malloc((size_t)text->length + 1);
+    char **texts = copy ? realloc(p->texts, (p->text_count + 1) * sizeof *texts) : NULL;
+    if (!texts) {
+        free(copy);
+        fail_memory(r);
+        return NULL;
+    }
+    p->texts = texts;
+    p->texts[p->text_count++] = copy;
+    copy[text->length] = '\0';
+    return read_at(r, text->offset, copy, text->length) ? copy : NULL;
+}
+
+static bool read_block(reader *r, ouro__live_profile *p, ouro_block block, uint64_t at) {
+    live_block record;
+    if (!read_at(r, at, &record, sizeof record)) return false;
+    ouro_block_info *info = &p->blocks[block];
+    info->name = read_text(r, p, &record.name, at);
+    info->file = info->name ? read_text(r, p, &record.file, at + 16) : NULL;
+    info->line = record.line;
+    info->column = record.column;
+    return info->file != NULL;
+}
+
+// The blocks of a segment reach as far as the next segment of blocks, or the last block.
+static bool read_blocks(reader *r, ouro__live_profile *p) {
+    uint64_t there = 0;
+    for (size_t i = 0; i < r->segment_count; i++)
+        there += r->segments[i].kind == LIVE_BLOCKS ? r->segments[i].bytes / sizeof(live_block) : 0;
+    p->block_count = r->header.block_count;
+    if (p->block_count > there)
+        return fail(r, EILSEQ, 52, "damaged: %u blocks, room for %llu", p->block_count,
+                    (unsigned long long)there);
+    p->blocks = calloc((size_t)p->block_count + 1, sizeof *p->blocks);
+    if (!p->blocks) return fail_memory(r);
+    uint32_t end = p->block_count;
+    for (size_t i = r->segment_count; i-- > 0;) {
+        const segment *s = &r->segments[i];
+        if (s->kind != LIVE_BLOCKS || s->first >= end) continue;
+        if (end - s->first > s->bytes / sizeof(live_block))
+            return fail(r, EILSEQ, s->data, "damaged: blocks are missing after block %u", s->first);
+        for (uint32_t b = s->first; b < end; b++) {
+            uint64_t at = s->data + (uint64_t)(b - s->first) * sizeof(live_block);
+            if (!read_block(r, p, b, at)) return false;
+        }
+        end = s->first;
+    }
+    return end == 0 || fail(r, EILSEQ, 52, "damaged: blocks before block %u are missing", end);
+}
+
+static bool read_metrics(reader *r, ouro__live_profile *p) {
+    const live_header *h = &r->header;
+    p->metric_count = h->metric_count;
+    for (uint32_t m = 0; m < h->metric_count; m++) {
+        p->metrics[m].name = read_text(r, p, &h->metric_names[m], 120 + 16 * m);
+        if (!p->metrics[m].name) return false;
+        p->metrics[m].unit = read_text(r, p, &h->metric_units[m], 248 + 16 * m);
+        if (!p->metrics[m].unit) return false;
+    }
+    p->program = read_text(r, p, &h->program, 104);
+    return p->program != NULL;
+}
+
+// ---------------------------------------------------------------- lanes
+
+typedef struct {
+    uint32_t id;
+    uint64_t state_offset;
+    ouro__lane_state state;
+    uint32_t used;
+    const segment **parts; // NODES segments by first / nodes_per_segment
+    size_t part_count;
+    ouro__image image; // nodes 0 .. used-1, then accounts; an account's row is used + its node until packed
+} lane_reader;
+
+// 1: read; 0: it changed meanwhile, or does not hang together; -1: an error that will not go away.
+typedef enum { LANE_ERROR = -1, LANE_CHANGED = 0, LANE_READ = 1 } lane_result;
+
+static uint64_t record_offset(const reader *r, const lane_reader *l, uint32_t index, bool account) {
+    uint32_t per = r->header.nodes_per_segment;
+    uint64_t row = index % per + (account ? per : 0);
+    return l->parts[index / per]->data + row * r->header.node_bytes;
+}
+
+static void take_record(const reader *r, lane_reader *l, uint32_t index, bool account,
+                        const uint64_t *words) {
+    const ouro_node_ *node = (const ouro_node_ *)(const void *)words;
+    uint32_t row = account ? l->used + index : index;
+    uint32_t metrics = r->header.metric_count;
+    uint64_t *values = l->image.values + (size_t)row * (3 + metrics);
+    l->image.block[row] = node->block;
+    l->image.parent[row] = account ? index : node->parent;
+    memcpy(values, node->entries, sizeof node->entries);
+    memcpy(values + 3, node->metrics, metrics * sizeof *values);
+}
+
+static bool read_records(reader *r, lane_reader *l, bool accounts) {
+    uint32_t per = r->header.nodes_per_segment, bytes = r->header.node_bytes;
+    uint64_t *words = malloc((size_t)per * bytes);
+    if (!words) return fail_memory(r);
+    bool ok = true;
+    for (uint32_t first = 0; ok && first < l->used; first += per) {
+        uint32_t n = l->used - first < per ? l->used - first : per;
+        ok = read_at(r, record_offset(r, l, first, accounts), words, (uint64_t)n * bytes);
+        for (uint32_t i = 0; ok && i < n; i++)
+            take_record(r, l, first + i, accounts, words + (size_t)i * r->stride);
+    }
+    free(words);
+    return ok;
+}
+
+// An eviction that was cut short is done again.
+static bool finish_eviction(reader *r, lane_reader *l) {
+    const ouro__lane_state *s = &l->state;
+    if (!s->active) return true;
+    uint32_t node = s->node / r->stride, account = s->account / r->stride - r->header.capacity;
+    if (s->node % r->stride || s->account % r->stride || node >= l->used || account >= l->used || node < 2)
+        return fail(r, EILSEQ, l->state_offset + 8, "damaged: an eviction of node %u", node);
+    uint32_t metrics = r->header.metric_count;
+    uint64_t *values = l->image.values + ((size_t)l->used + account) * (3 + metrics);
+    memcpy(values, s->entries, sizeof s->entries);
+    memcpy(values + 3, s->metrics, metrics * sizeof *values);
+    l->image.block[l->used + account] = OURO_PRUNED;
+    l->image.parent[l->used + account] = account;
+    l->image.block[node] = l->image.block[l->used + node] = 0;
+    return true;
+}
+
+// Parents from word offsets to rows. A row whose parent was made after we passed its place is healed by reading that
+// place again: between two prunings nodes only come.
+static lane_result link_parents(reader *r, lane_reader *l) {
+    ouro__image *image = &l->image;
+    for (uint32_t i = 0; i < l->used; i++) {
+        if (image->block[i] == 0) continue;
+        if (image->parent[i] % r->stride || image->parent[i] / r->stride >= l->used) {
+            fail(r, EILSEQ, record_offset(r, l, i, false) + 48, "damaged: node %u has the parent %u", i,
+                 image->parent[i]);
+            return LANE_CHANGED;
+        }
+    }
+    for (uint32_t i = 0; i < l->used; i++) {
+        uint32_t parent = image->parent[i] / r->stride;
+        if (i == 0 || image->block[i] == 0 || image->block[parent] != 0) continue;
+        uint64_t words[16];
+        uint64_t at = record_offset(r, l, parent, false);
+        if (!read_at(r, at, words, r->header.node_bytes)) return LANE_ERROR;
+        take_record(r, l, parent, false, words);
+        if (image->block[parent] == 0 || image->parent[parent] % r->stride ||
+            image->parent[parent] / r->stride >= l->used) {
+            fail(r, EILSEQ, at, "damaged: node %u hangs on node %u, which is not there", i, parent);
+            return LANE_CHANGED;
+        }
+        if (parent < i) i = parent - 1; // its own parent may be as new
+    }
+    for (uint32_t i = 0; i < l->used; i++) image->parent[i] /= r->stride;
+    return LANE_READ;
+}
+
+// An account is an account and a node is none. That the blocks exist is checked when all lanes are read.
+static bool check_accounts(reader *r, const lane_reader *l) {
+    for (uint32_t i = 1; i < l->image.count; i++) {
+        uint32_t block = l->image.block[i];
+        bool in_accounts = i >= l->used;
+        if (block == 0 || (block == OURO_PRUNED) == in_accounts) continue;
+        return fail(r, EILSEQ, record_offset(r, l, i % l->used, in_accounts) + 44,
+                    "damaged: block %u of a%s", block, in_accounts ? "n account" : " node");
+    }
+    return true;
+}
+
+// [lost] without counts, and accounts of nodes that are not there, are holes.
+static void drop_empty(const reader *r, lane_reader *l) {
+    uint32_t width = 3 + r->header.metric_count;
+    uint64_t any = 0;
+    for (uint32_t v = 0; v < width; v++) any |= l->image.values[width + v];
+    if (!any) l->image.block[1] = 0;
+    for (uint32_t i = 0; i < l->used; i++) {
+        if (l->image.block[i] == 0) l->image.block[l->used + i] = 0;
+    }
+}
+
+static lane_result try_lane(reader *r, lane_reader *l, bool last) {
+    if (!read_at(r, l->state_offset, &l->state, sizeof l->state)) return LANE_ERROR;
+    uint64_t room = (uint64_t)l->part_count * r->header.nodes_per_segment;
+    l->used = l->state.used;
+    if ((l->state.sequence & 1) && !last) return LANE_CHANGED;
+    if (l->used == 0) return LANE_READ; // killed before it had a root
+    if (l->used > room) {
+        fail(r, EILSEQ, l->state_offset + 4, "damaged: %u nodes of %llu", l->used, (unsigned long long)room);
+        return LANE_CHANGED; // a segment that is newer than our list of them
+    }
+    ouro__image_free(&l->image);
+    if (!ouro__image_alloc(&l->image, 2 * l->used, r->header.metric_count)) {
+        fail_memory(r);
+        return LANE_ERROR;
+    }
+    if (!read_records(r, l, false) || !read_records(r, l, true)) return LANE_ERROR;
+    if (!last) {
+        uint32_t sequence;
+        if (!read_at(r, l->state_offset, &sequence, sizeof sequence)) return LANE_ERROR;
+        if (sequence != l->state.sequence) return LANE_CHANGED;
+    }
+    if (!finish_eviction(r, l)) return LANE_CHANGED;
+    lane_result linked = link_parents(r, l);
+    if (linked != LANE_READ) return linked;
+    if (!check_accounts(r, l)) return LANE_CHANGED;
+    drop_empty(r, l);
+    return LANE_READ;
+}
+
+// A running program adds segments and blocks while we read.
+static bool refresh(reader *r) {
+    struct stat status;
+    if (fstat(r->fd, &status)) return fail(r, errno, 0, "cannot read: %s", strerror(errno));
+    r->size = (uint64_t)status.st_size;
+    r->segment_count = 0;
+    r->lane_count = 0;
+    return read_header(r) && read_segments(r);
+}
+
+static bool find_parts(reader *r, lane_reader *l) {
+    free(l->parts);
+    l->part_count = 0;
+    l->parts = calloc(r->segment_count + 1, sizeof *l->parts);
+    if (!l->parts) return fail_memory(r);
+    for (size_t i = 0; i < r->segment_count; i++) {
+        const segment *s = &r->segments[i];
+        if (s->kind == LIVE_LANE && s->lane == l->id) l->state_offset = s->data;
+        if (s->kind != LIVE_NODES || s->lane != l->id) continue;
+        if (s->first != l->part_count * r->header.nodes_per_segment)
+            return fail(r, EILSEQ, s->data, "damaged: nodes from %u on, out of order", s->first);
+        l->parts[l->part_count++] = s;
+    }
+    return l->state_offset != 0 || fail(r, EILSEQ, 0, "damaged: lane %u has no state", l->id);
+}
+
+static bool read_lane(reader *r, uint32_t id, bool running, ouro__image *image) {
+    lane_reader l = {.id = id};
+    lane_result result = LANE_CHANGED;
+    for (int i = 0; i < TRIES && result == LANE_CHANGED; i++) {
+        bool last = !running || i == TRIES - 1;
+        if (i > 0) nanosleep(&(struct timespec){0, TRY_NANOSECONDS}, NULL);
+        if (i > 0 && !refresh(r)) result = LANE_ERROR;
+        if (result == LANE_CHANGED && !find_parts(r, &l)) result = LANE_ERROR;
+        if (result == LANE_CHANGED) result = try_lane(r, &l, last);
+        if (last) break;
+    }
+    free(l.parts);
+    *image = l.image;
+    if (result == LANE_CHANGED && r->error->message[0] == '\0')
+        fail(r, EAGAIN, 0, "the program changes it faster than it can be read; try again");
+    return result == LANE_READ;
+}
+
+static bool check_image_blocks(reader *r, const ouro__image *image) {
+    for (uint32_t i = 1; i < image->count; i++) {
+        if (image->block[i] >= r->header.block_count)
+            return fail(r, EILSEQ, 52, "damaged: a node has block %u of %u", image->block[i],
+                        r->header.block_count);
+    }
+    return true;
+}
+
+static bool read_lanes(reader *r, ouro__live_profile *p) {
+    uint32_t n = r->lane_count;
+    ouro__image *images = calloc((size_t)n + 1, sizeof *images);
+    if (!images) return fail_memory(r);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < n; i++) ok = read_lane(r, i, p->running, &images[i]);
+    // The blocks that the nodes name were published before the nodes: read the header again.
+    if (ok && p->running) ok = refresh(r);
+    for (uint32_t i = 0; ok && i < n; i++) ok = check_image_blocks(r, &images[i]);
+    if (ok) {
+        p->rows = ouro__rows_merge(images, n, r->header.metric_count);
+        ok = p->rows ? true : fail_memory(r);
+    }
+    if (ok && p->rows->unreached)
+        ok = fail(r, EILSEQ, 0, "damaged: %u nodes hang in no tree", p->rows->unreached);
+    for (uint32_t i = 0; i < n; i++) ouro__image_free(&images[i]);
+    free(images);
+    return ok;
+}
+
+// ---------------------------------------------------------------- the file
+
+// The process may be gone and its id taken by another.
+static bool writer_is_alive(const live_header *h) {
+    char name[64], text[1024];
+    if (h->process == 0 || h->process > INT32_MAX) return false;
+    if (kill((pid_t)h->process, 0) && errno == ESRCH) return false;
+    if (h->process_start == 0) return true;
+    snprintf(name, sizeof name, "/proc/%llu/stat", (unsigned long long)h->process);
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0) close(fd);
+    if (n <= 0) return false;
+    text[n] = '\0';
+    const char *at = strrchr(text, ')');
+    bool zombie = at && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X');
+    for (int field = 2; at && field < 22; field++) at = strchr(at + 1, ' ');
+    return at && !zombie && strtoull(at, NULL, 10) == h->process_start;
+}
+
+static bool read_file(reader *r, ouro__live_profile *p) {
+    struct stat status;
+    if (fstat(r->fd, &status)) return fail(r, errno, 0, "cannot read: %s", strerror(errno));
+    if (!S_ISREG(status.st_mode)) return fail(r, EINVAL, 0, "not a regular file");
+    if (!refresh(r)) return false;
+    p->finished = r->header.state == LIVE_FINISHED;
+    p->running = !p->finished && writer_is_alive(&r->header);
+    p->compaction = (int)r->header.compaction;
+    p->edge_length = (int)r->header.edge_length;
+    p->max_nodes = r->header.max_nodes;
+    p->process = r->header.process;
+    p->start_time = r->header.start_time;
+    p->end_time = r->header.end_time;
+    return read_lanes(r, p) && read_blocks(r, p) && read_metrics(r, p);
+}
+
+int ouro__live_read_fd(int fd, ouro__live_profile *profile, ouro__live_error *error) {
+    reader r = {.fd = fd, .error = error};
+    memset(profile, 0, sizeof *profile);
+    memset(error, 0, sizeof *error);
+    bool ok = read_file(&r, profile);
+    free(r.segments);
+    if (ok) return 0;
+    ouro__live_profile_free(profile);
+    return -1;
+}
+
+int ouro__live_read(const char *path, ouro__live_profile *profile, ouro__live_error *error) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        memset(profile, 0, sizeof *profile);
+        *error = (ouro__live_error){.code = errno};
+        snprintf(error->message, sizeof error->message, "cannot open: %s", strerror(errno));
+        return -1;
+    }
+    int result = ouro__live_read_fd(fd, profile, error);
+    close(fd);
+    return result;
+}
+
+void ouro__live_profile_free(ouro__live_profile *profile) {
+    ouro__rows_free(profile->rows);
+    free(profile->blocks);
+    for (size_t i = 0; i < profile->text_count; i++) free(profile->texts[i]);
+    free(profile->texts);
+    memset(profile, 0, sizeof *profile);
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// Reads a live file: of a running program, a finished or a killed one. For the tools and the tests.
+
+#ifndef OURO_LIVE_READ_H
+#define OURO_LIVE_READ_H
+
+#include "rows.h"
+
+typedef struct {
+    ouro__rows *rows;
+    ouro_block_info *blocks; // by id; texts live in `texts`
+    uint32_t block_count;
+    ouro_metric_info metrics[OURO_METRICS_MAX];
+    uint32_t metric_count;
+    int compaction, edge_length;
+    uint32_t max_nodes;
+    bool running;  // the writer is alive and has not finished
+    bool finished; // the writer closed the profile; neither: it was killed
+    uint64_t process;
+    uint64_t start_time, end_time; // nanoseconds since 1970; end 0 = not known
+    const char *program;
+    char **texts;
+    size_t text_count;
+} ouro__live_profile;
+
+typedef struct {
+    int code;         // errno; EILSEQ: the file is not a live file, or is damaged
+    uint64_t offset;  // where in the file
+    char message[192];
+} ouro__live_error;
+
+// 0, or -1 with *error filled and *profile empty. Nothing in the file is trusted.
+int ouro__live_read(const char *path, ouro__live_profile *profile, ouro__live_error *error);
+void ouro__live_profile_free(ouro__live_profile *profile);
+
+// For a file that is open; the descriptor stays the caller's.
+int ouro__live_read_fd(int fd, ouro__live_profile *profile, ouro__live_error *error);
+
+#endif

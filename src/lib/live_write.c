@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+//
+// The live file, written: live_format.h is the layout. The nodes of a lane are mapped from it into the lane's
+// own address space, segment by segment, so the hot path does not know that there is a file. Space for the whole
+// cap is reserved at the start, and more before it is used: nothing is ever written to a page that
+// the file system has not promised.
+
+#include "live_format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NODES_PER_SEGMENT = 1024, TEXT_SEGMENT = 64 * 1024, BLOCK_SEGMENT = 64 * 1024, SPARE = 1 << 20 };
+
+typedef struct {
+    void *address;
+    size_t bytes;
+    bool in_lane; // unmapped with the lane's address space
+} mapping;
+
+struct ouro__live {
+    pthread_mutex_t lock;
+    int fd; // -1 in a child of fork(2): the file is the parent's
+    live_header *header;
+    uint32_t page;
+    // Everything mapped but the header, for unmapping and for fork(2).
+    mapping *mappings;
+    size_t mapping_count, mapping_room;
+    // Where the next text and the next block go.
+    char *text;
+    uint64_t text_offset;
+    size_t text_left;
+    live_block *blocks;
+    size_t blocks_left;
+};
+
+static uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
+
+// ---------------------------------------------------------------- space
+
+static bool reserve(struct ouro__live *live, uint64_t end) {
+    live_header *header = live->header;
+    if (end <= header->reserved) return true;
+    uint64_t wanted = round_up(end, SPARE);
+    int error = posix_fallocate(live->fd, (off_t)header->reserved, (off_t)(wanted - header->reserved));
+    if (error) {
+        errno = error;
+        return false;
+    }
+    header->reserved = wanted;
+    return true;
+}
+
+static bool mappings_reserve(struct ouro__live *live, size_t more) {
+    if (live->mapping_count + more > live->mapping_room) {
+        size_t room = live->mapping_room ? live->mapping_room * 2 : 16;
+        mapping *mappings = realloc(live->mappings, room * sizeof *mappings);
+        if (!mappings) return false;
+        live->mappings = mappings;
+        live->mapping_room = room;
+    }
+    return true;
+}
+
+// Maps a part of the file, at `where` if that is given.
+static void *map(struct ouro__live *live, uint64_t offset, size_t bytes, void *where) {
+    if (!mappings_reserve(live, 1)) return NULL;
+    int flags = where ? MAP_SHARED | MAP_FIXED : MAP_SHARED;
+    void *address = mmap(where, bytes, PROT_READ | PROT_WRITE, flags, live->fd, (off_t)offset);
+    if (address == MAP_FAILED) return NULL;
+    live->mappings[live->mapping_count++] = (mapping){address, bytes, where != NULL};
+    return address;
+}
+
+// Takes back the last mapping, which was put over a lane's memory.
+static void unmap_last(struct ouro__live *live) {
+    mapping *last = &live->mappings[--live->mapping_count];
+    mmap(last->address, last->bytes, PROT_READ | PROT_WRITE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
+static bool put_segment_head(struct ouro__live *live, uint64_t offset, live_segment head) {
+    ssize_t n = pwrite(live->fd, &head, sizeof head, (off_t)offset);
+    if (n == (ssize_t)sizeof head) return true;
+    if (n >= 0) errno = EIO;
+    return false;
+}
+
+// Begins a segment and returns the offset of its data; it counts when segment_publish is called. 0 on failure.
+static uint64_t segment_begin(struct ouro__live *live, uint32_t kind, uint32_t lane, uint32_t first,
+                              uint64_t bytes) {
+    uint64_t at = live->header->end;
+    if (!reserve(live, at + live->page + bytes)) return 0;
+    live_segment head = {LIVE_SEGMENT_MAGIC, kind, lane, first, bytes, 0};
+    if (!put_segment_head(live, at, head)) return 0;
+    return at + live->page;
+}
+
+static void segment_publish(struct ouro__live *live, uint64_t data, uint64_t bytes) {
+    __atomic_store_n(&live->header->end, data + bytes, __ATOMIC_RELEASE);
+}
+
+static void *segment_mapped(struct ouro__live *live, uint32_t kind, uint32_t lane, uint32_t first,
+                            uint64_t bytes, uint64_t *data) {
+    *data = segment_begin(live, kind, lane, first, bytes);
+    void *address = *data ? map(live, *data, bytes, NULL) : NULL;
+    if (address) segment_publish(live, *data, bytes);
+    return address;
+}
+
+// ---------------------------------------------------------------- texts and blocks
+
+static bool put_text(struct ouro__live *live, const char *text, live_text *where) {
+    size_t length = strlen(text ? text : "");
+    if (length > UINT32_MAX) {
+        errno = EOVERFLOW;
+        return false;
+    }
+    if (live->text_left < length) {
+        size_t bytes = (size_t)round_up(length > TEXT_SEGMENT ? length : TEXT_SEGMENT, live->page);
+        uint64_t data;
+        char *address = segment_mapped(live, LIVE_TEXT, 0, 0, bytes, &data);
+        if (!address) return false;
+        live->text = address;
+        live->text_offset = data;
+        live->text_left = bytes;
+    }
+    memcpy(live->text, text ? text : "", length);
+    *where = (live_text){live->text_offset, (uint32_t)length, 0};
+    live->text += length;
+    live->text_offset += length;
+    live->text_left -= length;
+    return true;
+}
+
+static bool put_block(struct ouro__live *live, ouro_block block, const ouro_block_info *info) {
+    if (live->blocks_left == 0) {
+        uint64_t data;
+        live_block *blocks = segment_mapped(live, LIVE_BLOCKS, 0, block, BLOCK_SEGMENT, &data);
+        if (!blocks) return false;
+        live->blocks = blocks;
+        live->blocks_left = BLOCK_SEGMENT / sizeof *blocks;
+    }
+    live_block *to = live->blocks;
+    if (!put_text(live, info->name, &to->name) || !put_text(live, info->file, &to->file)) return false;
+    to->line = info->line;
+    to->column = info->column;
+    live->blocks++;
+    live->blocks_left--;
+    return true;
+}
+
+// On failure the blocks of this call are taken back, so that the next call puts the same ids.
+bool ouro__live_add_blocks(struct ouro__live *live, ouro_block first, const ouro_block_info *infos,
+                           size_t n) {
+    pthread_mutex_lock(&live->lock);
+    bool ok = true;
+    if (live->fd >= 0) {
+        for (size_t i = 0; ok && i < n; i++) ok = put_block(live, first + (ouro_block)i, &infos[i]);
+        if (ok) __atomic_store_n(&live->header->block_count, first + (uint32_t)n, __ATOMIC_RELEASE);
+        // A segment that began in the middle of this call says the id it began with: begin another.
+        if (!ok) live->blocks_left = 0;
+    }
+    pthread_mutex_unlock(&live->lock);
+    return ok;
+}
+
+// ---------------------------------------------------------------- lanes
+
+// Memory for the lane's next nodes and their accounts.
+bool ouro__live_grow_lane(struct ouro__live *live, ouro__lane *lane) {
+    pthread_mutex_lock(&live->lock);
+    uint32_t per_segment = live->header->nodes_per_segment;
+    size_t half = (size_t)per_segment * live->header->node_bytes;
+    bool ok = true;
+    if (live->fd >= 0) {
+        uint32_t first = lane->mapped;
+        uint64_t data = segment_begin(live, LIVE_NODES, lane->id, first, 2 * half);
+        uint64_t *nodes = lane->nodes + (size_t)first * lane->stride;
+        ok = data && map(live, data, half, nodes);
+        if (ok && !map(live, data + half, half, nodes + lane->account_offset)) {
+            unmap_last(live);
+            ok = false;
+        }
+        if (ok) segment_publish(live, data, 2 * half);
+    }
+    // A child of fork(2) has the memory without the file.
+    if (ok) lane->mapped += per_segment;
+    pthread_mutex_unlock(&live->lock);
+    return ok;
+}
+
+bool ouro__live_add_lane(struct ouro__live *live, ouro__lane *lane) {
+    pthread_mutex_lock(&live->lock);
+    bool ok = true;
+    if (live->fd >= 0) {
+        uint64_t data;
+        size_t bytes = (size_t)round_up(sizeof *lane->state, live->page);
+        ouro__lane_state *state = segment_mapped(live, LIVE_LANE, lane->id, 0, bytes, &data);
+        ok = state != NULL;
+        if (ok) lane->state = state;
+    }
+    pthread_mutex_unlock(&live->lock);
+    lane->mapped = 0;
+    return ok && ouro__live_grow_lane(live, lane);
+}
+
+// ---------------------------------------------------------------- the file
+
+// Field 22 of /proc/self/stat, counted behind the name, which may hold anything.
+static uint64_t process_start(void) {
+    char text[1024];
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0) close(fd);
+    if (n <= 0) return 0;
+    text[n] = '\0';
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at && field < 22; field++) at = strchr(at + 1, ' ');
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+static bool put_header(struct ouro__live *live, const ouro_profile *profile) {
+    live_header *header = live->header;
+    char program[PATH_MAX] = "";
+    if (readlink("/proc/self/exe", program, sizeof program - 1) <= 0) strcpy(program, "program");
+    header->version = LIVE_VERSION;
+    header->byte_order = LIVE_BYTE_ORDER;
+    header->page = live->page;
+    header->capacity = profile->capacity;
+    header->metric_count = profile->metric_count;
+    header->compaction = (uint32_t)profile->compaction;
+    header->edge_length = (uint32_t)profile->edge_length;
+    header->max_nodes = profile->max_nodes;
+    header->state = LIVE_RUNNING;
+    header->process = (uint64_t)getpid();
+    header->process_start = process_start();
+    header->start_time = profile->start_time;
+    for (uint32_t m = 0; m < profile->metric_count; m++) {
+        if (!put_text(live, profile->metrics[m].name, &header->metric_names[m])) return false;
+        if (!put_text(live, profile->metrics[m].unit, &header->metric_units[m])) return false;
+    }
+    if (!put_text(live, program, &header->program)) return false;
+    memcpy(header->magic, LIVE_MAGIC, sizeof header->magic);
+    return true;
+}
+
+// Nodes come from the file in segments of whole pages.
+uint32_t ouro__live_segment_nodes(uint32_t stride) {
+    uint32_t nodes = NODES_PER_SEGMENT;
+    uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
+    while (nodes * stride * sizeof(uint64_t) % page) nodes *= 2;
+    return nodes;
+}
+
+// The header, then room for every node of the cap, and some for blocks.
+static bool file_begin(struct ouro__live *live, const ouro_profile *profile) {
+    uint32_t node_bytes = profile->stride * (uint32_t)sizeof(uint64_t);
+    uint32_t per_segment = ouro__live_segment_nodes(profile->stride);
+    uint64_t segments = profile->capacity / per_segment;
+    uint64_t bytes = live->page + segments * (live->page + 2 * (uint64_t)per_segment * node_bytes) + SPARE;
+    int error = posix_fallocate(live->fd, 0, (off_t)bytes);
+    if (error) {
+        errno = error;
+        return false;
+    }
+    void *header = mmap(NULL, live->page, PROT_READ | PROT_WRITE, MAP_SHARED, live->fd, 0);
+    if (header == MAP_FAILED) return false;
+    live->header = header;
+    live->header->node_bytes = node_bytes;
+    live->header->nodes_per_segment = per_segment;
+    live->header->end = live->page;
+    live->header->reserved = bytes;
+    return put_header(live, profile);
+}
+
+// Written under another name and renamed: whoever writes to an older file of this name keeps it.
+static bool file_create(struct ouro__live *live, const ouro_profile *profile, const char *path) {
+    size_t size = strlen(path) + 32;
+    char *beside = malloc(size);
+    if (!beside) return false;
+    snprintf(beside, size, "%s.%ld.tmp", path, (long)getpid());
+    unlink(beside);
+    live->fd = open(beside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool ok = live->fd >= 0 && file_begin(live, profile) && rename(beside, path) == 0;
+    int error = errno;
+    if (!ok && live->fd >= 0) unlink(beside);
+    free(beside);
+    errno = error;
+    return ok;
+}
+
+static void live_free(struct ouro__live *live) {
+    for (size_t i = 0; i < live->mapping_count; i++) {
+        if (!live->mappings[i].in_lane) munmap(live->mappings[i].address, live->mappings[i].bytes);
+    }
+    free(live->mappings);
+    if (live->header) munmap(live->header, live->page);
+    if (live->fd >= 0) close(live->fd);
+    pthread_mutex_destroy(&live->lock);
+    free(live);
+}
+
+struct ouro__live *ouro__live_create(const ouro_profile *profile, const char *path) {
+    struct ouro__live *live = calloc(1, sizeof *live);
+    if (!live) return NULL;
+    pthread_mutex_init(&live->lock, NULL);
+    live->fd = -1;
+    live->page = (uint32_t)sysconf(_SC_PAGESIZE);
+    if (file_create(live, profile, path)) return live;
+    int error = errno;
+    live_free(live);
+    errno = error;
+    return NULL;
+}
+
+void ouro__live_close(struct ouro__live *live) {
+    if (!live) return;
+    if (live->fd >= 0) {
+        live->header->end_time = ouro__now(CLOCK_REALTIME);
+        __atomic_store_n(&live->header->state, LIVE_FINISHED, __ATOMIC_RELEASE);
+    }
+    live_free(live);
+}
+
+// ---------------------------------------------------------------- fork(2)
+
+void ouro__live_lock(struct ouro__live *live, bool lock) {
+    if (!live) return;
+    if (lock) {
+        pthread_mutex_lock(&live->lock);
+    } else {
+        pthread_mutex_unlock(&live->lock);
+    }
+}
+
+// Puts private memory with the same content where a part of the file was mapped.
+static void make_private(void *address, size_t bytes) {
+    void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy != MAP_FAILED) {
+        memcpy(copy, address, bytes);
+        if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, address) == address) return;
+        munmap(copy, bytes);
+    }
+    // Out of memory in a child that has just begun: lose its copy of the counts rather than write
+    // into the parent's.
+    mmap(address, bytes, PROT_READ | PROT_WRITE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
+// In the child: the profile goes on in memory, and the file is left to the parent.
+void ouro__live_detach(struct ouro__live *live) {
+    if (!live || live->fd < 0) return;
+    make_private(live->header, live->page);
+    for (size_t i = 0; i < live->mapping_count; i++)
+        make_private(live->mappings[i].address, live->mappings[i].bytes);
+    close(live->fd);
+    live->fd = -1;
+}

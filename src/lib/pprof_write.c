@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT
+//
+// ouro_profile_write: the profile as a pprof message, without compression and without a protobuf library.
+//
+// Fields are written in the order of the message, each submessage after its length has been computed,
+// so the output goes through one small buffer. docs/pprof-mapping.md says what becomes what. The length of a path's location
+// list is kept per depth while the rows, which are in preorder, go by: a sample costs
+// what it writes and no more.
+
+#include "blocks.h"
+#include "rows.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATH_MAX_BLOCKS = 4096, BUFFER = 64 * 1024 };
+
+// Field numbers of profile.proto, with their messages.
+enum {
+    PROFILE_SAMPLE_TYPE = 1,
+    PROFILE_SAMPLE = 2,
+    PROFILE_MAPPING = 3,
+    PROFILE_LOCATION = 4,
+    PROFILE_FUNCTION = 5,
+    PROFILE_STRING = 6,
+    PROFILE_TIME = 9,
+    PROFILE_DURATION = 10,
+    PROFILE_DEFAULT_TYPE = 14,
+    TYPE_NAME = 1,
+    TYPE_UNIT = 2,
+    SAMPLE_LOCATIONS = 1,
+    SAMPLE_VALUES = 2,
+    MAPPING_ID = 1,
+    MAPPING_FILE = 5,
+    MAPPING_HAS_FUNCTIONS = 7,
+    MAPPING_HAS_FILES = 8,
+    MAPPING_HAS_LINES = 9,
+    LOCATION_ID = 1,
+    LOCATION_MAPPING = 2,
+    LOCATION_LINE = 4,
+    LINE_FUNCTION = 1,
+    LINE_LINE = 2,
+    LINE_COLUMN = 3,
+    FUNCTION_ID = 1,
+    FUNCTION_NAME = 2,
+    FUNCTION_FILE = 4,
+    FUNCTION_LINE = 5
+};
+
+// ---------------------------------------------------------------- bytes
+
+typedef struct {
+    int fd, error;
+    size_t used;
+    unsigned char bytes[BUFFER];
+} output;
+
+static void flush(output *out) {
+    size_t done = 0;
+    while (done < out->used && !out->error) {
+        ssize_t n = write(out->fd, out->bytes + done, out->used - done);
+        if (n < 0 && errno != EINTR) out->error = errno;
+        if (n > 0) done += (size_t)n;
+    }
+    out->used = 0;
+}
+
+static void put_bytes(output *out, const void *bytes, size_t n) {
+    const unsigned char *from = bytes;
+    while (n > 0) {
+        if (out->used == BUFFER) flush(out);
+        size_t part = n < BUFFER - out->used ? n : BUFFER - out->used;
+        memcpy(out->bytes + out->used, from, part);
+        out->used += part;
+        from += part;
+        n -= part;
+    }
+}
+
+static void put_varint(output *out, uint64_t value) {
+    if (BUFFER - out->used < 10) flush(out);
+    for (; value > 127; value >>= 7) out->bytes[out->used++] = (unsigned char)(value | 128);
+    out->bytes[out->used++] = (unsigned char)value;
+}
+
+static size_t varint_size(uint64_t value) {
+    size_t size = 1;
+    for (; value > 127; value >>= 7) size++;
+    return size;
+}
+
+// A number field; zero is the default and is not written. Field numbers are below 16: one byte.
+static void put_number(output *out, int field, uint64_t value) {
+    if (value == 0) return;
+    put_varint(out, (uint64_t)field << 3);
+    put_varint(out, value);
+}
+
+static size_t number_size(uint64_t value) { return value ? 1 + varint_size(value) : 0; }
+
+static void put_length(output *out, int field, size_t length) {
+    put_varint(out, (uint64_t)field << 3 | 2);
+    put_varint(out, length);
+}
+
+// ---------------------------------------------------------------- strings
+
+typedef struct {
+    const char **texts;
+    uint32_t *table; // index + 1; 0 = empty
+    uint32_t count, room;
+    size_t mask;
+} strings;
+
+static bool strings_init(strings *s, size_t room) {
+    size_t size = 16;
+    while (size < room * 2) size *= 2;
+    s->room = (uint32_t)room;
+    s->mask = size - 1;
+    s->texts = malloc(room * sizeof *s->texts);
+    s->table = calloc(size, sizeof *s->table);
+    return s->texts && s->table;
+}
+
+// `room` of strings_init is the most that is ever asked for.
+static uint32_t string_index(strings *s, const char *text) {
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (const char *c = text; *c; c++) hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+    size_t i = (size_t)(hash ^ hash >> 32) & s->mask;
+    for (; s->table[i]; i = (i + 1) & s->mask) {
+        if (strcmp(s->texts[s->table[i] - 1], text) == 0) return s->table[i] - 1;
+    }
+    s->texts[s->count] = text;
+    s->table[i] = ++s->count;
+    return s->count - 1;
+}
+
+// ---------------------------------------------------------------- the message
+
+typedef struct {
+    output *out;
+    const ouro_profile *profile;
+    const ouro__rows *rows;
+    strings strings;
+    uint32_t *location; // id by block; 0 = the block does not occur
+    uint32_t block_count, locations;
+    uint32_t truncated; // location id; 0 = no path is cut
+    uint32_t *path;     // location ids, root first
+    size_t *path_bytes; // [d]: size of the first d ids
+} writer;
+
+static void put_type(writer *w, const char *name, const char *unit) {
+    uint32_t n = string_index(&w->strings, name), u = string_index(&w->strings, unit);
+    put_length(w->out, PROFILE_SAMPLE_TYPE, number_size(n) + number_size(u));
+    put_number(w->out, TYPE_NAME, n);
+    put_number(w->out, TYPE_UNIT, u);
+}
+
+static void put_types(writer *w) {
+    put_type(w, "calls", "count");
+    put_type(w, "recursions", "count");
+    for (uint32_t m = 0; m < w->profile->metric_count; m++)
+        put_type(w, w->profile->metrics[m].name, w->profile->metrics[m].unit);
+}
+
+// Ids by block number, so that the same run gives the same bytes.
+static void number_locations(writer *w) {
+    const ouro__rows *rows = w->rows;
+    for (uint32_t i = 1; i < rows->count; i++) w->location[rows->block[i]] = 1;
+    for (uint32_t b = 0; b < w->block_count; b++) {
+        if (w->location[b]) w->location[b] = ++w->locations;
+    }
+    if (rows->deepest > PATH_MAX_BLOCKS) w->truncated = w->locations + 1;
+}
+
+static void put_path(writer *w, uint32_t depth) {
+    bool cut = depth > PATH_MAX_BLOCKS;
+    uint32_t root = cut ? depth - PATH_MAX_BLOCKS : 0;
+    size_t bytes = w->path_bytes[depth] - w->path_bytes[root] + (cut ? varint_size(w->truncated) : 0);
+    put_length(w->out, SAMPLE_LOCATIONS, bytes);
+    for (uint32_t d = depth; d > root; d--) put_varint(w->out, w->path[d - 1]);
+    if (cut) put_varint(w->out, w->truncated);
+}
+
+static size_t path_size(const writer *w, uint32_t depth) {
+    bool cut = depth > PATH_MAX_BLOCKS;
+    size_t bytes = w->path_bytes[depth] - w->path_bytes[cut ? depth - PATH_MAX_BLOCKS : 0] +
+                   (cut ? varint_size(w->truncated) : 0);
+    return 1 + varint_size(bytes) + bytes;
+}
+
+static void put_sample(writer *w, uint32_t row) {
+    const uint64_t *v = ouro__row_values(w->rows, row);
+    uint32_t metrics = w->rows->metric_count, depth = w->rows->depth[row];
+    uint64_t values[2 + OURO_METRICS_MAX] = {v[0] + v[1] + v[2], v[1] + v[2]};
+    size_t bytes = 0;
+    bool any = false;
+    memcpy(values + 2, v + 3, metrics * sizeof *v);
+    for (uint32_t i = 0; i < 2 + metrics; i++) {
+        bytes += varint_size(values[i]);
+        any |= values[i] != 0;
+    }
+    if (!any) return;
+    size_t locations = depth ? path_size(w, depth) : 0;
+    put_length(w->out, PROFILE_SAMPLE, locations + 1 + varint_size(bytes) + bytes);
+    if (depth) put_path(w, depth);
+    put_length(w->out, SAMPLE_VALUES, bytes);
+    for (uint32_t i = 0; i < 2 + metrics; i++) put_varint(w->out, values[i]);
+}
+
+static void put_samples(writer *w) {
+    const ouro__rows *rows = w->rows;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        uint32_t depth = rows->depth[i];
+        if (depth) {
+            w->path[depth - 1] = w->location[rows->block[i]];
+            w->path_bytes[depth] = w->path_bytes[depth - 1] + varint_size(w->path[depth - 1]);
+        }
+        put_sample(w, i);
+    }
+}
+
+static void put_mapping(writer *w, const char *program) {
+    uint32_t file = string_index(&w->strings, program);
+    put_length(w->out, PROFILE_MAPPING, number_size(1) + number_size(file) + 3 * number_size(1));
+    put_number(w->out, MAPPING_ID, 1);
+    put_number(w->out, MAPPING_FILE, file);
+    put_number(w->out, MAPPING_HAS_FUNCTIONS, 1);
+    put_number(w->out, MAPPING_HAS_FILES, 1);
+    put_number(w->out, MAPPING_HAS_LINES, 1);
+}
+
+static void put_location(writer *w, uint32_t id, const ouro_block_info *info) {
+    size_t line = number_size(id) + number_size(info->line) + number_size(info->column);
+    put_length(w->out, PROFILE_LOCATION, number_size(id) + number_size(1) + 1 + varint_size(line) + line);
+    put_number(w->out, LOCATION_ID, id);
+    put_number(w->out, LOCATION_MAPPING, 1);
+    put_length(w->out, LOCATION_LINE, line);
+    put_number(w->out, LINE_FUNCTION, id);
+    put_number(w->out, LINE_LINE, info->line);
+    put_number(w->out, LINE_COLUMN, info->column);
+}
+
+// Without system_name: readers would demangle it, and spoil names with <...>.
+static void put_function(writer *w, uint32_t id, const ouro_block_info *info) {
+    uint32_t name = string_index(&w->strings, info->name);
+    uint32_t file = string_index(&w->strings, info->file);
+    put_length(w->out, PROFILE_FUNCTION,
+               number_size(id) + number_size(name) + number_size(file) + number_size(info->line));
+    put_number(w->out, FUNCTION_ID, id);
+    put_number(w->out, FUNCTION_NAME, name);
+    put_number(w->out, FUNCTION_FILE, file);
+    put_number(w->out, FUNCTION_LINE, info->line);
+}
+
+static void put_blocks(writer *w, void put(writer *, uint32_t, const ouro_block_info *)) {
+    static const ouro_block_info truncated = {"[truncated]", "", 0, 0};
+    for (uint32_t b = 0; b < w->block_count; b++) {
+        if (w->location[b]) put(w, w->location[b], ouro__block_at(w->profile, b));
+    }
+    if (w->truncated) put(w, w->truncated, &truncated);
+}
+
+// What a reader shows first: the first metric that has anything, else the calls.
+static const char *default_type(const writer *w) {
+    const ouro__rows *rows = w->rows;
+    for (uint32_t m = 0; m < rows->metric_count; m++) {
+        for (uint32_t i = 0; i < rows->count; i++) {
+            if (ouro__row_values(rows, i)[3 + m]) return w->profile->metrics[m].name;
+        }
+    }
+    return "calls";
+}
+
+static void put_strings(writer *w) {
+    for (uint32_t i = 0; i < w->strings.count; i++) {
+        size_t length = strlen(w->strings.texts[i]);
+        put_length(w->out, PROFILE_STRING, length);
+        put_bytes(w->out, w->strings.texts[i], length);
+    }
+}
+
+static void put_profile(writer *w, const char *program) {
+    string_index(&w->strings, ""); // number 0
+    put_types(w);
+    number_locations(w);
+    put_samples(w);
+    put_mapping(w, program);
+    put_blocks(w, put_location);
+    put_blocks(w, put_function);
+    uint32_t type = string_index(&w->strings, default_type(w));
+    put_strings(w);
+    put_number(w->out, PROFILE_TIME, w->profile->start_time);
+    put_number(w->out, PROFILE_DURATION, ouro__now(CLOCK_MONOTONIC) - w->profile->start_clock);
+    put_number(w->out, PROFILE_DEFAULT_TYPE, type);
+}
+
+static int write_message(const ouro_profile *profile, const ouro__rows *rows, output *out) {
+    // Blocks that were added after the rows were copied are not among them.
+    writer w = {.out = out, .profile = profile, .rows = rows, .block_count = ouro__block_count(profile)};
+    size_t depth = (size_t)rows->deepest + 1;
+    char program[PATH_MAX] = "";
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (n <= 0) strcpy(program, "program");
+    w.location = calloc(w.block_count, sizeof *w.location);
+    w.path = malloc(depth * sizeof *w.path);
+    w.path_bytes = calloc(depth + 1, sizeof *w.path_bytes);
+    bool ok = strings_init(&w.strings, 2 * (size_t)w.block_count + 2 * OURO_METRICS_MAX + 8);
+    ok = ok && w.location && w.path && w.path_bytes;
+    if (ok) put_profile(&w, program);
+    flush(out);
+    free(w.location);
+    free(w.path);
+    free(w.path_bytes);
+    free(w.strings.texts);
+    free(w.strings.table);
+    return ok ? out->error : ENOMEM;
+}
+
+// Beside the target, so that it can be renamed onto it.
+static int write_beside(const ouro_profile *profile, const ouro__rows *rows, const char *path,
+                        const char *beside) {
+    output *out = malloc(sizeof *out);
+    if (!out) return ENOMEM;
+    out->fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (out->fd < 0) {
+        free(out);
+        return errno;
+    }
+    out->error = 0;
+    out->used = 0;
+    int error = write_message(profile, rows, out);
+    if (close(out->fd) && !error) error = errno;
+    free(out);
+    if (!error && rename(beside, path)) error = errno;
+    if (error) unlink(beside);
+    return error;
+}
+
+int ouro_profile_write(ouro_profile *profile, const char *path) {
+    if (!profile) return 0;
+    static _Atomic unsigned serial; // two threads may write the same file
+    ouro__rows *rows = ouro__rows_of_profile(profile);
+    if (!rows) return -1;
+    size_t size = strlen(path) + 48;
+    char *beside = malloc(size);
+    int error = ENOMEM;
+    if (beside) {
+        snprintf(beside, size, "%s.%ld.%u.tmp", path, (long)getpid(), atomic_fetch_add(&serial, 1));
+        error = write_beside(profile, rows, path, beside);
+    }
+    free(beside);
+    ouro__rows_free(rows);
+    if (!error) return 0;
+    errno = error;
+    return -1;
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+//
+// A profile: its options, its life, and its totals. Blocks are in blocks.c, lanes in lane.c.
+
+#include "internal.h"
+#include "blocks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+uint64_t ouro__now(int clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool options_valid(const ouro_options *o) {
+    if (o->compaction < OURO_LOOPS || o->compaction > OURO_NONE) return false;
+    if (o->edge_length < 0 || o->edge_length > 3) return false;
+    if (o->max_nodes == 1 || o->metric_count > OURO_METRICS_MAX) return false;
+    if (o->metric_count && !o->metrics) return false;
+    for (size_t m = 0; m < o->metric_count; m++) {
+        if (!o->metrics[m].name || !o->metrics[m].name[0]) return false;
+    }
+    return true;
+}
+
+// Positions are 32-bit word offsets, and a lane has two records per node.
+static bool set_sizes(ouro_profile *profile, bool live) {
+    uint32_t words = NODE_HEAD_WORDS + (profile->metric_count ? profile->metric_count : 1);
+    profile->stride = (words + 3) / 4 * 4;
+    uint64_t capacity = (uint64_t)profile->max_nodes + 1; // [lost] is no node
+    uint32_t unit = live ? ouro__live_segment_nodes(profile->stride) : 1;
+    capacity = (capacity + unit - 1) / unit * unit;
+    if (capacity * 2 * profile->stride > UINT32_MAX) return false;
+    profile->capacity = (uint32_t)capacity;
+    return true;
+}
+
+static bool set_metrics(ouro_profile *profile, const ouro_options *o) {
+    static const ouro_metric_info samples = {"samples", "count"};
+    const ouro_metric_info *metrics = o->metrics ? o->metrics : &samples;
+    profile->metric_count = o->metrics ? (uint32_t)o->metric_count : 1;
+    for (uint32_t m = 0; m < profile->metric_count; m++) {
+        const char *unit = metrics[m].unit ? metrics[m].unit : "count";
+        profile->metrics[m].name = ouro__text_add(profile, metrics[m].name);
+        profile->metrics[m].unit = ouro__text_add(profile, unit);
+        if (!profile->metrics[m].name || !profile->metrics[m].unit) return false;
+    }
+    return true;
+}
+
+static int profile_init(ouro_profile *profile, const ouro_options *o) {
+    profile->compaction = o->compaction;
+    profile->edge_length = o->edge_length ? o->edge_length : 2;
+    profile->clock_signal = o->clock_signal;
+    profile->max_nodes = o->max_nodes ? o->max_nodes : DEFAULT_MAX_NODES;
+    profile->start_time = ouro__now(CLOCK_REALTIME);
+    profile->start_clock = ouro__now(CLOCK_MONOTONIC);
+    atomic_init(&profile->enabled, !o->disabled);
+    atomic_init(&profile->nodes_used, 1); // the root
+    if (!set_metrics(profile, o)) return ENOMEM;
+    if (!set_sizes(profile, o->path != NULL)) return EINVAL;
+    if (o->path) {
+        profile->live = ouro__live_create(profile, o->path);
+        if (!profile->live) return errno;
+    }
+    static const ouro_block_info always[FIRST_USER_BLOCK] = {
+        {"[phantom]", "", 0, 0}, {"[lost]", "", 0, 0}, {"[pruned]", "", 0, 0}};
+    errno = 0;
+    ouro_add_blocks(profile, always, FIRST_USER_BLOCK);
+    if (ouro__block_count(profile) != FIRST_USER_BLOCK) return errno;
+    return ouro__fork_watch(profile) ? 0 : ENOMEM;
+}
+
+ouro_profile *ouro_profile_new(const ouro_options *options) {
+    static const ouro_options defaults;
+    if (!options) options = &defaults;
+    if (!options_valid(options)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    ouro_profile *profile = calloc(1, sizeof *profile);
+    if (!profile) return NULL;
+    pthread_mutex_init(&profile->lock, NULL);
+    int error = profile_init(profile, options);
+    if (error) {
+        ouro_profile_free(profile);
+        errno = error;
+        return NULL;
+    }
+    return profile;
+}
+
+void ouro_profile_free(ouro_profile *profile) {
+    if (!profile) return;
+    ouro__fork_forget(profile);
+    for (uint32_t i = 0; i < profile->lane_count; i++) {
+        if (profile->lanes[i]->threads) MISUSE("a profile is freed before its threads");
+        ouro__lane_free(profile->lanes[i]);
+    }
+    free(profile->lanes);
+    ouro__live_close(profile->live);
+    ouro__blocks_free(profile);
+    pthread_mutex_destroy(&profile->lock);
+    free(profile);
+}
+
+void ouro_profile_enable(ouro_profile *profile, bool enabled) {
+    if (profile) atomic_store_explicit(&profile->enabled, enabled, memory_order_relaxed);
+}
+
+static void add_node(ouro_stats *stats, const ouro_node_ *node, bool counts_calls, uint32_t metrics) {
+    if (counts_calls) {
+        uint64_t direct = counter_load(&node->entries[ENTRY_DIRECT]);
+        uint64_t recursions = direct + counter_load(&node->entries[ENTRY_BACK]);
+        stats->direct += direct;
+        stats->recursions += recursions;
+        stats->calls += recursions + counter_load(&node->entries[ENTRY_TREE]);
+    }
+    for (uint32_t m = 0; m < metrics; m++) stats->totals[m] += counter_load(&node->metrics[m]);
+}
+
+static void add_lane(ouro_stats *stats, ouro__lane *lane, uint64_t bounds[WEIGHTS_MAX]) {
+    pthread_mutex_lock(&lane->lock);
+    uint32_t metrics = lane->profile->metric_count;
+    for (uint32_t i = 0; i < lane->state->used; i++) {
+        ouro_position position = i * lane->stride;
+        const ouro_node_ *node = node_at(lane, position);
+        if (!node->block) continue;
+        add_node(stats, node, i != 0, metrics);
+        if (!lane->epoch_count && !lane->full) continue;
+        const ouro_node_ *account = node_at(lane, account_of(lane, position));
+        if (account->block) add_node(stats, account, true, metrics);
+    }
+    stats->nodes += lane->live - 1;
+    stats->bytes += ouro__lane_bytes(lane);
+    stats->pruned += lane->evicted;
+    stats->lost += node_calls(node_at(lane, lost_position(lane)));
+    uint64_t mine[WEIGHTS_MAX];
+    ouro__lane_bounds(lane, mine);
+    for (int w = 0; w < WEIGHTS_MAX; w++) bounds[w] += mine[w];
+    pthread_mutex_unlock(&lane->lock);
+}
+
+ouro_stats ouro_profile_stats(const ouro_profile *const_profile) {
+    ouro_stats stats = {0};
+    if (!const_profile) return stats;
+    ouro_profile *profile = (ouro_profile *)const_profile; // its locks change, nothing else does
+    uint64_t bounds[WEIGHTS_MAX] = {0};
+    pthread_mutex_lock(&profile->lock);
+    stats.nodes = 1;
+    stats.max_nodes = profile->max_nodes;
+    stats.lanes = profile->lane_count;
+    stats.blocks = ouro__block_count(profile);
+    stats.bytes = sizeof *profile + ouro__blocks_bytes(profile);
+    for (uint32_t i = 0; i < profile->lane_count; i++) add_lane(&stats, profile->lanes[i], bounds);
+    pthread_mutex_unlock(&profile->lock);
+    for (uint32_t w = 0; w <= profile->metric_count; w++) {
+        uint64_t total = w == 0 ? stats.calls : stats.totals[w - 1];
+        double share = total ? (double)bounds[w] / (double)total : 0;
+        if (share > stats.threshold) stats.threshold = share;
+    }
+    return stats;
+}

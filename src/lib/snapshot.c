@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+//
+// A profile in memory, read while it is written: each lane is copied under its lock, which the
+// hot path does not take, and the copies are merged when all locks are free again.
+
+#include "internal.h"
+#include "rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void copy_node(ouro__image *image, uint32_t row, const ouro__lane *lane, const ouro_node_ *node) {
+    uint32_t metrics = lane->profile->metric_count;
+    uint64_t *values = image->values + (size_t)row * (3 + metrics);
+    image->block[row] = node->block;
+    image->parent[row] = node->parent / lane->stride;
+    for (int i = 0; i < 3; i++) values[i] = counter_load(&node->entries[i]);
+    for (uint32_t m = 0; m < metrics; m++) values[3 + m] = counter_load(&node->metrics[m]);
+}
+
+static bool used_in_any(const uint64_t *values, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (values[i]) return true;
+    }
+    return false;
+}
+
+// What the cap has done, if anything: the accounts as rows of their own, and the bounds.
+static bool copy_pruned(ouro__image *image, const ouro__lane *lane) {
+    uint32_t used = lane->state->used;
+    if (!lane->epoch_count && !lane->full) return true;
+    for (uint32_t i = 0; i < used; i++) {
+        const ouro_node_ *account = node_at(lane, account_of(lane, i * lane->stride));
+        if (account->block && image->block[i]) copy_node(image, image->count++, lane, account);
+    }
+    ouro__lane_bounds(lane, image->bounds);
+    if (!lane->epoch_count) return true;
+    image->birth = calloc(image->count, sizeof *image->birth);
+    image->epochs = malloc(lane->epoch_count * sizeof *image->epochs);
+    if (!image->birth || !image->epochs) return false;
+    memcpy(image->epochs, lane->epochs, lane->epoch_count * sizeof *image->epochs);
+    for (uint32_t i = 0; i < used; i++) image->birth[i] = lane->birth[i];
+    for (uint32_t i = used; i < image->count; i++) image->birth[i] = lane->birth[image->parent[i]];
+    return true;
+}
+
+static bool copy_lane(ouro__image *image, const ouro__lane *lane) {
+    uint32_t used = lane->state->used;
+    uint32_t room = lane->epoch_count || lane->full ? 2 * used : used;
+    if (!ouro__image_alloc(image, room, lane->profile->metric_count)) return false;
+    image->count = used;
+    for (uint32_t i = 0; i < used; i++) {
+        const ouro_node_ *node = node_at(lane, i * lane->stride);
+        if (node->block) copy_node(image, i, lane, node);
+    }
+    // [lost] is always there; it is shown when it was needed.
+    if (!used_in_any(image->values + 3 + lane->profile->metric_count, 3 + lane->profile->metric_count))
+        image->block[1] = 0;
+    return copy_pruned(image, lane);
+}
+
+ouro__rows *ouro__rows_of_profile(ouro_profile *profile) {
+    pthread_mutex_lock(&profile->lock);
+    uint32_t n = profile->lane_count;
+    ouro__image *images = calloc(n ? n : 1, sizeof *images);
+    bool ok = images != NULL;
+    for (uint32_t i = 0; ok && i < n; i++) {
+        pthread_mutex_lock(&profile->lanes[i]->lock);
+        ok = copy_lane(&images[i], profile->lanes[i]);
+        pthread_mutex_unlock(&profile->lanes[i]->lock);
+    }
+    pthread_mutex_unlock(&profile->lock);
+    ouro__rows *rows = ok ? ouro__rows_merge(images, n, profile->metric_count) : NULL;
+    for (uint32_t i = 0; images && i < n; i++) ouro__image_free(&images[i]);
+    free(images);
+    if (!rows) errno = ENOMEM;
+    return rows;
+}
+
+static bool root_is_charged(const ouro__rows *rows) {
+    return used_in_any(ouro__row_values(rows, 0), 3 + rows->metric_count);
+}
+
+int ouro_profile_visit(ouro_profile *profile, ouro_visitor *visitor, void *user) {
+    if (!profile) return 0;
+    ouro__rows *rows = ouro__rows_of_profile(profile);
+    if (!rows) return -1;
+    ouro_block *path = malloc(((size_t)rows->deepest + 1) * sizeof *path);
+    if (!path) {
+        ouro__rows_free(rows);
+        errno = ENOMEM;
+        return -1;
+    }
+    for (uint32_t i = 0; i < rows->count; i++) {
+        if (i == 0 && !root_is_charged(rows)) continue;
+        bool pruned = rows->block[i] == OURO_PRUNED;
+        if (i > 0 && !pruned) path[rows->depth[i] - 1] = rows->block[i];
+        const uint64_t *values = ouro__row_values(rows, i);
+        ouro_visit visit = {
+            .path = path,
+            .length = rows->depth[i] - pruned,
+            .calls = values[0] + values[1] + values[2],
+            .recursions = values[1] + values[2],
+            .direct = values[2],
+            .metrics = values + 3,
+            .pruned = pruned,
+            .missing = rows->missing && i > 0 ? rows->missing + (size_t)i * (1 + rows->metric_count)
+                                              : rows->no_missing,
+        };
+        visitor(user, &visit);
+    }
+    free(path);
+    ouro__rows_free(rows);
+    return 0;
+}

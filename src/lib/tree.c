@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+//
+// Growing the tree: what enter and replace do when the node's own memo does not fit.
+//
+// First the lane's table of transitions, still without a lock. Then, for a transition that was never
+// taken, the lane's lock, the compaction rule, and a back edge or a new node. Where there is no room
+// for a node, the thread goes to the [pruned] account of the node where it stands; where there is no memory,
+// to [lost].
+
+#include "memo.h"
+
+#include <stdlib.h>
+
+// Fewer misses than this share of the lane's nodes do not pay for a pruning, which looks at all of them.
+enum { PRUNE_SHARE = 8, PRUNE_MISSES = 8 };
+
+static bool quota_take(ouro_profile *profile) {
+    uint32_t used = atomic_load_explicit(&profile->nodes_used, memory_order_relaxed);
+    do {
+        if (used >= profile->max_nodes) return false;
+    } while (!atomic_compare_exchange_weak_explicit(&profile->nodes_used, &used, used + 1,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return true;
+}
+
+static void quota_give(ouro_profile *profile) {
+    atomic_fetch_sub_explicit(&profile->nodes_used, 1, memory_order_relaxed);
+}
+
+static bool above_fair_share(const ouro__lane *lane) {
+    uint32_t lanes = __atomic_load_n(&lane->profile->lane_count, __ATOMIC_RELAXED);
+    return lane->live > lane->profile->max_nodes / (lanes ? lanes : 1);
+}
+
+// Room for one node under the cap, if need be by pruning. Amortised O(1): a pruning costs a pass
+// over the lane, and is made only after a constant share of it was asked for.
+static bool make_room(ouro__lane *lane, ouro_position standing) {
+    ouro_profile *profile = lane->profile;
+    lane->misses++;
+    bool due = lane->misses >= lane->live / PRUNE_SHARE + PRUNE_MISSES;
+    if (lane->full && !due) return false;
+    bool asked = atomic_load_explicit(&profile->pressure, memory_order_relaxed) && due &&
+                 above_fair_share(lane);
+    bool room = quota_take(profile);
+    if (room && !lane->full && !asked) return true;
+    if (room) quota_give(profile);
+    if (!due && lane->epoch_count) {
+        lane->full = true;
+        return false;
+    }
+    uint32_t freed = ouro__prune(lane, standing, asked || !room);
+    if (asked && freed) atomic_store_explicit(&profile->pressure, false, memory_order_relaxed);
+    lane->full = !quota_take(profile);
+    if (lane->full && !above_fair_share(lane))
+        atomic_store_explicit(&profile->pressure, true, memory_order_relaxed);
+    return !lane->full;
+}
+
+// A node's place: one that was evicted, or the next one never used. 0 if memory (the live file) is full.
+static ouro_position place_take(ouro__lane *lane) {
+    ouro_position position = lane->free_list;
+    if (position) {
+        lane->free_list = node_at(lane, position)->parent;
+        return position;
+    }
+    uint32_t used = lane->state->used;
+    if (used == lane->profile->capacity) return 0;
+    if (used == lane->mapped && !ouro__live_grow_lane(lane->profile->live, lane)) return 0;
+    return used * lane->stride;
+}
+
+// Adds a child with its tree edge. Returns its position, the account of `from` if the cap leaves no
+// room, or [lost] if there is no memory.
+ouro_position ouro__child_add(ouro__lane *lane, ouro_position from, ouro_block block, uint32_t steps) {
+    if (!ouro__memo_reserve(&lane->memo, lane)) return lost_position(lane);
+    if (!make_room(lane, from)) {
+        ouro_position account = account_of(lane, from);
+        ouro__account_open(lane, account);
+        return account;
+    }
+    ouro_position child = place_take(lane);
+    if (!child) {
+        quota_give(lane->profile);
+        return lost_position(lane);
+    }
+    ouro__node_init(lane, child, from, block);
+    uint32_t index = child / lane->stride;
+    lane->steps[index] = steps;
+    if (index == lane->state->used)
+        __atomic_store_n(&lane->state->used, index + 1, __ATOMIC_RELEASE);
+    if (lane->birth) lane->birth[index] = (uint16_t)(lane->epoch_count - 1);
+    lane->live++;
+    ouro__memo_put(&lane->memo, lane, from, child + ENTRY_TREE);
+    ouro__trail_extend(lane, from, child);
+    return child;
+}
+
+// A transition that was never taken. Returns its slot.
+static uint32_t transition_add(ouro__lane *lane, ouro_position from, ouro_block block) {
+    if (node_at(lane, from)->block == 0) {
+        MISUSE("a position that is not in use: a token of another thread?");
+        return lost_position(lane);
+    }
+    if (block < FIRST_USER_BLOCK || !ouro__block_exists(lane->profile, block)) {
+        MISUSE("a block that does not exist");
+        return lost_position(lane);
+    }
+    // Whoever is in an account or in [lost] stays there until it exits.
+    if (is_account(lane, from) || from == lost_position(lane)) return from + ENTRY_TREE;
+
+    uint32_t steps;
+    ouro_position back = ouro__compact(lane, from, block, &steps);
+    if (!back) return ouro__child_add(lane, from, block, steps) + ENTRY_TREE;
+    uint32_t slot = back + (back == from ? ENTRY_DIRECT : ENTRY_BACK);
+    // Without memory for the memo it is found again the next time.
+    if (ouro__memo_reserve(&lane->memo, lane)) ouro__memo_put(&lane->memo, lane, from, slot);
+    return slot;
+}
+
+static __attribute__((noinline)) uint32_t transition_slow(ouro__lane *lane, ouro_position from,
+                                                          ouro_block block) {
+    if (block == OURO_PHANTOM) return from + ENTRY_PHANTOM;
+    pthread_mutex_lock(&lane->lock);
+    uint32_t slot = transition_add(lane, from, block);
+    pthread_mutex_unlock(&lane->lock);
+    return slot;
+}
+
+// Makes the transition the node's own memo, unless it leaves the tree for want of room: that is
+// to be asked again.
+static inline void memo_set(const ouro__lane *lane, ouro_node_ *node, ouro_position from, ouro_block block,
+                            uint32_t slot) {
+    ouro_position target = slot_position(slot);
+    bool leaves = target != from && (is_account(lane, target) || target == lost_position(lane));
+    if (leaves || node->block == 0) return;
+    node->memo_block = block;
+    node->memo_slot = slot;
+    node->memo_target = target;
+}
+
+// A transition that was not foreseen. `last` is the node that was entered from here the last time, by a tree edge, or NULL.
+static __attribute__((noinline)) uint32_t transition_search(ouro_thread *thread, ouro_block block,
+                                                            ouro_node_ *last) {
+    ouro__lane *lane = thread->lane_;
+    ouro_position from = thread->position_;
+    uint32_t slot = ouro__memo_find(lane, from, block);
+    if (OURO_LIKELY_(slot != 0)) {
+        if (last) last->next_slot = slot;
+        return slot;
+    }
+    return transition_slow(lane, from, block);
+}
+
+// What follows on what: only a node's parent uses its next_slot, so if the block fits, the transition does.
+static inline uint32_t transition(ouro_thread *thread, ouro_block block) {
+    ouro_position from = thread->position_;
+    ouro_node_ *node = ouro_node_at_(thread, from);
+    ouro_node_ *last = NULL;
+    uint32_t slot;
+    if (node->memo_slot == node->memo_target) { // ENTRY_TREE
+        last = ouro_node_at_(thread, node->memo_target);
+        slot = last->next_slot;
+        if (OURO_LIKELY_(slot && ouro_node_at_(thread, slot_position(slot))->block == block)) {
+            node->memo_block = block;
+            node->memo_slot = slot;
+            node->memo_target = slot_position(slot);
+            return slot;
+        }
+    }
+    slot = transition_search(thread, block, last);
+    memo_set(thread->lane_, node, from, block, slot);
+    return slot;
+}
+
+void ouro_enter_miss_(ouro_thread *thread, ouro_block block) {
+    uint32_t slot = transition(thread, block);
+    ouro_increment_(&thread->nodes_[slot]);
+    ouro_move_(thread, slot_position(slot));
+}
+
+// The block that is left stays open until the way is found, so that it is not pruned meanwhile.
+void ouro_replace_miss_(ouro_thread *thread, ouro_block block) {
+    uint32_t slot = transition(thread, block);
+    ouro_decrement_(&ouro_node_at_(thread, thread->position_)->balance);
+    ouro_increment_(&thread->nodes_[slot]);
+    ouro_move_(thread, slot_position(slot));
+}
+
+// The blocks of a path and the number of distinct steps up to each, root first.
+ouro__path_step *ouro__path_copy(const ouro__lane *lane, ouro_position position, size_t *length) {
+    size_t depth = 0;
+    for (ouro_position p = position; p != ROOT_POSITION; p = node_at(lane, p)->parent) depth++;
+    ouro__path_step *path = malloc((depth + 1) * sizeof *path);
+    if (!path) return NULL;
+    *length = depth;
+    for (ouro_position p = position; depth > 0; p = node_at(lane, p)->parent) {
+        depth--;
+        path[depth] = (ouro__path_step){node_at(lane, p)->block, lane->steps[p / lane->stride]};
+    }
+    return path;
+}
+
+// Finds or adds a path of another lane, without counting calls. It is canonical, so its nodes are added
+// as they are. May end in an account or in [lost]. The caller holds the lane's lock.
+ouro_position ouro__path_reenter(ouro__lane *lane, const ouro__path_step *path, size_t length) {
+    ouro_position here = ROOT_POSITION;
+    for (size_t i = 0; i < length; i++) {
+        if (path[i].block == OURO_LOST) return lost_position(lane);
+        if (path[i].block == OURO_PRUNED) {
+            ouro__account_open(lane, account_of(lane, here));
+            return account_of(lane, here);
+        }
+        uint32_t slot = ouro__memo_find(lane, here, path[i].block);
+        here = slot ? slot_position(slot) : ouro__child_add(lane, here, path[i].block, path[i].steps);
+        if (is_account(lane, here) || here == lost_position(lane)) return here;
+    }
+    return here;
+}
