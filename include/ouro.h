@@ -363,6 +363,9 @@ typedef struct {
     uint64_t max_nodes; // the cap
     uint64_t bytes;     // memory in use for nodes, memos, blocks and texts
     uint64_t pruned;    // positions evicted so far, over and over
+    // Calls that found the cap full of open nodes and were charged to an account at once. If a program recurses
+    // from there to blocks above, nodes in between have what belongs further up. 0 for any sensible cap.
+    uint64_t overflow;
     // Every context whose share of any metric (or of the calls) is above this has a position.
     // 0 until something is pruned.
     double threshold;

@@ -89,6 +89,12 @@ typedef struct {
     uint32_t size, count;
 } ouro__memo;
 
+// What stood when an epoch began.
+typedef struct {
+    uint64_t bound[WEIGHTS_MAX];    // no context without a node had more than this
+    uint64_t overflow[WEIGHTS_MAX]; // had been charged to accounts directly
+} ouro__epoch;
+
 typedef struct ouro_lane_ ouro__lane;
 
 struct ouro_lane_ {
@@ -109,14 +115,14 @@ struct ouro_lane_ {
     size_t region_bytes;
 
     // The cap; see prune.c.
+    bool has_accounts;    // some account has been in use
     bool full;            // new contexts go to accounts until the next pruning
     uint32_t misses;      // nodes wanted since the last pruning
     uint64_t evicted;     // nodes, over and over
     uint16_t *birth;      // epoch of each node, by index; NULL until the first pruning
-    uint64_t (*epochs)[WEIGHTS_MAX]; // for each epoch, what a context may have lost before, at most
+    ouro__epoch *epochs;
     uint32_t epoch_count;
-    uint64_t folded[WEIGHTS_MAX];   // moved from nodes into accounts
-    uint64_t overflow[WEIGHTS_MAX]; // charged to accounts directly, as far as a pruning has seen it
+    uint64_t folded[WEIGHTS_MAX]; // moved from nodes into accounts; the rest of what they have is overflow
 
     // `cycles` only: the blocks of the path to trail_leaf, its last ones, root first; see compaction.c.
     uint32_t *trail;
@@ -210,7 +216,8 @@ void ouro__trail_extend(ouro__lane *lane, ouro_position from, ouro_position chil
 
 // prune.c
 uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict);
-void ouro__lane_bounds(const ouro__lane *lane, uint64_t bounds[WEIGHTS_MAX]);
+ouro__epoch ouro__lane_bounds(const ouro__lane *lane);
+uint64_t ouro__lost_since(const ouro__lane *lane, uint32_t epoch, const ouro__epoch *now, uint32_t weight);
 
 // profile.c
 bool ouro__block_exists(const ouro_profile *profile, ouro_block block);

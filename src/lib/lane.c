@@ -33,6 +33,7 @@ void ouro__node_init(ouro__lane *lane, ouro_position position, ouro_position par
 void ouro__account_open(ouro__lane *lane, ouro_position account) {
     if (node_at(lane, account)->block == OURO_PRUNED) return;
     ouro__node_init(lane, account, account - lane->account_offset, OURO_PRUNED);
+    lane->has_accounts = true;
 }
 
 static bool lane_map(ouro__lane *lane) {
@@ -133,7 +134,7 @@ void ouro__lane_release(ouro__lane *lane) {
 // Accounts that are in use lie anywhere in the second half; each is counted as itself.
 uint64_t ouro__lane_bytes(const ouro__lane *lane) {
     uint64_t accounts = 0;
-    if (lane->epoch_count || lane->full) {
+    if (lane->has_accounts) {
         for (uint32_t i = 0; i < lane->state->used; i++)
             accounts += node_at(lane, account_of(lane, i * lane->stride))->block != 0;
     }

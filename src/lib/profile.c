@@ -131,7 +131,7 @@ static void add_lane(ouro_stats *stats, ouro__lane *lane, uint64_t bounds[WEIGHT
         const ouro_node_ *node = node_at(lane, position);
         if (!node->block) continue;
         add_node(stats, node, i != 0, metrics);
-        if (!lane->epoch_count && !lane->full) continue;
+        if (!lane->has_accounts) continue;
         const ouro_node_ *account = node_at(lane, account_of(lane, position));
         if (account->block) add_node(stats, account, true, metrics);
     }
@@ -139,9 +139,9 @@ static void add_lane(ouro_stats *stats, ouro__lane *lane, uint64_t bounds[WEIGHT
     stats->bytes += ouro__lane_bytes(lane);
     stats->pruned += lane->evicted;
     stats->lost += node_calls(node_at(lane, lost_position(lane)));
-    uint64_t mine[WEIGHTS_MAX];
-    ouro__lane_bounds(lane, mine);
-    for (int w = 0; w < WEIGHTS_MAX; w++) bounds[w] += mine[w];
+    ouro__epoch now = ouro__lane_bounds(lane);
+    for (int w = 0; w < WEIGHTS_MAX; w++) bounds[w] += now.bound[w];
+    stats->overflow += now.overflow[0];
     pthread_mutex_unlock(&lane->lock);
 }
 

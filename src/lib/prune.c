@@ -12,8 +12,12 @@
 //             subtrees go, and no node goes before its children.
 //
 // Evicting c loses c's weight, which is at most its estimate, so the new bound is the largest estimate
-// evicted, or the old bound. That is the induction behind both promises. What was charged to accounts directly,
-// because everything was open, may have been one context's: it is added to the bound.
+// evicted, or the old bound. That is the induction behind both promises.
+//
+// Overflow: if everything is open, what finds no room is charged to the account of the node where the thread
+// stands, until it comes back there. It may all have been one context's, so it is added to the bound, and
+// to what any resident node may have lost since: another thread may have made the node meanwhile, or
+// the path that goes on in the account might have led back to a node above it.
 //
 // Everything is loops over arrays by node index; children come before parents in `order`.
 
@@ -31,7 +35,7 @@ typedef struct {
     uint64_t *table; // zeroed, for the transitions that remain
     uint32_t count, width;
     uint64_t totals[WEIGHTS_MAX];
-    uint64_t in_accounts[WEIGHTS_MAX];
+    ouro__epoch now; // becomes the new epoch
 } pruning;
 
 static void pruning_free(pruning *p) {
@@ -78,20 +82,22 @@ static void sum_totals(pruning *p, const ouro__lane *lane) {
         const ouro_node_ *account = account_in_use(lane, position);
         for (uint32_t w = 0; w < p->width; w++) {
             if (position != ROOT_POSITION || w > 0) p->totals[w] += node_weight(node, w);
-            if (!account) continue;
-            p->totals[w] += node_weight(account, w);
-            p->in_accounts[w] += node_weight(account, w);
+            if (account) p->totals[w] += node_weight(account, w);
         }
         if (i > 0) p->pending[node->parent / lane->stride]++;
     }
 }
 
+static uint64_t node_estimate(const pruning *p, const ouro__lane *lane, uint32_t index, uint32_t weight) {
+    return p->weights[(size_t)index * p->width + weight] +
+           ouro__lost_since(lane, lane->birth[index], &p->now, weight);
+}
+
 static float estimated_share(const pruning *p, const ouro__lane *lane, uint32_t index) {
-    const uint64_t *lost = lane->epochs[lane->birth[index]];
     double share = 0;
     for (uint32_t w = 0; w < p->width; w++) {
         if (p->totals[w] == 0) continue;
-        double estimate = (double)p->weights[(size_t)index * p->width + w] + (double)lost[w];
+        double estimate = (double)node_estimate(p, lane, index, w);
         if (estimate / (double)p->totals[w] > share) share = estimate / (double)p->totals[w];
     }
     return (float)share;
@@ -204,7 +210,7 @@ static void evict(ouro__lane *lane, ouro_position position) {
     lane->free_list = position;
 }
 
-static void evict_coldest(pruning *p, ouro__lane *lane, uint32_t wanted, uint64_t *bound) {
+static void evict_coldest(pruning *p, ouro__lane *lane, uint32_t wanted) {
     uint32_t below;
     uint32_t limit = select_key(p, wanted - 1, &below);
     uint32_t ties = wanted - below;
@@ -215,10 +221,9 @@ static void evict_coldest(pruning *p, ouro__lane *lane, uint32_t wanted, uint64_
         if (key == limit && ties == 0) continue;
         if (key == limit) ties--;
         const ouro_node_ *node = node_at(lane, index * lane->stride);
-        const uint64_t *lost = lane->epochs[lane->birth[index]];
         for (uint32_t w = 0; w < p->width; w++) {
-            uint64_t estimate = p->weights[(size_t)index * p->width + w] + lost[w];
-            if (estimate > bound[w]) bound[w] = estimate;
+            uint64_t estimate = node_estimate(p, lane, index, w);
+            if (estimate > p->now.bound[w]) p->now.bound[w] = estimate;
             lane->folded[w] += node_weight(node, w);
         }
         evict(lane, index * lane->stride);
@@ -233,20 +238,26 @@ static void forget_evicted(const pruning *p, const ouro__lane *lane) {
     }
 }
 
-// When there is no room for another epoch, each two neighbours become one, with the later and larger
-// bound: safe, and what is merged is old.
-static void epoch_begin(ouro__lane *lane, const uint64_t *bound) {
+// Two neighbours as one: the later and larger bound, and the earlier overflow.
+static ouro__epoch merged_epoch(const ouro__lane *lane, uint32_t first) {
+    ouro__epoch merged = lane->epochs[first + 1 < EPOCHS_MAX ? first + 1 : first];
+    memcpy(merged.overflow, lane->epochs[first].overflow, sizeof merged.overflow);
+    return merged;
+}
+
+// When there is no room for another epoch, each two neighbours become one: safe, and what is merged is
+// old.
+static void epoch_begin(ouro__lane *lane, const ouro__epoch *epoch) {
     if (lane->epoch_count == EPOCHS_MAX) {
         // Epoch 0 stays as it is: nothing was lost before it.
         uint32_t kept = 1;
         for (uint32_t e = 1; e < EPOCHS_MAX; e += 2, kept++)
-            memcpy(lane->epochs[kept], lane->epochs[e + 1 < EPOCHS_MAX ? e + 1 : e],
-                   sizeof *lane->epochs);
+            lane->epochs[kept] = merged_epoch(lane, e);
         for (uint32_t i = 0; i < lane->state->used; i++)
             lane->birth[i] = (uint16_t)((lane->birth[i] + 1) / 2);
         lane->epoch_count = kept;
     }
-    memcpy(lane->epochs[lane->epoch_count++], bound, sizeof *lane->epochs);
+    lane->epochs[lane->epoch_count++] = *epoch;
 }
 
 // Evicts the colder half of what is not open, but never `standing`, and begins an epoch. Without `evict` it
@@ -259,6 +270,7 @@ uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict_now) {
         pruning_free(&p);
         return 0;
     }
+    p.now = ouro__lane_bounds(lane);
     sum_totals(&p, lane);
     p.open[standing / lane->stride] = 1;
     sum_subtrees(&p, lane);
@@ -266,41 +278,45 @@ uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict_now) {
     for (uint32_t i = 0; i < p.count; i++) closed += !p.open[p.order[i]];
     uint32_t wanted = evict_now ? (closed + 1) / 2 : 0;
 
-    uint64_t bound[WEIGHTS_MAX];
-    memcpy(bound, lane->epochs[lane->epoch_count - 1], sizeof bound);
-    for (uint32_t w = 0; w < p.width; w++) {
-        uint64_t direct = p.in_accounts[w] - lane->folded[w] - lane->overflow[w];
-        bound[w] += direct;
-        lane->overflow[w] += direct;
-    }
     if (wanted) {
         ouro__lane_state *state = lane->state;
         __atomic_store_n(&state->sequence, state->sequence + 1, __ATOMIC_SEQ_CST);
-        evict_coldest(&p, lane, wanted, bound);
+        evict_coldest(&p, lane, wanted);
         __atomic_store_n(&state->sequence, state->sequence + 1, __ATOMIC_SEQ_CST);
         forget_evicted(&p, lane);
         ouro__memo_keep_live(&lane->memo, lane, p.table);
         p.table = NULL;
         lane->live -= wanted;
         lane->evicted += wanted;
-        lane->trail_leaf = ROOT_POSITION; // it may be gone
+        lane->trail_leaf = UINT32_MAX; // no position: it may be gone
         atomic_fetch_sub_explicit(&lane->profile->nodes_used, wanted, memory_order_relaxed);
     }
-    epoch_begin(lane, bound);
+    epoch_begin(lane, &p.now);
     pruning_free(&p);
     return wanted;
 }
 
-// No context without a node has more than this now. The caller holds the lane's lock.
-void ouro__lane_bounds(const ouro__lane *lane, uint64_t bounds[WEIGHTS_MAX]) {
-    memset(bounds, 0, WEIGHTS_MAX * sizeof *bounds);
-    if (!lane->epoch_count && !lane->full) return;
-    if (lane->epoch_count) memcpy(bounds, lane->epochs[lane->epoch_count - 1], sizeof *lane->epochs);
+// What stands now: an epoch that would begin at this moment. All that is in accounts and was not put there by an
+// eviction is overflow. The caller holds the lane's lock.
+ouro__epoch ouro__lane_bounds(const ouro__lane *lane) {
+    ouro__epoch now = {{0}, {0}}, none = {{0}, {0}};
+    if (!lane->has_accounts) return now;
+    const ouro__epoch *last = lane->epoch_count ? &lane->epochs[lane->epoch_count - 1] : &none;
     uint32_t width = 1 + lane->profile->metric_count;
-    for (uint32_t w = 0; w < width; w++) bounds[w] -= lane->folded[w] + lane->overflow[w];
     for (uint32_t i = 0; i < lane->state->used; i++) {
         const ouro_node_ *account = account_in_use(lane, i * lane->stride);
         if (!account || !in_tree(lane, i)) continue;
-        for (uint32_t w = 0; w < width; w++) bounds[w] += node_weight(account, w);
+        for (uint32_t w = 0; w < width; w++) now.overflow[w] += node_weight(account, w);
     }
+    for (uint32_t w = 0; w < width; w++) {
+        now.overflow[w] -= lane->folded[w];
+        now.bound[w] = last->bound[w] + now.overflow[w] - last->overflow[w];
+    }
+    return now;
+}
+
+// What a context may have lost, at most, if its node was inserted in `epoch`.
+uint64_t ouro__lost_since(const ouro__lane *lane, uint32_t epoch, const ouro__epoch *now, uint32_t weight) {
+    const ouro__epoch *then = &lane->epochs[epoch];
+    return then->bound[weight] + now->overflow[weight] - then->overflow[weight];
 }

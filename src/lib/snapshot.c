@@ -29,25 +29,31 @@ static bool used_in_any(const uint64_t *values, uint32_t n) {
 // What the cap has done, if anything: the accounts as rows of their own, and the bounds.
 static bool copy_pruned(ouro__image *image, const ouro__lane *lane) {
     uint32_t used = lane->state->used;
-    if (!lane->epoch_count && !lane->full) return true;
+    if (!lane->has_accounts) return true;
     for (uint32_t i = 0; i < used; i++) {
         const ouro_node_ *account = node_at(lane, account_of(lane, i * lane->stride));
         if (account->block && image->block[i]) copy_node(image, image->count++, lane, account);
     }
-    ouro__lane_bounds(lane, image->bounds);
-    if (!lane->epoch_count) return true;
+    ouro__epoch now = ouro__lane_bounds(lane);
+    memcpy(image->bounds, now.bound, sizeof now.bound);
+    // Before the first pruning there is one epoch, in which nothing was lost but by overflow.
+    uint32_t epochs = lane->epoch_count ? lane->epoch_count : 1;
     image->birth = calloc(image->count, sizeof *image->birth);
-    image->epochs = malloc(lane->epoch_count * sizeof *image->epochs);
+    image->epochs = calloc(epochs, sizeof *image->epochs);
     if (!image->birth || !image->epochs) return false;
-    memcpy(image->epochs, lane->epochs, lane->epoch_count * sizeof *image->epochs);
-    for (uint32_t i = 0; i < used; i++) image->birth[i] = lane->birth[i];
-    for (uint32_t i = used; i < image->count; i++) image->birth[i] = lane->birth[image->parent[i]];
+    for (uint32_t w = 0; w <= lane->profile->metric_count; w++) {
+        if (!lane->epoch_count) image->epochs[0][w] = now.overflow[w];
+        for (uint32_t e = 0; e < lane->epoch_count; e++)
+            image->epochs[e][w] = ouro__lost_since(lane, e, &now, w);
+    }
+    for (uint32_t i = 0; lane->birth && i < used; i++) image->birth[i] = lane->birth[i];
+    for (uint32_t i = used; i < image->count; i++) image->birth[i] = image->birth[image->parent[i]];
     return true;
 }
 
 static bool copy_lane(ouro__image *image, const ouro__lane *lane) {
     uint32_t used = lane->state->used;
-    uint32_t room = lane->epoch_count || lane->full ? 2 * used : used;
+    uint32_t room = lane->has_accounts ? 2 * used : used;
     if (!ouro__image_alloc(image, room, lane->profile->metric_count)) return false;
     image->count = used;
     for (uint32_t i = 0; i < used; i++) {

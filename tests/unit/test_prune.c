@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: MIT
+//
+// The cap. Every stream is recorded twice, with a small cap and without; the second is the exact oracle
+// (test_model compares it with the naive model). After every stretch of events all promises are checked: totals
+// exact, no resident context too high, none lower than it admits, every hot context resident, nothing
+// open evicted, never more nodes than the cap.
+
+#include "contexts.h"
+#include "lane_check.h"
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCKS = 64, THREADS = 6 };
+
+typedef struct {
+    ouro_position token, exact;
+    char *path; // where the token led, as text: it must still lead there at the exit
+} frame;
+
+typedef struct {
+    ouro_thread *capped, *exact;
+    frame *frames;
+    size_t depth, room;
+} pair;
+
+typedef struct {
+    ouro_profile *capped, *exact;
+    ouro_block first;
+    uint32_t cap;
+    bool recurses; // the stream leads back to blocks of its path, and the rule compacts that
+    pair threads[THREADS];
+    int thread_count;
+} twin;
+
+static const ouro_metric_info two_metrics[] = {{"samples", "count"}, {"time", "nanoseconds"}};
+
+static twin *twin_new(int compaction, uint32_t cap) {
+    twin *t = calloc(1, sizeof *t);
+    ouro_options options = {.compaction = compaction, .metrics = two_metrics, .metric_count = 2};
+    t->exact = ouro_profile_new(&options);
+    options.max_nodes = t->cap = cap;
+    t->capped = ouro_profile_new(&options);
+    ouro_block_info infos[BLOCKS] = {{0}};
+    t->first = ouro_add_blocks(t->capped, infos, BLOCKS);
+    ouro_add_blocks(t->exact, infos, BLOCKS);
+    t->threads[0].capped = ouro_thread_new(t->capped);
+    t->threads[0].exact = ouro_thread_new(t->exact);
+    t->thread_count = 1;
+    return t;
+}
+
+static void enter(twin *t, pair *p, uint32_t block) {
+    if (p->depth == p->room) {
+        p->room = p->room ? p->room * 2 : 64;
+        p->frames = realloc(p->frames, p->room * sizeof *p->frames);
+    }
+    frame *f = &p->frames[p->depth++];
+    f->token = ouro_enter(p->capped, t->first + block);
+    f->exact = ouro_enter(p->exact, t->first + block);
+    // Long paths are not written down: it would be quadratic.
+    f->path = p->depth < 200 ? strdup(position_path(p->capped, f->token)) : NULL;
+}
+
+static void leave(pair *p) {
+    if (p->depth == 0) return;
+    frame *f = &p->frames[--p->depth];
+    if (f->path) CHECK_TEXT(position_path(p->capped, f->token), f->path);
+    free(f->path);
+    ouro_exit(p->capped, f->token);
+    ouro_exit(p->exact, f->exact);
+}
+
+static void replace(twin *t, pair *p, uint32_t block) {
+    if (p->depth == 0) return;
+    ouro_replace(p->capped, t->first + block);
+    ouro_replace(p->exact, t->first + block);
+}
+
+static void count(pair *p, ouro_metric metric, uint64_t n) {
+    ouro_count(p->capped, metric, n);
+    ouro_count(p->exact, metric, n);
+}
+
+static void unwind(pair *p) {
+    while (p->depth) leave(p);
+}
+
+static void twin_free(twin *t) {
+    for (int i = 0; i < t->thread_count; i++) {
+        unwind(&t->threads[i]);
+        free(t->threads[i].frames);
+        ouro_thread_free(t->threads[i].capped);
+        ouro_thread_free(t->threads[i].exact);
+    }
+    ouro_profile_free(t->capped);
+    ouro_profile_free(t->exact);
+    free(t);
+}
+
+// ---------------------------------------------------------------- the promises
+
+// `slack`: what may be too high after an overflow, see ouro_stats; zero where there was none.
+static void check_resident(const context *c, const contexts *exact, const uint64_t *slack) {
+    const context *truth = contexts_find(exact, c->path, c->length);
+    if (!CHECK(truth != NULL)) return;
+    for (int w = 0; w < WEIGHTS; w++) {
+        CHECK(c->inclusive[w] <= truth->inclusive[w] + slack[w]);
+        CHECK(truth->inclusive[w] <= c->inclusive[w] + c->missing[w]);
+        CHECK(c->self[w] <= truth->self[w]);
+    }
+}
+
+static void check_hot_are_resident(const contexts *capped, const contexts *exact, double threshold) {
+    for (size_t i = 0; i < exact->count; i++) {
+        const context *truth = &exact->list[i];
+        double share = 0;
+        for (int w = 0; w < WEIGHTS; w++) {
+            double of = exact->totals[w] ? (double)truth->inclusive[w] / (double)exact->totals[w] : 0;
+            if (of > share) share = of;
+        }
+        if (share > threshold && truth->length > 0)
+            CHECK(contexts_find(capped, truth->path, truth->length) != NULL);
+    }
+}
+
+static void check_promises(twin *t) {
+    uint64_t slack[WEIGHTS] = {0};
+    contexts *capped = contexts_of(t->capped, 2), *exact = contexts_of(t->exact, 2);
+    ouro_stats stats = ouro_profile_stats(t->capped);
+    for (int w = 0; w < WEIGHTS; w++) CHECK_EQUAL(capped->totals[w], exact->totals[w]);
+    CHECK_EQUAL(stats.calls, exact->totals[0]);
+    CHECK_EQUAL(stats.totals[0], exact->totals[1]);
+    CHECK_EQUAL(stats.lost, 0);
+    CHECK(stats.nodes <= t->cap);
+    for (size_t i = 0; stats.overflow && t->recurses && i < capped->count; i++) {
+        for (int w = 0; w < WEIGHTS; w++) slack[w] += capped->list[i].pruned ? capped->list[i].self[w] : 0;
+    }
+    size_t resident = 1;
+    for (size_t i = 0; i < capped->count; i++) {
+        if (capped->list[i].pruned) continue;
+        resident += capped->list[i].length > 0;
+        check_resident(&capped->list[i], exact, slack);
+    }
+    CHECK(resident <= t->cap);
+    check_hot_are_resident(capped, exact, stats.threshold);
+    check_lanes(t->capped);
+    contexts_free(capped);
+    contexts_free(exact);
+}
+
+// ---------------------------------------------------------------- streams
+
+static const uint32_t caps[] = {2, 3, 8, 16, 64, 200, 1000};
+enum { CAPS = sizeof caps / sizeof caps[0] };
+
+// At each level one of two ways: 2^levels paths. Some ways are much hotter than others.
+static void walk_diamonds(twin *t, pair *p, uint32_t levels, uint32_t bias) {
+    for (uint32_t i = 0; i < levels; i++) {
+        enter(t, p, 2 * i + (random_below(100) < bias ? 0 : 1));
+        if (random_below(4) == 0) count(p, random_below(2), random_below(100));
+    }
+    unwind(p);
+}
+
+TEST(a_chain_of_diamonds_keeps_every_promise) {
+    for (int c = 0; c < CAPS; c++) {
+        twin *t = twin_new(OURO_LOOPS, caps[c]);
+        for (int i = 0; i < 2000 && !test_failures(); i++) {
+            walk_diamonds(t, &t->threads[0], 10, 80);
+            if (i % 250 == 0) check_promises(t);
+        }
+        check_promises(t);
+        if (caps[c] > 2 && caps[c] < 1000) CHECK(ouro_profile_stats(t->capped).pruned > 0);
+        twin_free(t);
+    }
+}
+
+TEST(phases_with_other_hot_contexts_keep_every_promise) {
+    for (int c = 1; c < CAPS; c++) {
+        twin *t = twin_new(OURO_LOOPS, caps[c]);
+        for (int phase = 0; phase < 6 && !test_failures(); phase++) {
+            for (int i = 0; i < 300; i++) walk_diamonds(t, &t->threads[0], 8, phase % 2 ? 90 : 10);
+            check_promises(t);
+        }
+        twin_free(t);
+    }
+}
+
+static size_t square_free(char *word, size_t length) {
+    size_t written = 1;
+    word[0] = 0;
+    for (size_t read = 0; written < length; read++) {
+        static const char images[3][3] = {{0, 1, 2}, {0, 2, 3}, {1, 3, 3}}; // 3 = nothing
+        for (int i = read == 0; i < 3; i++) {
+            if (images[(int)word[read]][i] < 3) word[written++] = images[(int)word[read]][i];
+        }
+    }
+    return length;
+}
+
+TEST(square_free_nesting_under_cycles_keeps_every_promise) {
+    char word[2048];
+    size_t length = square_free(word, 1500);
+    for (int c = 0; c < CAPS; c++) {
+        twin *t = twin_new(OURO_CYCLES, caps[c]);
+        for (int round = 0; round < 6 && !test_failures(); round++) {
+            size_t from = random_below(200), to = 300 + random_below((uint32_t)length - 300);
+            for (size_t i = from; i < to; i++) {
+                enter(t, &t->threads[0], (uint32_t)word[i] + (uint32_t)round % 2);
+                if (i % 7 == 0) count(&t->threads[0], 0, 3);
+            }
+            check_promises(t); // everything is open
+            unwind(&t->threads[0]);
+            check_promises(t);
+        }
+        twin_free(t);
+    }
+}
+
+TEST(one_long_call_is_hot_although_it_was_called_once) {
+    twin *t = twin_new(OURO_LOOPS, 50);
+    pair *p = &t->threads[0];
+    enter(t, p, 60);
+    enter(t, p, 61);
+    count(p, 1, 1000000000);
+    unwind(p);
+    for (int i = 0; i < 3000; i++) walk_diamonds(t, p, 9, 50);
+    contexts *all = contexts_of(t->capped, 2);
+    ouro_block path[] = {t->first + 60, t->first + 61};
+    const context *c = contexts_find(all, path, 2);
+    if (CHECK(c != NULL)) CHECK_EQUAL(c->self[2], 1000000000);
+    contexts_free(all);
+    check_promises(t);
+    twin_free(t);
+}
+
+static void random_event(twin *t, uint32_t blocks) {
+    int i = (int)random_below((uint32_t)t->thread_count);
+    pair *p = &t->threads[i];
+    uint32_t dice = random_below(100);
+    if (dice < 38 && p->depth < 60) {
+        enter(t, p, random_below(blocks));
+    } else if (dice < 75) {
+        leave(p);
+    } else if (dice < 85) {
+        replace(t, p, random_below(blocks));
+    } else if (dice < 99) {
+        count(p, random_below(2), random_below(10));
+    } else if (t->thread_count < THREADS) {
+        bool fork = random_below(2);
+        pair child = {.capped = fork ? ouro_thread_fork(p->capped) : ouro_thread_spawn(p->capped)};
+        // A fork or a spawn of a thread that stands in an account begins there; the exact one has the path.
+        child.exact = fork ? ouro_thread_fork(p->exact) : ouro_thread_spawn(p->exact);
+        t->threads[t->thread_count++] = child;
+    }
+}
+
+TEST(random_streams_with_forks_and_lanes_keep_every_promise) {
+    static const int rules[] = {OURO_LOOPS, OURO_CYCLES, OURO_EDGES, OURO_NONE};
+    for (int i = 0; i < 60 && !test_failures(); i++) {
+        twin *t = twin_new(rules[i % 4], caps[random_below(CAPS)]);
+        t->recurses = rules[i % 4] != OURO_NONE;
+        uint32_t blocks = 2 + random_below(20);
+        for (int e = 0; e < 4000 && !test_failures(); e++) {
+            random_event(t, blocks);
+            if (e % 1000 == 999) check_promises(t);
+        }
+        twin_free(t);
+    }
+}
+
+TEST(a_thread_that_stands_somewhere_keeps_its_path) {
+    twin *t = twin_new(OURO_LOOPS, 20);
+    pair *p = &t->threads[0];
+    for (uint32_t i = 40; i < 46; i++) enter(t, p, i);
+    ouro_thread *green = ouro_thread_fork(p->capped);
+    char *path = strdup(position_path(green, green->position_));
+    unwind(p);
+    for (int i = 0; i < 500; i++) walk_diamonds(t, p, 8, 50);
+    CHECK(ouro_profile_stats(t->capped).pruned > 100);
+    CHECK_TEXT(position_path(green, green->position_), path);
+    ouro_thread_free(green);
+    // Now it may go.
+    for (int i = 0; i < 500; i++) walk_diamonds(t, p, 8, 50);
+    contexts *all = contexts_of(t->capped, 2);
+    ouro_block deep[6];
+    for (uint32_t i = 0; i < 6; i++) deep[i] = t->first + 40 + i;
+    CHECK(contexts_find(all, deep, 6) == NULL);
+    contexts_free(all);
+    free(path);
+    twin_free(t);
+}
+
+TEST(recursion_deeper_than_the_cap_is_charged_to_the_deepest_account) {
+    twin *t = twin_new(OURO_NONE, 100);
+    pair *p = &t->threads[0];
+    for (int i = 0; i < 5000; i++) {
+        enter(t, p, (uint32_t)i % 5);
+        count(p, 0, 1);
+    }
+    ouro_stats stats = ouro_profile_stats(t->capped);
+    CHECK_EQUAL(stats.nodes, 100);
+    CHECK_EQUAL(stats.calls, 5000);
+    CHECK_EQUAL(stats.totals[0], 5000);
+    check_promises(t);
+    unwind(p);
+    // And when it is over, new contexts find room again.
+    for (int i = 0; i < 200; i++) {
+        enter(t, p, 50);
+        leave(p);
+    }
+    contexts *all = contexts_of(t->capped, 2);
+    ouro_block path[] = {t->first + 50};
+    CHECK(contexts_find(all, path, 1) != NULL);
+    contexts_free(all);
+    check_promises(t);
+    twin_free(t);
+}
+
+// Many prunings: epochs are merged, and the bounds still hold.
+TEST(thousands_of_prunings_keep_every_promise) {
+    twin *t = twin_new(OURO_LOOPS, 12);
+    for (int i = 0; i < 15000 && !test_failures(); i++) {
+        walk_diamonds(t, &t->threads[0], 6, 70);
+        if (i % 1500 == 0) check_promises(t);
+    }
+    check_promises(t);
+    twin_free(t);
+}
+
+// Lanes share the cap: a lane that has it all gives some of it up when another one needs it.
+TEST(a_new_lane_gets_room_under_a_full_cap) {
+    twin *t = twin_new(OURO_LOOPS, 200);
+    pair *p = &t->threads[0];
+    for (int i = 0; i < 500; i++) walk_diamonds(t, p, 9, 50);
+    t->threads[1] = (pair){.capped = ouro_thread_new(t->capped), .exact = ouro_thread_new(t->exact)};
+    t->thread_count = 2;
+    for (int i = 0; i < 500; i++) {
+        walk_diamonds(t, &t->threads[1], 4, 90);
+        walk_diamonds(t, p, 9, 50);
+    }
+    check_promises(t);
+    contexts *all = contexts_of(t->capped, 2);
+    ouro_block path[] = {t->first + 0, t->first + 2, t->first + 4, t->first + 6};
+    CHECK(contexts_find(all, path, 4) != NULL);
+    contexts_free(all);
+    twin_free(t);
+}
