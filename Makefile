@@ -8,7 +8,7 @@ MESON = meson setup --prefix=$(PREFIX) --libdir=lib
 .DEFAULT_GOAL := build
 .PHONY: build run test check bench install uninstall format fuzz clean help
 
-build: $(BUILD)/build.ninja ## build the libraries, the examples and the tests
+build: $(BUILD)/build.ninja ## build the libraries and the examples
 	@ninja -C $(BUILD) --quiet
 
 $(BUILD)/build.ninja:
@@ -24,6 +24,7 @@ run: ## set up, build, record a small program and show its profile
 test: ## set up, build, run all tests; the last line is `N passed, N failed`
 	@tools/bootstrap test
 	@$(MAKE) --no-print-directory build
+	@ninja -C $(BUILD) --quiet suites
 	@tools/run_tests $(BUILD)
 
 check: ## formatting, include rules, gcc and clang with warnings as errors, cppcheck

@@ -24,14 +24,13 @@ typedef struct {
     ouro_block frames[FRAMES];
 } shadow_stack;
 
-static __attribute__((noinline)) uint64_t fib_bare(void *none, ouro_block block, unsigned n) {
+static NOINLINE uint64_t fib_bare(void *none, ouro_block block, unsigned n) {
     uint64_t result = n < 2 ? n : fib_bare(none, block, n - 1) + fib_bare(none, block, n - 2);
     BARRIER(none);
     return result;
 }
 
-static __attribute__((noinline)) uint64_t fib_tokens(ouro_thread *thread, ouro_block block,
-                                                     unsigned n) {
+static NOINLINE uint64_t fib_tokens(ouro_thread *thread, ouro_block block, unsigned n) {
     ouro_position caller = ouro_enter(thread, block);
     uint64_t result =
         n < 2 ? n : fib_tokens(thread, block, n - 1) + fib_tokens(thread, block, n - 2);
@@ -52,8 +51,7 @@ static inline void shadow_pop(shadow_stack *stack) {
     __atomic_store_n(&stack->depth, stack->depth - 1, __ATOMIC_RELAXED);
 }
 
-static __attribute__((noinline)) uint64_t fib_shadow(shadow_stack *stack, ouro_block block,
-                                                     unsigned n) {
+static NOINLINE uint64_t fib_shadow(shadow_stack *stack, ouro_block block, unsigned n) {
     shadow_push(stack, block);
     uint64_t result = n < 2 ? n : fib_shadow(stack, block, n - 1) + fib_shadow(stack, block, n - 2);
     BARRIER(stack);
@@ -73,7 +71,7 @@ static uint64_t call(int build, void *with, ouro_block block) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 2) bench_fail("usage: bench_fib ROUNDS");
+    if (argc != 2) bench_usage("bench_fib ROUNDS");
     static shadow_stack stack;
     ouro_profile *profile = ouro_profile_new(NULL);
     ouro_block block = bench_add_blocks(profile, 1);

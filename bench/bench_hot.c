@@ -30,7 +30,7 @@ typedef void loop(machine *vm, uint64_t n);
 
 // Enter and exit in one function with other work between them: the thread's fields must be loaded
 // again, but the compiler may remember that a local `thread` was not NULL.
-static __attribute__((noinline)) void pair(machine *vm, uint64_t n) {
+static NOINLINE void pair(machine *vm, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
         BETWEEN();
         ouro_thread *thread = vm->thread;
@@ -41,7 +41,7 @@ static __attribute__((noinline)) void pair(machine *vm, uint64_t n) {
 }
 
 // Enter and exit side by side: the compiler may keep all it knows from one to the other.
-static __attribute__((noinline)) void pair_plain(machine *vm, uint64_t n) {
+static NOINLINE void pair_plain(machine *vm, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
         BETWEEN();
         ouro_thread *thread = vm->thread;
@@ -50,7 +50,7 @@ static __attribute__((noinline)) void pair_plain(machine *vm, uint64_t n) {
     }
 }
 
-static __attribute__((noinline)) void pair_empty(machine *vm, uint64_t n) {
+static NOINLINE void pair_empty(machine *vm, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
         BETWEEN();
         ouro_thread *thread = vm->thread;
@@ -61,7 +61,7 @@ static __attribute__((noinline)) void pair_empty(machine *vm, uint64_t n) {
 }
 
 // Enter and exit in two handlers of an interpreter: nothing is remembered, NULL is checked twice.
-static __attribute__((noinline)) void apart(machine *vm, uint64_t n) {
+static NOINLINE void apart(machine *vm, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
         BETWEEN();
         ouro_position caller = ouro_enter(vm->thread, vm->order[i % ORDER]);
@@ -70,7 +70,7 @@ static __attribute__((noinline)) void apart(machine *vm, uint64_t n) {
     }
 }
 
-static __attribute__((noinline)) void apart_empty(machine *vm, uint64_t n) {
+static NOINLINE void apart_empty(machine *vm, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
         BETWEEN();
         ouro_thread *thread = vm->thread;
@@ -84,7 +84,7 @@ static __attribute__((noinline)) void apart_empty(machine *vm, uint64_t n) {
 }
 
 // Three tail calls a turn, round and round, each in a handler of its own.
-static __attribute__((noinline)) void replace(machine *vm, uint64_t n) {
+static NOINLINE void replace(machine *vm, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
         BETWEEN();
         ouro_replace(vm->thread, vm->order[0]);
@@ -95,19 +95,27 @@ static __attribute__((noinline)) void replace(machine *vm, uint64_t n) {
     }
 }
 
-static __attribute__((noinline)) void replace_empty(machine *vm, uint64_t n) {
+static NOINLINE void replace_empty(machine *vm, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
-        for (int k = 0; k < 3; k++) {
-            BETWEEN();
-            ouro_thread *thread = vm->thread;
-            ouro_block block = vm->order[k];
-            OPAQUE(thread);
-            OPAQUE(block);
-        }
+        BETWEEN();
+        ouro_thread *thread = vm->thread;
+        ouro_block block = vm->order[0];
+        OPAQUE(thread);
+        OPAQUE(block);
+        BETWEEN();
+        thread = vm->thread;
+        block = vm->order[1];
+        OPAQUE(thread);
+        OPAQUE(block);
+        BETWEEN();
+        thread = vm->thread;
+        block = vm->order[2];
+        OPAQUE(thread);
+        OPAQUE(block);
     }
 }
 
-static __attribute__((noinline)) void replace_plain(machine *vm, uint64_t n) {
+static NOINLINE void replace_plain(machine *vm, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
         BETWEEN();
         ouro_thread *thread = vm->thread;
@@ -118,7 +126,7 @@ static __attribute__((noinline)) void replace_plain(machine *vm, uint64_t n) {
     }
 }
 
-static __attribute__((noinline)) void replace_plain_empty(machine *vm, uint64_t n) {
+static NOINLINE void replace_plain_empty(machine *vm, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
         BETWEEN();
         ouro_thread *thread = vm->thread;
@@ -131,7 +139,7 @@ static __attribute__((noinline)) void replace_plain_empty(machine *vm, uint64_t 
 }
 
 // The four calls a turn that a host makes when profiling is off, each in a handler of its own.
-static __attribute__((noinline)) void off(machine *vm, uint64_t n) {
+static NOINLINE void off(machine *vm, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
         BETWEEN();
         ouro_position caller = ouro_enter(vm->thread, 3);
@@ -144,7 +152,7 @@ static __attribute__((noinline)) void off(machine *vm, uint64_t n) {
     }
 }
 
-static __attribute__((noinline)) void off_empty(machine *vm, uint64_t n) {
+static NOINLINE void off_empty(machine *vm, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
         BETWEEN();
         ouro_thread *thread = vm->thread;
@@ -222,7 +230,7 @@ static void measure(size_t which, uint64_t n, uint64_t rounds) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 4) bench_fail("usage: bench_hot CASE N ROUNDS");
+    if (argc != 4) bench_usage("bench_hot CASE N ROUNDS");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(cases[i].name, argv[1]) != 0) continue;
         measure(i, bench_number(argv[2]), bench_number(argv[3]));

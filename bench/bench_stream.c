@@ -86,7 +86,7 @@ static void round_run(const stream *events, const ouro_options *options, uint64_
 
 int main(int argc, char **argv) {
     if (argc != 6 && argc != 7)
-        bench_fail("usage: bench_stream STREAM RULE CAP REPLAYS ROUNDS [LIVE_FILE]");
+        bench_usage("bench_stream STREAM RULE CAP REPLAYS ROUNDS [LIVE_FILE]");
     ouro_options options = options_make(argv[2], argv[3], argc == 7 ? argv[6] : NULL);
     uint64_t replays = bench_number(argv[4]), rounds = bench_number(argv[5]);
     stream events = stream_make(argv[1]);

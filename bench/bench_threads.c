@@ -31,7 +31,7 @@ static void visit(ouro_thread *thread, ouro_block first, uint64_t index, ouro_th
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3) bench_fail("usage: bench_threads THREADS POSITIONS");
+    if (argc != 3) bench_usage("bench_threads THREADS POSITIONS");
     uint64_t threads = bench_number(argv[1]), positions = bench_number(argv[2]);
     ouro_thread **forked = bench_alloc(threads * sizeof *forked);
     memset(forked, 0xff, threads * sizeof *forked);

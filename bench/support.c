@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -59,8 +60,13 @@ ouro_block bench_add_blocks(ouro_profile *profile, size_t n) {
 }
 
 void bench_fail(const char *what) {
-    fprintf(stderr, "bench: %s failed (errno %d)\n", what, errno);
+    fprintf(stderr, "bench: %s: %s\n", what, errno ? strerror(errno) : "failed");
     exit(1);
+}
+
+void bench_usage(const char *usage) {
+    fprintf(stderr, "usage: %s\n", usage);
+    exit(2);
 }
 
 void *bench_alloc(size_t bytes) {

@@ -19,6 +19,9 @@
 // The value is used, or may have changed: the compiler cannot drop or foresee it.
 #define OPAQUE(value) __asm__ volatile("" : "+r"(value))
 
+// One function in the machine code, too: not merged into its caller, nor into itself.
+#define NOINLINE __attribute__((noinline))
+
 // Processor time of this OS thread in nanoseconds: what others do on a shared machine counts less
 // than by the wall clock, page faults of our own count fully.
 uint64_t bench_now(void);
@@ -35,6 +38,7 @@ ouro_block bench_add_blocks(ouro_profile *profile, size_t n);
 
 // Stop with a message: no benchmark goes on after a failure.
 _Noreturn void bench_fail(const char *what);
+_Noreturn void bench_usage(const char *usage);
 void *bench_alloc(size_t bytes);
 
 // A whole argument as a number.

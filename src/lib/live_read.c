@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TRIES = 200, TRY_NANOSECONDS = 2 * 1000 * 1000, TEXT_MAX = 1 << 24 };
+enum { TRIES = 1000, TRY_NANOSECONDS = 2 * 1000 * 1000, TEXT_MAX = 1 << 24 };
 
 typedef struct {
     uint64_t data; // offset in the file
@@ -150,74 +150,151 @@ static bool read_segments(reader *r) {
 
 // ---------------------------------------------------------------- texts and blocks
 
-static const char *read_text(reader *r, ouro__live_profile *p, const live_text *text, uint64_t at) {
-    if (text->length > TEXT_MAX || text->offset > r->header.end ||
-        text->length > r->header.end - text->offset) {
-        fail(r, EILSEQ, at, "damaged: a text of %u bytes at %llu", text->length,
-             (unsigned long long)text->offset);
-        return NULL;
+// Segments stand in the file in the order of their offsets.
+static const segment *segment_with(const reader *r, uint64_t offset) {
+    size_t low = 0, high = r->segment_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (r->segments[middle].data <= offset) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
     }
-    char *copy = malloc((size_t)text->length + 1);
-    char **texts = copy ? realloc(p->texts, (p->text_count + 1) * sizeof *texts) : NULL;
-    if (!texts) {
-        free(copy);
-        fail_memory(r);
-        return NULL;
+    return low ? &r->segments[low - 1] : NULL;
+}
+
+// Texts are short and many: they are not read one by one, but segment by segment, and copied into one pool
+// when all are known.
+typedef struct {
+    char **segments; // content of each TEXT segment, by index
+    char *pool;
+    size_t pool_used;
+} text_reader;
+
+static bool load_texts(reader *r, text_reader *t) {
+    t->segments = calloc(r->segment_count + 1, sizeof *t->segments);
+    if (!t->segments) return fail_memory(r);
+    for (size_t i = 0; i < r->segment_count; i++) {
+        const segment *s = &r->segments[i];
+        if (s->kind != LIVE_TEXT) continue;
+        t->segments[i] = malloc(s->bytes + 1);
+        if (!t->segments[i]) return fail_memory(r);
+        if (!read_at(r, s->data, t->segments[i], s->bytes)) return false;
     }
-    p->texts = texts;
-    p->texts[p->text_count++] = copy;
+    return true;
+}
+
+static bool check_text(reader *r, const live_text *text, uint64_t at) {
+    const segment *s = segment_with(r, text->offset);
+    if (s && s->kind == LIVE_TEXT && text->length <= TEXT_MAX && text->offset - s->data <= s->bytes &&
+        text->length <= s->bytes - (text->offset - s->data))
+        return true;
+    return fail(r, EILSEQ, at, "damaged: a text of %u bytes at %llu", text->length,
+                (unsigned long long)text->offset);
+}
+
+// The text has been checked, and the pool has room for it.
+static const char *copy_text(const reader *r, text_reader *t, const live_text *text) {
+    const segment *s = segment_with(r, text->offset);
+    char *copy = t->pool + t->pool_used;
+    memcpy(copy, t->segments[s - r->segments] + (text->offset - s->data), text->length);
     copy[text->length] = '\0';
-    return read_at(r, text->offset, copy, text->length) ? copy : NULL;
+    t->pool_used += (size_t)text->length + 1;
+    return copy;
 }
 
-static bool read_block(reader *r, ouro__live_profile *p, ouro_block block, uint64_t at) {
-    live_block record;
-    if (!read_at(r, at, &record, sizeof record)) return false;
-    ouro_block_info *info = &p->blocks[block];
-    info->name = read_text(r, p, &record.name, at);
-    info->file = info->name ? read_text(r, p, &record.file, at + 16) : NULL;
-    info->line = record.line;
-    info->column = record.column;
-    return info->file != NULL;
-}
-
-// The blocks of a segment reach as far as the next segment of blocks, or the last block.
-static bool read_blocks(reader *r, ouro__live_profile *p) {
-    uint64_t there = 0;
-    for (size_t i = 0; i < r->segment_count; i++)
-        there += r->segments[i].kind == LIVE_BLOCKS ? r->segments[i].bytes / sizeof(live_block) : 0;
-    p->block_count = r->header.block_count;
-    if (p->block_count > there)
-        return fail(r, EILSEQ, 52, "damaged: %u blocks, room for %llu", p->block_count,
-                    (unsigned long long)there);
-    p->blocks = calloc((size_t)p->block_count + 1, sizeof *p->blocks);
-    if (!p->blocks) return fail_memory(r);
-    uint32_t end = p->block_count;
+// The records of all blocks. Those of a segment reach as far as the next segment of blocks, or the last block.
+static bool load_blocks(reader *r, live_block *records, uint32_t count) {
+    uint32_t end = count;
     for (size_t i = r->segment_count; i-- > 0;) {
         const segment *s = &r->segments[i];
         if (s->kind != LIVE_BLOCKS || s->first >= end) continue;
-        if (end - s->first > s->bytes / sizeof(live_block))
+        if (end - s->first > s->bytes / sizeof *records)
             return fail(r, EILSEQ, s->data, "damaged: blocks are missing after block %u", s->first);
+        if (!read_at(r, s->data, records + s->first, (uint64_t)(end - s->first) * sizeof *records))
+            return false;
         for (uint32_t b = s->first; b < end; b++) {
-            uint64_t at = s->data + (uint64_t)(b - s->first) * sizeof(live_block);
-            if (!read_block(r, p, b, at)) return false;
+            uint64_t at = s->data + (uint64_t)(b - s->first) * sizeof *records;
+            if (!check_text(r, &records[b].name, at) || !check_text(r, &records[b].file, at + 16))
+                return false;
         }
         end = s->first;
     }
     return end == 0 || fail(r, EILSEQ, 52, "damaged: blocks before block %u are missing", end);
 }
 
-static bool read_metrics(reader *r, ouro__live_profile *p) {
-    const live_header *h = &r->header;
-    p->metric_count = h->metric_count;
-    for (uint32_t m = 0; m < h->metric_count; m++) {
-        p->metrics[m].name = read_text(r, p, &h->metric_names[m], 120 + 16 * m);
-        if (!p->metrics[m].name) return false;
-        p->metrics[m].unit = read_text(r, p, &h->metric_units[m], 248 + 16 * m);
-        if (!p->metrics[m].unit) return false;
+static live_block *read_block_records(reader *r) {
+    uint64_t there = 0;
+    for (size_t i = 0; i < r->segment_count; i++)
+        there += r->segments[i].kind == LIVE_BLOCKS ? r->segments[i].bytes / sizeof(live_block) : 0;
+    uint32_t count = r->header.block_count;
+    if (count > there) {
+        fail(r, EILSEQ, 52, "damaged: %u blocks, room for %llu", count, (unsigned long long)there);
+        return NULL;
     }
-    p->program = read_text(r, p, &h->program, 104);
-    return p->program != NULL;
+    live_block *records = malloc(((size_t)count + 1) * sizeof *records);
+    if (!records) fail_memory(r);
+    if (records && load_blocks(r, records, count)) return records;
+    free(records);
+    return NULL;
+}
+
+static bool check_header_texts(reader *r) {
+    const live_header *h = &r->header;
+    for (uint32_t m = 0; m < h->metric_count; m++) {
+        if (!check_text(r, &h->metric_names[m], 120 + 16 * m)) return false;
+        if (!check_text(r, &h->metric_units[m], 248 + 16 * m)) return false;
+    }
+    return check_text(r, &h->program, 104);
+}
+
+static size_t pool_size(const live_header *h, const live_block *records) {
+    size_t size = (size_t)h->program.length + 1;
+    for (uint32_t m = 0; m < h->metric_count; m++)
+        size += (size_t)h->metric_names[m].length + h->metric_units[m].length + 2;
+    for (uint32_t b = 0; b < h->block_count; b++)
+        size += (size_t)records[b].name.length + records[b].file.length + 2;
+    return size;
+}
+
+static void copy_texts(const reader *r, text_reader *t, const live_block *records, ouro__live_profile *p) {
+    const live_header *h = &r->header;
+    for (uint32_t m = 0; m < h->metric_count; m++) {
+        p->metrics[m].name = copy_text(r, t, &h->metric_names[m]);
+        p->metrics[m].unit = copy_text(r, t, &h->metric_units[m]);
+    }
+    p->program = copy_text(r, t, &h->program);
+    for (uint32_t b = 0; b < h->block_count; b++) {
+        p->blocks[b].name = copy_text(r, t, &records[b].name);
+        p->blocks[b].file = copy_text(r, t, &records[b].file);
+        p->blocks[b].line = records[b].line;
+        p->blocks[b].column = records[b].column;
+    }
+}
+
+// Overlapping texts in a damaged file could ask for more than the file has.
+static bool read_texts_and_blocks(reader *r, ouro__live_profile *p) {
+    text_reader t = {0};
+    live_block *records = check_header_texts(r) ? read_block_records(r) : NULL;
+    bool ok = records && load_texts(r, &t);
+    size_t size = ok ? pool_size(&r->header, records) : 0;
+    if (ok && size > r->header.end + 2 * (uint64_t)r->header.block_count + 64)
+        ok = fail(r, EILSEQ, 0, "damaged: texts of %llu bytes", (unsigned long long)size);
+    if (ok) {
+        p->texts = t.pool = malloc(size);
+        p->blocks = calloc((size_t)r->header.block_count + 1, sizeof *p->blocks);
+        ok = p->texts && p->blocks ? true : fail_memory(r);
+    }
+    if (ok) {
+        p->block_count = r->header.block_count;
+        p->metric_count = r->header.metric_count;
+        copy_texts(r, &t, records, p);
+    }
+    for (size_t i = 0; t.segments && i < r->segment_count; i++) free(t.segments[i]);
+    free(t.segments);
+    free(records);
+    return ok;
 }
 
 // ---------------------------------------------------------------- lanes
@@ -229,11 +306,13 @@ typedef struct {
     uint32_t used;
     const segment **parts; // NODES segments by first / nodes_per_segment
     size_t part_count;
-    ouro__image image; // nodes 0 .. used-1, then accounts; an account's row is used + its node until packed
+    char *raw; // the nodes and then the accounts, as in the file
+    size_t raw_size;
+    ouro__image image; // nodes 0 .. used-1, then their accounts
 } lane_reader;
 
-// 1: read; 0: it changed meanwhile, or does not hang together; -1: an error that will not go away.
-typedef enum { LANE_ERROR = -1, LANE_CHANGED = 0, LANE_READ = 1 } lane_result;
+// READ: done. CHANGED: it changed meanwhile, or does not hang together. ERROR: it will not go away.
+typedef enum { LANE_ERROR, LANE_CHANGED, LANE_READ } lane_result;
 
 static uint64_t record_offset(const reader *r, const lane_reader *l, uint32_t index, bool account) {
     uint32_t per = r->header.nodes_per_segment;
@@ -241,31 +320,62 @@ static uint64_t record_offset(const reader *r, const lane_reader *l, uint32_t in
     return l->parts[index / per]->data + row * r->header.node_bytes;
 }
 
-static void take_record(const reader *r, lane_reader *l, uint32_t index, bool account,
-                        const uint64_t *words) {
-    const ouro_node_ *node = (const ouro_node_ *)(const void *)words;
-    uint32_t row = account ? l->used + index : index;
+static bool read_records(reader *r, lane_reader *l, bool accounts) {
+    uint32_t per = r->header.nodes_per_segment, bytes = r->header.node_bytes;
+    char *to = l->raw + (accounts ? (size_t)l->used * bytes : 0);
+    for (uint32_t first = 0; first < l->used; first += per) {
+        uint32_t n = l->used - first < per ? l->used - first : per;
+        uint64_t at = record_offset(r, l, first, accounts);
+        if (!read_at(r, at, to + (size_t)first * bytes, (uint64_t)n * bytes)) return false;
+    }
+    return true;
+}
+
+static lane_result read_state(reader *r, lane_reader *l) {
+    if (!read_at(r, l->state_offset, &l->state, sizeof l->state)) return LANE_ERROR;
+    uint64_t room = (uint64_t)l->part_count * r->header.nodes_per_segment;
+    l->used = l->state.used;
+    if (l->used <= room) return LANE_READ;
+    // Damage, or a segment that is newer than our list of them.
+    fail(r, EILSEQ, l->state_offset + 4, "damaged: %u nodes of %llu", l->used, (unsigned long long)room);
+    return LANE_CHANGED;
+}
+
+static lane_result still_the_same(reader *r, const lane_reader *l) {
+    uint32_t sequence;
+    if (!read_at(r, l->state_offset, &sequence, sizeof sequence)) return LANE_ERROR;
+    return sequence == l->state.sequence ? LANE_READ : LANE_CHANGED;
+}
+
+// Everything at once and nothing else, so that a busy writer leaves us time for it.
+static lane_result read_raw(reader *r, lane_reader *l) {
+    lane_result result = read_state(r, l);
+    if (result != LANE_READ) return result;
+    size_t size = 2 * (size_t)l->used * r->header.node_bytes;
+    if (size > l->raw_size) {
+        free(l->raw);
+        l->raw = malloc(size);
+        l->raw_size = l->raw ? size : 0;
+        if (!l->raw) {
+            fail_memory(r);
+            return LANE_ERROR;
+        }
+        result = read_state(r, l);
+        if (result != LANE_READ) return result;
+        if (2 * (size_t)l->used * r->header.node_bytes > size) return LANE_CHANGED;
+    }
+    if (!read_records(r, l, false) || !read_records(r, l, true)) return LANE_ERROR;
+    return still_the_same(r, l);
+}
+
+static void take_record(const reader *r, lane_reader *l, uint32_t row, const void *record) {
+    const ouro_node_ *node = record;
     uint32_t metrics = r->header.metric_count;
     uint64_t *values = l->image.values + (size_t)row * (3 + metrics);
     l->image.block[row] = node->block;
-    l->image.parent[row] = account ? index : node->parent;
+    l->image.parent[row] = row >= l->used ? row - l->used : node->parent;
     memcpy(values, node->entries, sizeof node->entries);
     memcpy(values + 3, node->metrics, metrics * sizeof *values);
-}
-
-static bool read_records(reader *r, lane_reader *l, bool accounts) {
-    uint32_t per = r->header.nodes_per_segment, bytes = r->header.node_bytes;
-    uint64_t *words = malloc((size_t)per * bytes);
-    if (!words) return fail_memory(r);
-    bool ok = true;
-    for (uint32_t first = 0; ok && first < l->used; first += per) {
-        uint32_t n = l->used - first < per ? l->used - first : per;
-        ok = read_at(r, record_offset(r, l, first, accounts), words, (uint64_t)n * bytes);
-        for (uint32_t i = 0; ok && i < n; i++)
-            take_record(r, l, first + i, accounts, words + (size_t)i * r->stride);
-    }
-    free(words);
-    return ok;
 }
 
 // An eviction that was cut short is done again.
@@ -285,34 +395,43 @@ static bool finish_eviction(reader *r, lane_reader *l) {
     return true;
 }
 
-// Parents from word offsets to rows. A row whose parent was made after we passed its place is healed by reading that
-// place again: between two prunings nodes only come.
+static bool parent_in_range(reader *r, const lane_reader *l, uint32_t i) {
+    uint32_t parent = l->image.parent[i];
+    if (parent % r->stride == 0 && parent / r->stride < l->used) return true;
+    return fail(r, EILSEQ, record_offset(r, l, i, false) + 48, "damaged: node %u has the parent %u", i, parent);
+}
+
+// A parent that was made after we had passed its place is read again: between two prunings nodes only come.
+static lane_result heal_parent(reader *r, lane_reader *l, uint32_t i, uint32_t parent) {
+    uint64_t record[16];
+    uint64_t at = record_offset(r, l, parent, false);
+    if (!read_at(r, at, record, r->header.node_bytes)) return LANE_ERROR;
+    take_record(r, l, parent, record);
+    if (l->image.block[parent] != 0) return parent_in_range(r, l, parent) ? LANE_READ : LANE_CHANGED;
+    fail(r, EILSEQ, at, "damaged: node %u hangs on node %u, which is not there", i, parent);
+    return LANE_CHANGED;
+}
+
+// Parents from word offsets to rows.
 static lane_result link_parents(reader *r, lane_reader *l) {
     ouro__image *image = &l->image;
+    bool healed = false;
     for (uint32_t i = 0; i < l->used; i++) {
-        if (image->block[i] == 0) continue;
-        if (image->parent[i] % r->stride || image->parent[i] / r->stride >= l->used) {
-            fail(r, EILSEQ, record_offset(r, l, i, false) + 48, "damaged: node %u has the parent %u", i,
-                 image->parent[i]);
-            return LANE_CHANGED;
-        }
+        if (image->block[i] != 0 && !parent_in_range(r, l, i)) return LANE_CHANGED;
     }
-    for (uint32_t i = 0; i < l->used; i++) {
-        uint32_t parent = image->parent[i] / r->stride;
-        if (i == 0 || image->block[i] == 0 || image->block[parent] != 0) continue;
-        uint64_t words[16];
-        uint64_t at = record_offset(r, l, parent, false);
-        if (!read_at(r, at, words, r->header.node_bytes)) return LANE_ERROR;
-        take_record(r, l, parent, false, words);
-        if (image->block[parent] == 0 || image->parent[parent] % r->stride ||
-            image->parent[parent] / r->stride >= l->used) {
-            fail(r, EILSEQ, at, "damaged: node %u hangs on node %u, which is not there", i, parent);
-            return LANE_CHANGED;
+    for (uint32_t i = 1; i < l->used; i++) {
+        if (image->block[i] == 0) continue;
+        uint32_t child = i, parent = image->parent[i] / r->stride;
+        while (image->block[parent] == 0) {
+            lane_result result = heal_parent(r, l, child, parent);
+            if (result != LANE_READ) return result;
+            healed = true;
+            child = parent;
+            parent = image->parent[child] / r->stride;
         }
-        if (parent < i) i = parent - 1; // its own parent may be as new
     }
     for (uint32_t i = 0; i < l->used; i++) image->parent[i] /= r->stride;
-    return LANE_READ;
+    return healed ? still_the_same(r, l) : LANE_READ;
 }
 
 // An account is an account and a node is none. That the blocks exist is checked when all lanes are read.
@@ -338,43 +457,25 @@ static void drop_empty(const reader *r, lane_reader *l) {
     }
 }
 
-static lane_result try_lane(reader *r, lane_reader *l, bool last) {
-    if (!read_at(r, l->state_offset, &l->state, sizeof l->state)) return LANE_ERROR;
-    uint64_t room = (uint64_t)l->part_count * r->header.nodes_per_segment;
-    l->used = l->state.used;
-    if ((l->state.sequence & 1) && !last) return LANE_CHANGED;
+static lane_result make_image(reader *r, lane_reader *l) {
     if (l->used == 0) return LANE_READ; // killed before it had a root
-    if (l->used > room) {
-        fail(r, EILSEQ, l->state_offset + 4, "damaged: %u nodes of %llu", l->used, (unsigned long long)room);
-        return LANE_CHANGED; // a segment that is newer than our list of them
+    if (l->used < 2) {
+        fail(r, EILSEQ, l->state_offset + 4, "damaged: %u node", l->used);
+        return LANE_CHANGED;
     }
     ouro__image_free(&l->image);
     if (!ouro__image_alloc(&l->image, 2 * l->used, r->header.metric_count)) {
         fail_memory(r);
         return LANE_ERROR;
     }
-    if (!read_records(r, l, false) || !read_records(r, l, true)) return LANE_ERROR;
-    if (!last) {
-        uint32_t sequence;
-        if (!read_at(r, l->state_offset, &sequence, sizeof sequence)) return LANE_ERROR;
-        if (sequence != l->state.sequence) return LANE_CHANGED;
-    }
+    for (uint32_t row = 0; row < 2 * l->used; row++)
+        take_record(r, l, row, l->raw + (size_t)row * r->header.node_bytes);
     if (!finish_eviction(r, l)) return LANE_CHANGED;
     lane_result linked = link_parents(r, l);
     if (linked != LANE_READ) return linked;
     if (!check_accounts(r, l)) return LANE_CHANGED;
     drop_empty(r, l);
     return LANE_READ;
-}
-
-// A running program adds segments and blocks while we read.
-static bool refresh(reader *r) {
-    struct stat status;
-    if (fstat(r->fd, &status)) return fail(r, errno, 0, "cannot read: %s", strerror(errno));
-    r->size = (uint64_t)status.st_size;
-    r->segment_count = 0;
-    r->lane_count = 0;
-    return read_header(r) && read_segments(r);
 }
 
 static bool find_parts(reader *r, lane_reader *l) {
@@ -393,18 +494,38 @@ static bool find_parts(reader *r, lane_reader *l) {
     return l->state_offset != 0 || fail(r, EILSEQ, 0, "damaged: lane %u has no state", l->id);
 }
 
+// A running program adds segments and blocks while we read.
+static bool refresh(reader *r) {
+    struct stat status;
+    if (fstat(r->fd, &status)) return fail(r, errno, 0, "cannot read: %s", strerror(errno));
+    r->size = (uint64_t)status.st_size;
+    r->segment_count = 0;
+    r->lane_count = 0;
+    return read_header(r) && read_segments(r);
+}
+
+// In the middle of a pruning only a writer that is gone, or stands still, can be read.
+static lane_result try_lane(reader *r, lane_reader *l, bool still) {
+    if (!find_parts(r, l)) return LANE_ERROR;
+    lane_result result = read_raw(r, l);
+    if (result != LANE_READ) return result;
+    if ((l->state.sequence & 1) && !still) return LANE_CHANGED;
+    return make_image(r, l);
+}
+
+// Of a running program: again and again, without a pause at first, until nothing changed meanwhile. A
+// pruning that does not end in all that time belongs to a program that was stopped.
 static bool read_lane(reader *r, uint32_t id, bool running, ouro__image *image) {
     lane_reader l = {.id = id};
-    lane_result result = LANE_CHANGED;
-    for (int i = 0; i < TRIES && result == LANE_CHANGED; i++) {
-        bool last = !running || i == TRIES - 1;
-        if (i > 0) nanosleep(&(struct timespec){0, TRY_NANOSECONDS}, NULL);
-        if (i > 0 && !refresh(r)) result = LANE_ERROR;
-        if (result == LANE_CHANGED && !find_parts(r, &l)) result = LANE_ERROR;
-        if (result == LANE_CHANGED) result = try_lane(r, &l, last);
-        if (last) break;
+    lane_result result = try_lane(r, &l, !running);
+    for (int i = 0; i < TRIES && running && result == LANE_CHANGED; i++) {
+        uint32_t sequence = l.state.sequence;
+        if (i > TRIES / 2) nanosleep(&(struct timespec){0, TRY_NANOSECONDS}, NULL);
+        bool stands = i == TRIES - 1 && still_the_same(r, &l) == LANE_READ && l.state.sequence == sequence;
+        result = refresh(r) ? try_lane(r, &l, stands) : LANE_ERROR;
     }
     free(l.parts);
+    free(l.raw);
     *image = l.image;
     if (result == LANE_CHANGED && r->error->message[0] == '\0')
         fail(r, EAGAIN, 0, "the program changes it faster than it can be read; try again");
@@ -473,7 +594,7 @@ static bool read_file(reader *r, ouro__live_profile *p) {
     p->process = r->header.process;
     p->start_time = r->header.start_time;
     p->end_time = r->header.end_time;
-    return read_lanes(r, p) && read_blocks(r, p) && read_metrics(r, p);
+    return read_lanes(r, p) && read_texts_and_blocks(r, p);
 }
 
 int ouro__live_read_fd(int fd, ouro__live_profile *profile, ouro__live_error *error) {
@@ -503,7 +624,6 @@ int ouro__live_read(const char *path, ouro__live_profile *profile, ouro__live_er
 void ouro__live_profile_free(ouro__live_profile *profile) {
     ouro__rows_free(profile->rows);
     free(profile->blocks);
-    for (size_t i = 0; i < profile->text_count; i++) free(profile->texts[i]);
     free(profile->texts);
     memset(profile, 0, sizeof *profile);
 }

@@ -20,8 +20,7 @@ typedef struct {
     uint64_t process;
     uint64_t start_time, end_time; // nanoseconds since 1970; end 0 = not known
     const char *program;
-    char **texts;
-    size_t text_count;
+    char *texts;
 } ouro__live_profile;
 
 typedef struct {

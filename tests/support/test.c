@@ -41,6 +41,11 @@ bool test_check(bool good, const char *file, int line, const char *format, ...) 
     return false;
 }
 
+bool test_check_equal(unsigned long long a, unsigned long long b, const char *a_text,
+                      const char *b_text, const char *file, int line) {
+    return test_check(a == b, file, line, "%s = %llu, not %s = %llu", a_text, a, b_text, b);
+}
+
 bool test_check_text(const char *a, const char *b, const char *file, int line) {
     return test_check(strcmp(a, b) == 0, file, line, "got  \"%s\"\n  want \"%s\"", a, b);
 }

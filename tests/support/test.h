@@ -24,10 +24,11 @@ bool test_check(bool good, const char *file, int line, const char *format, ...)
 // Each gives its condition back, so that a test can stop where it makes no sense to go on.
 #define CHECK(condition) test_check((condition), __FILE__, __LINE__, "%s", #condition)
 #define CHECK_EQUAL(a, b)                                                                          \
-    test_check((unsigned long long)(a) == (unsigned long long)(b), __FILE__, __LINE__,             \
-               "%s = %llu, not %s = %llu", #a, (unsigned long long)(a), #b, (unsigned long long)(b))
+    test_check_equal((unsigned long long)(a), (unsigned long long)(b), #a, #b, __FILE__, __LINE__)
 #define CHECK_TEXT(a, b) test_check_text((a), (b), __FILE__, __LINE__)
 
+bool test_check_equal(unsigned long long a, unsigned long long b, const char *a_text,
+                      const char *b_text, const char *file, int line);
 bool test_check_text(const char *a, const char *b, const char *file, int line);
 
 // Failures of the running case so far.

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+//
+// The rest of the header, point by point: options, blocks, enabling, NULL, metrics, totals, the stack, misuse.
+
+#include "contexts.h"
+#include "lane_check.h"
+#include "test.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static ouro_block add(ouro_profile *profile, const char *name) {
+    return ouro_add_block(profile, &(ouro_block_info){name, "file", 1, 1});
+}
+
+TEST(options_out_of_range_are_refused) {
+    static const ouro_metric_info metric = {"m", "u"}, unnamed = {"", "u"};
+    const ouro_options bad[] = {
+        {.compaction = 4},
+        {.compaction = -1},
+        {.compaction = OURO_EDGES, .edge_length = 4},
+        {.edge_length = -1},
+        {.max_nodes = 1},
+        {.max_nodes = UINT32_MAX},
+        {.metrics = &metric, .metric_count = OURO_METRICS_MAX + 1},
+        {.metric_count = 1},
+        {.metrics = &unnamed, .metric_count = 1},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        errno = 0;
+        CHECK(ouro_profile_new(&bad[i]) == NULL);
+        CHECK_EQUAL(errno, EINVAL);
+    }
+}
+
+TEST(null_is_off_everywhere) {
+    CHECK(ouro_thread_new(NULL) == NULL);
+    CHECK(ouro_thread_fork(NULL) == NULL);
+    CHECK(ouro_thread_spawn(NULL) == NULL);
+    CHECK_EQUAL(ouro_add_block(NULL, NULL), OURO_PHANTOM);
+    CHECK_EQUAL(ouro_enter(NULL, 5), 0);
+    ouro_exit(NULL, 0);
+    ouro_replace(NULL, 5);
+    ouro_sample(NULL, 1);
+    ouro_count(NULL, 0, 1);
+    CHECK_EQUAL(ouro_clock_start(NULL, 0, 0), 0);
+    ouro_clock_stop(NULL);
+    ouro_clock_move(NULL, NULL);
+    ouro_thread_free(NULL);
+    CHECK_EQUAL(ouro_profile_stats(NULL).nodes, 0);
+    CHECK_EQUAL(ouro_profile_visit(NULL, NULL, NULL), 0);
+    CHECK_EQUAL(ouro_profile_write(NULL, "x"), 0);
+    ouro_profile_enable(NULL, true);
+    ouro_profile_free(NULL);
+}
+
+TEST(a_disabled_profile_gives_no_threads) {
+    ouro_profile *profile = ouro_profile_new(&(ouro_options){.disabled = true});
+    CHECK(ouro_thread_new(profile) == NULL);
+    ouro_profile_enable(profile, true);
+    ouro_thread *thread = ouro_thread_new(profile);
+    CHECK(thread != NULL);
+    ouro_profile_enable(profile, false);
+    CHECK(ouro_thread_fork(thread) == NULL && ouro_thread_spawn(thread) == NULL);
+    // A thread that exists goes on.
+    ouro_exit(thread, ouro_enter(thread, add(profile, "a")));
+    CHECK_EQUAL(ouro_profile_stats(profile).calls, 1);
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
+TEST(blocks_have_consecutive_ids_and_keep_their_text) {
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_block_info infos[3000];
+    char name[32];
+    ouro_block first = OURO_PHANTOM;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 3000; i++) infos[i] = (ouro_block_info){"same", NULL, (uint32_t)i, 2};
+        strcpy(name, "changed later");
+        infos[7].name = name;
+        first = ouro_add_blocks(profile, infos, 3000);
+        strcpy(name, "gone");
+        CHECK_EQUAL(first, 3 + 3000 * round);
+    }
+    ouro_block_info info;
+    CHECK(ouro_block_get(profile, first + 7, &info));
+    CHECK_TEXT(info.name, "changed later");
+    CHECK_TEXT(info.file, "");
+    CHECK(ouro_block_get(profile, first + 2999, &info) && info.line == 2999);
+    CHECK(!ouro_block_get(profile, first + 3000, &info));
+    CHECK(ouro_block_get(profile, OURO_LOST, &info));
+    CHECK_TEXT(info.name, "[lost]");
+    CHECK_EQUAL(ouro_add_blocks(profile, NULL, 0), first + 3000);
+    CHECK_EQUAL(add(profile, "next"), first + 3000);
+    ouro_profile_free(profile);
+}
+
+TEST(samples_at_the_root_are_shown_at_the_empty_path) {
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_thread *thread = ouro_thread_new(profile);
+    contexts *all = contexts_of(profile, 1);
+    CHECK_EQUAL(all->count, 0);
+    contexts_free(all);
+    ouro_sample(thread, 5);
+    all = contexts_of(profile, 1);
+    CHECK(all->count == 1 && all->list[0].length == 0 && all->list[0].self[1] == 5);
+    contexts_free(all);
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
+TEST(eight_metrics_are_kept_apart) {
+    ouro_metric_info metrics[8];
+    for (int m = 0; m < 8; m++) metrics[m] = (ouro_metric_info){"metric", NULL};
+    for (size_t n = 1; n <= 8; n++) {
+        ouro_profile *profile = ouro_profile_new(&(ouro_options){.metrics = metrics, .metric_count = n});
+        ouro_block a = add(profile, "a"), b = add(profile, "b");
+        ouro_thread *thread = ouro_thread_new(profile);
+        ouro_enter(thread, a);
+        for (uint32_t m = 0; m < 10; m++) ouro_count(thread, m, m + 1); // those that do not exist are ignored
+        ouro_enter(thread, b);
+        for (uint32_t m = 0; m < n; m++) ouro_count(thread, m, 100 * (m + 1));
+        ouro_stats stats = ouro_profile_stats(profile);
+        for (uint32_t m = 0; m < n; m++) CHECK_EQUAL(stats.totals[m], 101 * (m + 1));
+        CHECK_EQUAL(stats.nodes, 3);
+        ouro_thread_free(thread);
+        ouro_profile_free(profile);
+    }
+}
+
+TEST(forks_start_where_their_parent_stands) {
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_block a = add(profile, "a"), b = add(profile, "b");
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_position token = ouro_enter(thread, a);
+    ouro_thread *fork = ouro_thread_fork(thread), *spawn = ouro_thread_spawn(thread);
+    ouro_exit(thread, token);
+    CHECK(sizeof *fork < 64);
+    ouro_exit(fork, ouro_enter(fork, b));
+    ouro_exit(spawn, ouro_enter(spawn, b));
+    ouro_sample(spawn, 3);
+    ouro_exit(thread, ouro_enter(thread, b));
+    contexts *all = contexts_of(profile, 1);
+    CHECK_EQUAL(all->count, 3);
+    CHECK(all->list[0].calls == 1 && all->list[0].self[1] == 3); // a
+    CHECK(all->list[1].length == 2 && all->list[1].calls == 2);  // a/b
+    CHECK(all->list[2].length == 1 && all->list[2].calls == 1);  // b
+    contexts_free(all);
+    CHECK_EQUAL(ouro_profile_stats(profile).lanes, 2);
+    ouro_thread_free(fork);
+    ouro_thread_free(spawn);
+    // The spawned lane is free again and is used by the next.
+    ouro_thread *next = ouro_thread_new(profile);
+    CHECK_EQUAL(ouro_profile_stats(profile).lanes, 2);
+    ouro_thread_free(next);
+    ouro_thread_free(thread);
+    check_lanes(profile);
+    ouro_profile_free(profile);
+}
+
+TEST(a_million_deep_path_is_no_problem) {
+    ouro_profile *profile = ouro_profile_new(&(ouro_options){.compaction = OURO_NONE, .max_nodes = 1100000});
+    ouro_block a = add(profile, "a");
+    ouro_thread *thread = ouro_thread_new(profile);
+    for (int i = 0; i < 1000000; i++) ouro_enter(thread, a);
+    ouro_thread *spawned = ouro_thread_spawn(thread); // finds no room for a second copy: the cap holds
+    CHECK(spawned != NULL);
+    ouro_stats stats = ouro_profile_stats(profile);
+    CHECK(stats.nodes <= 1100000 && stats.calls == 1000000);
+    ouro_thread_free(spawned);
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
+// ---------------------------------------------------------------- the stack
+
+TEST(the_stack_keeps_the_tokens) {
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_block a = add(profile, "a"), b = add(profile, "b"), c = add(profile, "c");
+    ouro_stack stack;
+    ouro_stack_init(&stack, ouro_thread_new(profile));
+    ouro_stack_pop(&stack); // nothing to pop
+    ouro_stack_replace(&stack, a);
+    CHECK_EQUAL(ouro_stack_depth(&stack), 1);
+    for (int i = 0; i < 1000; i++) ouro_stack_push(&stack, i % 2 ? a : b);
+    ouro_stack_unwind(&stack, 1);
+    ouro_stack_push(&stack, b);
+    ouro_stack_replace(&stack, c);
+    ouro_stack_pop(&stack);
+    ouro_sample(stack.thread, 9);
+    CHECK_EQUAL(ouro_stack_depth(&stack), 1);
+    contexts *all = contexts_of(profile, 1);
+    CHECK(all->list[0].length == 1 && all->list[0].self[1] == 9);
+    contexts_free(all);
+    ouro_thread *thread = stack.thread;
+    ouro_stack_clear(&stack);
+    CHECK_EQUAL(ouro_stack_depth(&stack), 0);
+    CHECK_EQUAL(thread->position_, 0);
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
+TEST(a_stack_without_a_thread_still_counts_its_depth) {
+    ouro_stack stack;
+    ouro_stack_init(&stack, NULL);
+    for (int i = 0; i < 100; i++) ouro_stack_push(&stack, 1);
+    CHECK_EQUAL(ouro_stack_depth(&stack), 100);
+    ouro_stack_clear(&stack);
+}
+
+// ---------------------------------------------------------------- misuse
+
+// Runs `misuse` in a child. With assertions it must stop, without it must go on and end well.
+static void check_misuse(int (*misuse)(void), bool asserted) {
+    pid_t child = fork();
+    if (child == 0) {
+        if (!freopen("/dev/null", "w", stderr)) _exit(9);
+        _exit(misuse());
+    }
+    int status;
+    waitpid(child, &status, 0);
+#ifdef NDEBUG
+    asserted = false;
+#endif
+    if (asserted) {
+        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    } else {
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+}
+
+static int exit_without_enter(void) {
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_block a = add(profile, "a");
+    for (int i = 0; i < 5; i++) ouro_exit(thread, 0);
+    ouro_exit(thread, ouro_enter(thread, a));
+    ouro_exit(thread, 0);
+    ouro_stats stats = ouro_profile_stats(profile);
+    return !(stats.calls == 1 && stats.lost == 0);
+}
+
+static int unknown_block(void) {
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_block a = add(profile, "a");
+    ouro_position token = ouro_enter(thread, 12345);
+    ouro_position inner = ouro_enter(thread, a); // inside [lost] all is lost
+    ouro_sample(thread, 7);
+    ouro_exit(thread, inner);
+    ouro_exit(thread, token);
+    ouro_replace(thread, OURO_PRUNED);
+    ouro_exit(thread, 0);
+    ouro_exit(thread, ouro_enter(thread, a));
+    ouro_stats stats = ouro_profile_stats(profile);
+    contexts *all = contexts_of(profile, 1);
+    bool shown = all->count == 2 && all->list[0].path[0] == OURO_LOST && all->list[0].self[1] == 7;
+    return !(shown && stats.lost == 3 && stats.calls == 4);
+}
+
+static int token_of_another_thread(void) {
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_thread *one = ouro_thread_new(profile), *two = ouro_thread_new(profile);
+    ouro_block blocks[50];
+    for (int i = 0; i < 50; i++) blocks[i] = add(profile, "b");
+    ouro_position token = 0;
+    for (int i = 0; i < 50; i++) token = ouro_enter(one, blocks[i]);
+    ouro_exit(two, token); // a place that lane two has never used
+    ouro_sample(two, 1);
+    ouro_position caller = ouro_enter(two, blocks[3]);
+    ouro_exit(two, caller);
+    ouro_enter(two, OURO_PHANTOM);
+    ouro_exit(two, 0);
+    ouro_exit(two, ouro_enter(two, blocks[0]));
+    ouro_stats stats = ouro_profile_stats(profile);
+    ouro_thread_free(one);
+    ouro_thread_free(two);
+    ouro_profile_free(profile);
+    return !(stats.lost == 1 && stats.calls >= 52);
+}
+
+TEST(an_exit_too_many_has_no_effect) { check_misuse(exit_without_enter, false); }
+TEST(a_block_that_does_not_exist_is_charged_to_lost) { check_misuse(unknown_block, true); }
+TEST(a_token_of_another_thread_does_not_leave_the_lane) { check_misuse(token_of_another_thread, true); }

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+//
+// The timer clock: what it charges, where, and that its handler does no harm while the tree grows and is pruned.
+// Nothing here depends on how fast the machine is.
+
+#include "contexts.h"
+#include "lane_check.h"
+#include "test.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const ouro_metric_info metrics[] = {{"ticks", "count"}, {"time", "nanoseconds"}};
+
+static ouro_profile *clocked(uint32_t cap, int signal_number) {
+    return ouro_profile_new(&(ouro_options){
+        .metrics = metrics, .metric_count = 2, .max_nodes = cap, .clock_signal = signal_number});
+}
+
+static ouro_block add(ouro_profile *profile) {
+    return ouro_add_block(profile, &(ouro_block_info){"a", "f", 1, 1});
+}
+
+static uint64_t total(ouro_profile *profile, int metric) { return ouro_profile_stats(profile).totals[metric]; }
+
+TEST(the_clock_charges_the_block_that_runs) {
+    ouro_profile *profile = clocked(0, 0);
+    ouro_block a = add(profile), b = add(profile);
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_enter(thread, a);
+    ouro_position token = ouro_enter(thread, b);
+    CHECK_EQUAL(ouro_clock_start(thread, 1, 1000), 0);
+    while (total(profile, 1) < 5000000) {}
+    ouro_exit(thread, token);
+    ouro_clock_stop(thread);
+    contexts *all = contexts_of(profile, 2);
+    const context *c = contexts_find(all, (ouro_block[]){a, b}, 2);
+    CHECK(c && c->self[2] >= 5000000 && c->self[2] % 1000000 == 0 && c->self[1] == 0);
+    contexts_free(all);
+    uint64_t then = total(profile, 1);
+    usleep(20000);
+    CHECK_EQUAL(total(profile, 1), then); // it is stopped
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
+TEST(a_metric_that_is_no_time_counts_ticks) {
+    ouro_profile *profile = clocked(0, SIGUSR2);
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_enter(thread, add(profile));
+    CHECK_EQUAL(ouro_clock_start(thread, 0, 0), 0);
+    while (total(profile, 0) < 3) {}
+    CHECK(total(profile, 0) < 1000000);
+    ouro_thread_free(thread); // stops it
+    ouro_profile_free(profile);
+}
+
+TEST(the_clock_moves_with_the_scheduler) {
+    ouro_profile *profile = clocked(0, 0);
+    ouro_block a = add(profile), b = add(profile);
+    ouro_thread *one = ouro_thread_new(profile), *two = ouro_thread_fork(one);
+    ouro_enter(one, a);
+    ouro_enter(two, b);
+    ouro_clock_start(one, 0, 2000);
+    while (total(profile, 0) < 3) {}
+    ouro_clock_move(one, two);
+    uint64_t moved = total(profile, 0);
+    while (total(profile, 0) < moved + 3) {}
+    ouro_clock_move(two, one);
+    ouro_clock_stop(one);
+    contexts *all = contexts_of(profile, 2);
+    CHECK(contexts_find(all, &a, 1)->self[1] >= 3);
+    CHECK(contexts_find(all, &b, 1)->self[1] >= 3);
+    contexts_free(all);
+    ouro_thread_free(two);
+    ouro_thread_free(one);
+    ouro_profile_free(profile);
+}
+
+// Every tick that is charged is found again, however the tree changes meanwhile.
+static void record_under_ticks(uint32_t cap) {
+    ouro_profile *profile = clocked(cap, 0);
+    ouro_block first = ouro_add_blocks(profile, (ouro_block_info[40]){{0}}, 40);
+    ouro_thread *thread = ouro_thread_new(profile);
+    uint64_t samples = 0;
+    // The same metric as the program's own samples: none of either may be lost.
+    CHECK_EQUAL(ouro_clock_start(thread, 1, 20000), 0);
+    for (int round = 0; round < 4000; round++) {
+        ouro_position tokens[12];
+        for (int d = 0; d < 12; d++) {
+            tokens[d] = ouro_enter(thread, first + random_below(40));
+            ouro_count(thread, 1, 50000);
+            samples++;
+        }
+        for (int d = 12; d-- > 0;) ouro_exit(thread, tokens[d]);
+    }
+    ouro_clock_stop(thread);
+    uint64_t sum = total(profile, 1);
+    CHECK(sum >= samples * 50000 && sum % 50000 == 0); // a tick is 50,000 ns, too
+    ouro_thread_free(thread);
+    check_lanes(profile);
+    ouro_profile_free(profile);
+}
+
+TEST(ticks_during_growth_are_not_lost) { record_under_ticks(0); }
+TEST(ticks_during_pruning_are_not_lost) { record_under_ticks(64); }
+
+TEST(what_cannot_be_started_says_why) {
+    ouro_profile *profile = clocked(0, 0);
+    ouro_thread *thread = ouro_thread_new(profile);
+    CHECK(ouro_clock_start(thread, 2, 0) == -1 && errno == EINVAL);
+    CHECK(ouro_clock_start(thread, 0, 1000000) == -1 && errno == EINVAL);
+    CHECK_EQUAL(ouro_clock_start(thread, 0, 100), 0);
+    CHECK(ouro_clock_start(thread, 0, 100) == -1 && errno == EBUSY);
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+    // The program's own handler is left alone.
+    signal(SIGUSR1, SIG_IGN);
+    struct sigaction own;
+    memset(&own, 0, sizeof own);
+    own.sa_handler = (void (*)(int))abort;
+    sigaction(SIGUSR1, &own, NULL);
+    profile = clocked(0, SIGUSR1);
+    thread = ouro_thread_new(profile);
+    CHECK(ouro_clock_start(thread, 0, 100) == -1 && errno == EBUSY);
+    signal(SIGUSR1, SIG_DFL);
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
+static void *clocked_main(void *argument) {
+    ouro_profile *profile = argument;
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_enter(thread, 3);
+    if (ouro_clock_start(thread, 0, 1000)) return (void *)1;
+    uint64_t before = total(profile, 0);
+    while (total(profile, 0) < before + 5) {}
+    ouro_thread_free(thread);
+    return NULL;
+}
+
+TEST(each_os_thread_has_its_own_clock) {
+    ouro_profile *profile = clocked(0, 0);
+    add(profile);
+    pthread_t ids[4];
+    for (int i = 0; i < 4; i++) pthread_create(&ids[i], NULL, clocked_main, profile);
+    for (int i = 0; i < 4; i++) {
+        void *result;
+        pthread_join(ids[i], &result);
+        CHECK(result == NULL);
+    }
+    ouro_profile_free(profile);
+}
+
+TEST(a_child_of_fork_has_no_clock_and_may_stop_it) {
+    ouro_profile *profile = clocked(0, 0);
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_enter(thread, add(profile));
+    ouro_clock_start(thread, 0, 1000);
+    pid_t child = fork();
+    if (child == 0) {
+        uint64_t before = total(profile, 0);
+        usleep(20000);
+        bool still = total(profile, 0) <= before + 1;
+        ouro_clock_stop(thread);
+        bool again = ouro_clock_start(thread, 0, 1000) == 0;
+        before = total(profile, 0);
+        while (total(profile, 0) < before + 2) {}
+        ouro_thread_free(thread);
+        _exit(still && again ? 0 : 1);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    uint64_t before = total(profile, 0);
+    while (total(profile, 0) < before + 2) {} // the parent's goes on
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: MIT
+//
+// The live file: what a reader gets while the program runs, after it ended, after kill -9 at any moment, after
+// fork(2), and from a file that is damaged in every way we could think of.
+
+#include "contexts.h"
+#include "live_format.h"
+#include "live_read.h"
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BLOCKS = 24 };
+
+static ouro_profile *live_profile(const char *path, uint32_t cap, int compaction) {
+    static const ouro_metric_info metrics[] = {{"samples", "count"}, {"bytes", "bytes"}};
+    return ouro_profile_new(&(ouro_options){.path = path,
+                                            .max_nodes = cap,
+                                            .compaction = compaction,
+                                            .metrics = metrics,
+                                            .metric_count = 2});
+}
+
+static ouro_block add_blocks(ouro_profile *profile) {
+    ouro_block_info infos[BLOCKS];
+    char names[BLOCKS][16];
+    for (int i = 0; i < BLOCKS; i++) {
+        snprintf(names[i], sizeof names[i], "block %d", i);
+        infos[i] = (ouro_block_info){names[i], "file.x", (uint32_t)i, 7};
+    }
+    return ouro_add_blocks(profile, infos, BLOCKS);
+}
+
+// One random event of a recursive program; tokens[] is its stack. Returns what it charged.
+typedef struct {
+    ouro_thread *thread;
+    ouro_block first;
+    ouro_position tokens[40];
+    int depth;
+} program;
+
+static void one_call(program *p) {
+    if (p->depth == 40 || (p->depth && random_below(5) < 2)) {
+        ouro_exit(p->thread, p->tokens[--p->depth]);
+    }
+    ouro_block block = p->first + random_below(BLOCKS);
+    if (p->depth && random_below(4) == 0) {
+        ouro_replace(p->thread, block);
+    } else {
+        p->tokens[p->depth++] = ouro_enter(p->thread, block);
+    }
+}
+
+// ---------------------------------------------------------------- equality
+
+static void check_same(const contexts *all, const ouro__rows *rows) {
+    ouro_block path[256];
+    size_t next = 0;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const uint64_t *v = ouro__row_values(rows, i);
+        bool pruned = rows->block[i] == OURO_PRUNED;
+        if (i == 0 && !v[3] && !v[4]) continue;
+        if (i > 0 && !pruned) path[rows->depth[i] - 1] = rows->block[i];
+        if (!CHECK(next < all->count)) return;
+        const context *c = &all->list[next++];
+        size_t length = rows->depth[i] - pruned;
+        CHECK(c->pruned == pruned && c->length == length && !memcmp(c->path, path, length * sizeof *path));
+        CHECK_EQUAL(c->calls, v[0] + v[1] + v[2]);
+        CHECK_EQUAL(c->direct, v[2]);
+        CHECK_EQUAL(c->self[1], v[3]);
+        CHECK_EQUAL(c->self[2], v[4]);
+    }
+    CHECK_EQUAL(next, all->count);
+}
+
+static void check_file_equals(const char *path, ouro_profile *profile, bool running) {
+    ouro__live_profile file;
+    ouro__live_error error;
+    if (!CHECK(ouro__live_read(path, &file, &error) == 0)) {
+        CHECK_TEXT(error.message, "");
+        return;
+    }
+    contexts *all = contexts_of(profile, 2);
+    check_same(all, file.rows);
+    CHECK(file.running == running && file.finished == false);
+    CHECK_EQUAL(file.block_count, ouro_profile_stats(profile).blocks);
+    for (ouro_block b = 0; b < file.block_count; b++) {
+        ouro_block_info info;
+        CHECK(ouro_block_get(profile, b, &info));
+        CHECK_TEXT(file.blocks[b].name, info.name);
+        CHECK_TEXT(file.blocks[b].file, info.file);
+        CHECK(file.blocks[b].line == info.line && file.blocks[b].column == info.column);
+    }
+    CHECK_EQUAL(file.metric_count, 2);
+    CHECK_TEXT(file.metrics[1].name, "bytes");
+    CHECK_EQUAL(file.process, getpid());
+    contexts_free(all);
+    ouro__live_profile_free(&file);
+}
+
+TEST(the_file_has_what_the_profile_has) {
+    static const uint32_t caps[] = {0, 5000, 300, 20};
+    for (int i = 0; i < 4; i++) {
+        const char *path = test_path("equal.ouro");
+        ouro_profile *profile = live_profile(path, caps[i], OURO_LOOPS);
+        if (!CHECK(profile != NULL)) return;
+        program p = {.thread = ouro_thread_new(profile), .first = add_blocks(profile)};
+        for (int e = 0; e < 20000; e++) {
+            one_call(&p);
+            ouro_count(p.thread, random_below(2), random_below(9));
+            if (e % 5000 == 0) check_file_equals(path, profile, true);
+        }
+        ouro_thread *other = ouro_thread_spawn(p.thread);
+        program q = {.thread = other, .first = p.first};
+        for (int e = 0; e < 5000; e++) one_call(&q);
+        add_blocks(profile);
+        check_file_equals(path, profile, true);
+        ouro_thread_free(other);
+        ouro_thread_free(p.thread);
+        ouro_profile_free(profile);
+        ouro__live_profile file;
+        ouro__live_error error;
+        CHECK(ouro__live_read(path, &file, &error) == 0);
+        CHECK(file.finished && !file.running && file.end_time >= file.start_time);
+        ouro__live_profile_free(&file);
+    }
+}
+
+TEST(many_blocks_and_long_names_are_read_back) {
+    const char *path = test_path("blocks.ouro");
+    ouro_profile *profile = live_profile(path, 100, OURO_LOOPS);
+    char *name = malloc(200001);
+    memset(name, 'n', 200000);
+    name[200000] = '\0';
+    for (uint32_t i = 0; i < 5000; i++)
+        ouro_add_block(profile, &(ouro_block_info){i == 2500 ? name : "f", "some file", i, i});
+    check_file_equals(path, profile, true);
+    free(name);
+    ouro_profile_free(profile);
+}
+
+// ---------------------------------------------------------------- kill -9
+
+typedef struct {
+    uint64_t calls, samples; // made so far, or one more
+} made;
+
+static void record_until_killed(const char *path, made *counter, uint32_t cap, uint64_t seed) {
+    random_seed(seed);
+    ouro_profile *profile = live_profile(path, cap, seed % 3 ? OURO_LOOPS : OURO_CYCLES);
+    program p = {.thread = ouro_thread_new(profile), .first = add_blocks(profile)};
+    if (!p.thread) _exit(3);
+    for (uint64_t e = 1;; e++) {
+        one_call(&p);
+        __atomic_store_n(&counter->calls, e, __ATOMIC_SEQ_CST);
+        ouro_sample(p.thread, 1);
+        __atomic_store_n(&counter->samples, e, __ATOMIC_SEQ_CST);
+        if (e % 1000 == 0 && e < 100000) add_blocks(profile);
+    }
+}
+
+static void sum_rows(const ouro__rows *rows, uint64_t *calls, uint64_t *samples) {
+    *calls = *samples = 0;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const uint64_t *v = ouro__row_values(rows, i);
+        *calls += v[0] + v[1] + v[2];
+        *samples += v[3];
+    }
+}
+
+// Returns true if there was something to read.
+static bool check_after_kill(const char *path, const made *counter) {
+    ouro__live_profile file;
+    ouro__live_error error;
+    if (access(path, F_OK)) {
+        CHECK_EQUAL(counter->calls, 0); // killed before the file was there
+        return false;
+    }
+    if (!CHECK(ouro__live_read(path, &file, &error) == 0)) {
+        CHECK_TEXT(error.message, "");
+        return false;
+    }
+    uint64_t calls, samples;
+    sum_rows(file.rows, &calls, &samples);
+    CHECK(calls == counter->calls || calls == counter->calls + 1);
+    CHECK(samples == counter->samples || samples == counter->samples + 1);
+    CHECK(!file.running && !file.finished);
+    ouro__live_profile_free(&file);
+    return calls > 0;
+}
+
+TEST(nothing_is_lost_by_kill_9_at_any_moment) {
+    static const uint32_t caps[] = {20, 64, 500, 3000};
+    const char *path = test_path("killed.ouro");
+    made *counter = mmap(NULL, sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int with_data = 0;
+    for (int i = 0; i < 400 && !test_failures(); i++) {
+        unlink(path);
+        memset(counter, 0, sizeof *counter);
+        uint64_t seed = random_next();
+        pid_t child = fork();
+        if (child == 0) record_until_killed(path, counter, caps[i % 4], seed);
+        // Half of them anywhere, half of them when events are under way.
+        for (int wait = 0; i % 2 && !__atomic_load_n(&counter->calls, __ATOMIC_RELAXED) && wait < 20000; wait++)
+            usleep(100);
+        nanosleep(&(struct timespec){0, (long)random_below(4000000)}, NULL);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        with_data += check_after_kill(path, counter);
+    }
+    CHECK(with_data >= 200);
+    munmap(counter, sizeof *counter);
+}
+
+TEST(a_running_program_can_be_read_at_any_moment) {
+    const char *path = test_path("running.ouro");
+    made *counter = mmap(NULL, sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    uint64_t seed = random_next();
+    pid_t child = fork();
+    if (child == 0) record_until_killed(path, counter, 2000, seed);
+    while (!__atomic_load_n(&counter->calls, __ATOMIC_SEQ_CST)) usleep(1000);
+    for (int i = 0; i < 200 && !test_failures(); i++) {
+        uint64_t before = __atomic_load_n(&counter->calls, __ATOMIC_SEQ_CST);
+        ouro__live_profile file;
+        ouro__live_error error;
+        if (!CHECK(ouro__live_read(path, &file, &error) == 0)) {
+            CHECK_TEXT(error.message, "");
+            break;
+        }
+        uint64_t after = __atomic_load_n(&counter->calls, __ATOMIC_SEQ_CST), calls, samples;
+        sum_rows(file.rows, &calls, &samples);
+        CHECK(calls >= before && calls <= after + 1);
+        CHECK(file.running);
+        ouro__live_profile_free(&file);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    munmap(counter, sizeof *counter);
+}
+
+// ---------------------------------------------------------------- fork(2), other files, full disks
+
+TEST(a_child_of_fork_leaves_the_file_to_its_parent) {
+    const char *path = test_path("forked.ouro");
+    ouro_profile *profile = live_profile(path, 100, OURO_LOOPS);
+    program p = {.thread = ouro_thread_new(profile), .first = add_blocks(profile)};
+    for (int i = 0; i < 1000; i++) one_call(&p);
+    pid_t child = fork();
+    if (child == 0) {
+        uint64_t before = ouro_profile_stats(profile).calls;
+        for (int i = 0; i < 5000; i++) one_call(&p);
+        add_blocks(profile);
+        bool own = before == 1000 && ouro_profile_stats(profile).calls == 6000;
+        ouro_thread_free(p.thread);
+        ouro_profile_free(profile);
+        _exit(own ? 0 : 1);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    check_file_equals(path, profile, true);
+    for (int i = 0; i < 1000; i++) one_call(&p);
+    check_file_equals(path, profile, true);
+    CHECK_EQUAL(ouro_profile_stats(profile).calls, 2000);
+    ouro_thread_free(p.thread);
+    ouro_profile_free(profile);
+}
+
+TEST(a_second_profile_of_the_same_name_replaces_the_first_without_disturbing_it) {
+    const char *path = test_path("twice.ouro");
+    ouro_profile *old = live_profile(path, 100, OURO_LOOPS);
+    program p = {.thread = ouro_thread_new(old), .first = add_blocks(old)};
+    ouro_profile *new = live_profile(path, 100, OURO_LOOPS);
+    for (int i = 0; i < 3000; i++) one_call(&p);
+    CHECK_EQUAL(ouro_profile_stats(old).calls, 3000);
+    check_file_equals(path, new, true);
+    ouro_thread_free(p.thread);
+    ouro_profile_free(old);
+    check_file_equals(path, new, true);
+    ouro_profile_free(new);
+}
+
+TEST(a_full_disk_is_an_error_at_the_start) {
+    struct rlimit before, small = {1 << 20, 0};
+    getrlimit(RLIMIT_FSIZE, &before);
+    small.rlim_max = before.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    errno = 0;
+    const char *path = test_path("full.ouro");
+    CHECK(live_profile(path, 0, OURO_LOOPS) == NULL);
+    CHECK(errno == EFBIG || errno == ENOSPC);
+    CHECK(access(path, F_OK) != 0);
+    setrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, SIG_DFL);
+}
+
+TEST(a_folder_that_is_not_there_is_an_error) {
+    errno = 0;
+    CHECK(live_profile("/nonexistent/folder/x.ouro", 0, OURO_LOOPS) == NULL);
+    CHECK_EQUAL(errno, ENOENT);
+}
+
+// ---------------------------------------------------------------- damaged files
+
+typedef struct {
+    char *bytes;
+    size_t size;
+} image;
+
+static image valid_image(void) {
+    const char *path = test_path("valid.ouro");
+    ouro_profile *profile = live_profile(path, 200, OURO_LOOPS);
+    program p = {.thread = ouro_thread_new(profile), .first = add_blocks(profile)};
+    for (int i = 0; i < 5000; i++) one_call(&p);
+    ouro_thread_free(p.thread);
+    ouro_profile_free(profile);
+    image i = {0};
+    int fd = open(path, O_RDONLY);
+    live_header header;
+    if (read(fd, &header, sizeof header) == (ssize_t)sizeof header) {
+        i.size = header.end;
+        i.bytes = malloc(i.size);
+        if (pread(fd, i.bytes, i.size, 0) != (ssize_t)i.size) i.size = 0;
+    }
+    close(fd);
+    return i;
+}
+
+// 0 if it can be read; else the error, which must say something.
+static ouro__live_error read_bytes(const char *bytes, size_t size) {
+    int fd = memfd_create("live", MFD_CLOEXEC);
+    ouro__live_profile file;
+    ouro__live_error error = {0};
+    if (size && write(fd, bytes, size) != (ssize_t)size) abort();
+    if (ouro__live_read_fd(fd, &file, &error) == 0) {
+        ouro__live_profile_free(&file);
+        error.code = 0;
+    } else {
+        CHECK(error.code != 0 && error.message[0] != '\0');
+        CHECK(file.rows == NULL && file.blocks == NULL);
+    }
+    close(fd);
+    return error;
+}
+
+static void check_error(const char *bytes, size_t size, uint64_t offset, const char *part) {
+    ouro__live_error error = read_bytes(bytes, size);
+    CHECK(error.code != 0);
+    CHECK_EQUAL(error.offset, offset);
+    if (!CHECK(strstr(error.message, part) != NULL)) CHECK_TEXT(error.message, part);
+}
+
+TEST(files_of_another_kind_have_their_sentence) {
+    image good = valid_image();
+    char *bytes = malloc(good.size);
+    check_error("", 0, 0, "empty");
+    check_error("#!/bin/sh\n", 10, 10, "not a live profile");
+    memset(bytes, 'x', good.size);
+    check_error(bytes, good.size, 0, "not a live profile");
+    memset(bytes, 0, good.size);
+    check_error(bytes, good.size, 0, "not a live profile");
+    memcpy(bytes, good.bytes, good.size);
+    ((live_header *)(void *)bytes)->version = 2;
+    check_error(bytes, good.size, 8, "newer program");
+    ((live_header *)(void *)bytes)->version = 0;
+    check_error(bytes, good.size, 8, "program that wrote it");
+    ((live_header *)(void *)bytes)->version = LIVE_VERSION;
+    ((live_header *)(void *)bytes)->byte_order = 0x04030201;
+    check_error(bytes, good.size, 12, "other byte order");
+    free(bytes);
+    free(good.bytes);
+    ouro__live_profile file;
+    ouro__live_error error;
+    CHECK(ouro__live_read("/", &file, &error) != 0 && strstr(error.message, "regular"));
+    CHECK(ouro__live_read("/nonexistent.ouro", &file, &error) != 0 && strstr(error.message, "cannot open"));
+}
+
+TEST(a_file_that_is_cut_off_says_so) {
+    image good = valid_image();
+    CHECK_EQUAL(read_bytes(good.bytes, good.size).code, 0);
+    for (size_t size = good.size - 1; size > 376; size -= size > 4000 ? 1 + size / 50 : 100)
+        check_error(good.bytes, size, size, "cut off");
+    free(good.bytes);
+}
+
+TEST(damage_is_an_error_with_a_position_and_never_a_crash) {
+    image good = valid_image();
+    char *bytes = malloc(good.size);
+    int errors = 0;
+    for (int i = 0; i < 3000; i++) {
+        memcpy(bytes, good.bytes, good.size);
+        // Mostly where it hurts: the header, the heads of segments, the state of the lane, the nodes.
+        for (uint32_t n = 1 + random_below(4); n > 0; n--) {
+            size_t pages = good.size / 4096;
+            size_t at = random_below(3) == 0 ? random_below(376) : 4096 * random_below((uint32_t)pages) + random_below(256);
+            if (random_below(2)) {
+                bytes[at] = (char)random_next();
+            } else {
+                uint32_t value = random_below(2) ? (uint32_t)random_next() : random_below(5) - 2;
+                memcpy(bytes + at / 4 * 4, &value, 4);
+            }
+        }
+        errors += read_bytes(bytes, good.size).code != 0;
+    }
+    CHECK(errors > 500);
+    for (int i = 0; i < 200; i++) {
+        for (size_t k = 0; k < good.size; k++) bytes[k] = (char)random_next();
+        if (i % 2) memcpy(bytes, good.bytes, 376);
+        CHECK(read_bytes(bytes, good.size / 8).code != 0);
+    }
+    free(bytes);
+    free(good.bytes);
+}
