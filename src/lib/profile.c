@@ -135,7 +135,6 @@ static void add_lane(ouro_stats *stats, ouro__lane *lane, uint64_t bounds[WEIGHT
         const ouro_node_ *account = node_at(lane, account_of(lane, position));
         if (account->block) add_node(stats, account, true, metrics);
     }
-    stats->nodes += lane->live - 1;
     stats->bytes += ouro__lane_bytes(lane);
     stats->pruned += lane->evicted;
     stats->lost += node_calls(node_at(lane, lost_position(lane)));
@@ -151,7 +150,8 @@ ouro_stats ouro_profile_stats(const ouro_profile *const_profile) {
     ouro_profile *profile = (ouro_profile *)const_profile; // its locks change, nothing else does
     uint64_t bounds[WEIGHTS_MAX] = {0};
     pthread_mutex_lock(&profile->lock);
-    stats.nodes = 1;
+    // Not a sum over lanes, which would see each at another moment.
+    stats.nodes = atomic_load_explicit(&profile->nodes_used, memory_order_relaxed);
     stats.max_nodes = profile->max_nodes;
     stats.lanes = profile->lane_count;
     stats.blocks = ouro__block_count(profile);

@@ -195,7 +195,8 @@ ouro__path_step *ouro__path_copy(const ouro__lane *lane, ouro_position position,
     *length = depth;
     for (ouro_position p = position; depth > 0; p = node_at(lane, p)->parent) {
         depth--;
-        path[depth] = (ouro__path_step){node_at(lane, p)->block, lane->steps[p / lane->stride]};
+        uint32_t steps = is_account(lane, p) ? 0 : lane->steps[p / lane->stride];
+        path[depth] = (ouro__path_step){node_at(lane, p)->block, steps};
     }
     return path;
 }
