@@ -202,6 +202,7 @@ void ouro__node_forget_memo(ouro__lane *lane, ouro_position position);
 uint64_t ouro__lane_bytes(const ouro__lane *lane);
 
 // tree.c
+uint32_t ouro__transition_find(ouro__lane *lane, ouro_position from, ouro_block block);
 ouro_position ouro__child_add(ouro__lane *lane, ouro_position from, ouro_block block, uint32_t steps);
 typedef struct {
     ouro_block block;

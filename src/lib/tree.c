@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Growing the tree: what enter and replace do when the node's own memo does not fit.
-//
-// First the lane's table of transitions, still without a lock. Then, for a transition that was never
-// taken, the lane's lock, the compaction rule, and a back edge or a new node. Where there is no room
-// for a node, the thread goes to the [pruned] account of the node where it stands; where there is no memory,
-// to [lost].
+// Growing the tree: a transition that was never taken. Under the lane's lock, the compaction rule is asked,
+// and a back edge or a new node is the answer. Where there is no room for a node, the thread goes to the
+// [pruned] account of the node where it stands; where there is no memory, to [lost].
 
 #include "memo.h"
 
@@ -101,13 +98,6 @@ static uint32_t transition_add(ouro__lane *lane, ouro_position from, ouro_block 
         MISUSE("a position that is not in use: a token of another thread?");
         return lost_position(lane);
     }
-    if (block < FIRST_USER_BLOCK || !ouro__block_exists(lane->profile, block)) {
-        MISUSE("a block that does not exist");
-        return lost_position(lane);
-    }
-    // Whoever is in an account or in [lost] stays there until it exits.
-    if (is_account(lane, from) || from == lost_position(lane)) return from + ENTRY_TREE;
-
     uint32_t steps;
     ouro_position back = ouro__compact(lane, from, block, &steps);
     if (!back) return ouro__child_add(lane, from, block, steps) + ENTRY_TREE;
@@ -117,73 +107,20 @@ static uint32_t transition_add(ouro__lane *lane, ouro_position from, ouro_block 
     return slot;
 }
 
-static __attribute__((noinline)) uint32_t transition_slow(ouro__lane *lane, ouro_position from,
-                                                          ouro_block block) {
+// A transition that has no memo: its slot.
+uint32_t ouro__transition_find(ouro__lane *lane, ouro_position from, ouro_block block) {
     if (block == OURO_PHANTOM) return from + ENTRY_PHANTOM;
+    if (block < FIRST_USER_BLOCK || !ouro__block_exists(lane->profile, block)) {
+        MISUSE("a block that does not exist");
+        return lost_position(lane);
+    }
+    // Whoever is in an account or in [lost] stays there until it exits.
+    if ((is_account(lane, from) && node_at(lane, from)->block) || from == lost_position(lane))
+        return from + ENTRY_TREE;
     pthread_mutex_lock(&lane->lock);
     uint32_t slot = transition_add(lane, from, block);
     pthread_mutex_unlock(&lane->lock);
     return slot;
-}
-
-// Makes the transition the node's own memo, unless it leaves the tree for want of room: that is
-// to be asked again.
-static inline void memo_set(const ouro__lane *lane, ouro_node_ *node, ouro_position from, ouro_block block,
-                            uint32_t slot) {
-    ouro_position target = slot_position(slot);
-    bool leaves = target != from && (is_account(lane, target) || target == lost_position(lane));
-    if (leaves || node->block == 0) return;
-    node->memo_block = block;
-    node->memo_slot = slot;
-    node->memo_target = target;
-}
-
-// A transition that was not foreseen. `last` is the node that was entered from here the last time, by a tree edge, or NULL.
-static __attribute__((noinline)) uint32_t transition_search(ouro_thread *thread, ouro_block block,
-                                                            ouro_node_ *last) {
-    ouro__lane *lane = thread->lane_;
-    ouro_position from = thread->position_;
-    uint32_t slot = ouro__memo_find(lane, from, block);
-    if (OURO_LIKELY_(slot != 0)) {
-        if (last) last->next_slot = slot;
-        return slot;
-    }
-    return transition_slow(lane, from, block);
-}
-
-// What follows on what: only a node's parent uses its next_slot, so if the block fits, the transition does.
-static inline uint32_t transition(ouro_thread *thread, ouro_block block) {
-    ouro_position from = thread->position_;
-    ouro_node_ *node = ouro_node_at_(thread, from);
-    ouro_node_ *last = NULL;
-    uint32_t slot;
-    if (node->memo_slot == node->memo_target) { // ENTRY_TREE
-        last = ouro_node_at_(thread, node->memo_target);
-        slot = last->next_slot;
-        if (OURO_LIKELY_(slot && ouro_node_at_(thread, slot_position(slot))->block == block)) {
-            node->memo_block = block;
-            node->memo_slot = slot;
-            node->memo_target = slot_position(slot);
-            return slot;
-        }
-    }
-    slot = transition_search(thread, block, last);
-    memo_set(thread->lane_, node, from, block, slot);
-    return slot;
-}
-
-void ouro_enter_miss_(ouro_thread *thread, ouro_block block) {
-    uint32_t slot = transition(thread, block);
-    ouro_increment_(&thread->nodes_[slot]);
-    ouro_move_(thread, slot_position(slot));
-}
-
-// The block that is left stays open until the way is found, so that it is not pruned meanwhile.
-void ouro_replace_miss_(ouro_thread *thread, ouro_block block) {
-    uint32_t slot = transition(thread, block);
-    ouro_decrement_(&ouro_node_at_(thread, thread->position_)->balance);
-    ouro_increment_(&thread->nodes_[slot]);
-    ouro_move_(thread, slot_position(slot));
 }
 
 // The blocks of a path and the number of distinct steps up to each, root first.
