@@ -2,13 +2,14 @@
 //
 // Ouro: a call-path profiler for language runtimes.
 //
-// A runtime tells Ouro when the program enters a block, leaves it, or replaces it (a tail call), and
-// charges what it likes to the place where the program stands. Ouro keeps a tree of canonical paths:
-// recursion is compacted while the program runs, so the tree follows the code and not the running time.
+// A runtime tells Ouro when the program enters a block, leaves it, or replaces it (a tail call),
+// and charges what it likes to the place where the program stands. Ouro keeps a tree of canonical
+// paths: recursion is compacted while the program runs, so the tree follows the code and not the
+// running time.
 //
 //     ouro_profile *profile = ouro_profile_new(NULL);
-//     ouro_block    main_block = ouro_add_block(profile, &(ouro_block_info){"main", "main.x", 1, 1});
-//     ouro_thread  *thread = ouro_thread_new(profile);
+//     ouro_block    main_block = ouro_add_block(profile, &(ouro_block_info){"main", "main.x", 1,
+//     1}); ouro_thread  *thread = ouro_thread_new(profile);
 //
 //     ouro_position caller = ouro_enter(thread, main_block);   // keep `caller` in your own frame
 //     ouro_sample(thread, 1);
@@ -29,17 +30,17 @@
 //   A function that takes a profile may be called from any OS thread at any time, also while other
 //   OS threads record. A function that takes a thread belongs to the OS thread that runs it: the
 //   thread, its forks and their forks form one lane, and a lane is used by one OS thread at a time.
-//   Nothing here may be called from a signal handler, but for enter, exit, replace, sample and count
-//   on a thread that the interrupted code does not use. The library installs one signal handler, in
-//   ouro_clock_start, and it is async-signal-safe at every moment.
+//   Nothing here may be called from a signal handler, but for enter, exit, replace, sample and
+//   count on a thread that the interrupted code does not use. The library installs one signal
+//   handler, in ouro_clock_start, and it is async-signal-safe at every moment.
 //
 // OFF MEANS OFF
 //   An `ouro_thread *` or `ouro_profile *` may be NULL everywhere. Then nothing is recorded, and
 //   enter, exit, replace, sample and count cost one predictable branch.
 //
 // FAILURE
-//   Creating functions return NULL or -1 and set errno. Recording cannot fail: what finds no room is
-//   charged to the block `[lost]`, what the cap removed to `[pruned]`, and both are shown.
+//   Creating functions return NULL or -1 and set errno. Recording cannot fail: what finds no room
+//   is charged to the block `[lost]`, what the cap removed to `[pruned]`, and both are shown.
 //
 // MISUSE (an exit without an enter, a token of another thread of the same profile, a block id that
 // was never given out) does not corrupt memory. Builds with assertions stop; others charge `[lost]`
@@ -119,11 +120,12 @@ typedef struct {
 // NULL with errno: EINVAL (an option out of range), ENOMEM, or what creating the live file gave.
 //
 // The live file. With `path`, the tree stands in a shared mapping of that file, so that `ouro view`
-// can read it while the program runs, and after it was killed. Its space is reserved here (about 130
-// bytes per node of the cap for one metric), so that a full disk is ENOSPC now and not a SIGBUS later.
-// Put it on a tmpfs (/dev/shm, /run/user/UID): the kernel then never writes it out. An existing file
-// of that name is replaced, and a process that still writes to the old one is not disturbed. A child
-// of fork(2) has its own copy of the profile in memory and leaves the file to its parent.
+// can read it while the program runs, and after it was killed. Its space is reserved here (about
+// 130 bytes per node of the cap for one metric), so that a full disk is ENOSPC now and not a SIGBUS
+// later. Put it on a tmpfs (/dev/shm, /run/user/UID): the kernel then never writes it out. An
+// existing file of that name is replaced, and a process that still writes to the old one is not
+// disturbed. A child of fork(2) has its own copy of the profile in memory and leaves the file to
+// its parent.
 //
 // Memory: each OS thread that records reserves address space for the whole cap (128 MB with the
 // defaults), of which only what is used is ever touched. Set max_nodes lower where `ulimit -v` or a
@@ -138,36 +140,37 @@ OURO_API void ouro_profile_free(ouro_profile *profile);
 // one branch per call. Threads that exist go on recording. Any OS thread, O(1).
 OURO_API void ouro_profile_enable(ouro_profile *profile, bool enabled);
 
-// Adds one block, or n blocks with consecutive ids, and returns the first id. Never merges: two calls
-// with the same text give two blocks. n = 0 returns the id that would come next. Any OS thread, also
-// while threads record. O(length of the text). On failure OURO_PHANTOM, with errno: the
-// code is then simply not profiled.
+// Adds one block, or n blocks with consecutive ids, and returns the first id. Never merges: two
+// calls with the same text give two blocks. n = 0 returns the id that would come next. Any OS
+// thread, also while threads record. O(length of the text). On failure OURO_PHANTOM, with errno:
+// the code is then simply not profiled.
 OURO_API ouro_block ouro_add_block(ouro_profile *profile, const ouro_block_info *info);
 OURO_API ouro_block ouro_add_blocks(ouro_profile *profile, const ouro_block_info *infos, size_t n);
 
 // Fills *info with the profile's own copy of a block, which lives as long as the profile.
-// Returns false, and leaves *info alone, if there is no such block. The three blocks above are blocks.
+// Returns false, and leaves *info alone, if there is no such block. The three blocks above are
+// blocks.
 OURO_API bool ouro_block_get(const ouro_profile *profile, ouro_block block, ouro_block_info *info);
 
 // ---------------------------------------------------------------- threads
 
-// A new thread that stands at the root, in a lane of its own (a lane whose threads have all been freed
-// is used again). NULL while disabled, or with errno ENOMEM (a live file: ENOSPC). It may be made by
-// one OS thread and used by another.
+// A new thread that stands at the root, in a lane of its own (a lane whose threads have all been
+// freed is used again). NULL while disabled, or with errno ENOMEM (a live file: ENOSPC). It may be
+// made by one OS thread and used by another.
 OURO_API ouro_thread *ouro_thread_new(ouro_profile *profile);
 
 // A green thread: starts where `parent` stands and shares its lane, so it must run on the same OS
 // thread. O(1), 32 bytes. NULL as ouro_thread_new.
 OURO_API ouro_thread *ouro_thread_fork(ouro_thread *parent);
 
-// A thread that may run on another OS thread: it gets a lane of its own, in which the path of `parent`
-// is re-entered (without counting calls). Call it on the parent's OS thread. O(length of the path).
-// NULL as ouro_thread_new.
+// A thread that may run on another OS thread: it gets a lane of its own, in which the path of
+// `parent` is re-entered (without counting calls). Call it on the parent's OS thread. O(length of
+// the path). NULL as ouro_thread_new.
 OURO_API ouro_thread *ouro_thread_spawn(ouro_thread *parent);
 
-// Ends a thread. What it charged stays. Leave the blocks first: what is still entered counts as open
-// for the cap and can never be pruned. Call it on the OS thread that uses the lane, or when that is
-// through with it. A running clock is stopped.
+// Ends a thread. What it charged stays. Leave the blocks first: what is still entered counts as
+// open for the cap and can never be pruned. Call it on the OS thread that uses the lane, or when
+// that is through with it. A running clock is stopped.
 OURO_API void ouro_thread_free(ouro_thread *thread);
 
 // ---------------------------------------------------------------- recording: private parts
@@ -175,30 +178,31 @@ OURO_API void ouro_thread_free(ouro_thread *thread);
 // One node of the tree. A position is the offset of its node in the lane's array of words.
 // Everything but the counters changes only on the slow path; see src/lib/internal.h.
 typedef struct {
-    uint64_t entries[3]; // by tree edge, by back edge, by back edge to itself
-    uint64_t balance;    // phantom entries - exits; entries + balance = how often it is open
-    uint32_t memo_block; // the transition that was taken last: block entered,
-    uint32_t memo_slot;  // counter to increment,
+    uint64_t entries[3];  // by tree edge, by back edge, by back edge to itself
+    uint64_t balance;     // phantom entries - exits; entries + balance = how often it is open
+    uint32_t memo_block;  // the transition that was taken last: block entered,
+    uint32_t memo_slot;   // counter to increment,
     uint32_t memo_target; // position to go to
     uint32_t block;       // 0: this node is not in use
     uint32_t parent;      // position
-    uint32_t next_slot;   // the transition that the parent took after the one to this node; 0 = not known
-    uint64_t metrics[1];  // really the profile's number of metrics
+    uint32_t
+        next_slot; // the transition that the parent took after the one to this node; 0 = not known
+    uint64_t metrics[1]; // really the profile's number of metrics
 } ouro_node_;
 
 struct ouro_lane_;
 struct ouro_clock_;
 
 struct ouro_thread {
-    uint64_t *nodes_;       // the lane's array of words
+    uint64_t *nodes_;        // the lane's array of words
     ouro_position position_; // always a node of that array; read by the clock's handler
     uint32_t metric_count_;
     struct ouro_lane_ *lane_;
     struct ouro_clock_ *clock_;
 };
 
-// Counters have one writer, but readers and a signal handler look on. On x86-64 one instruction does
-// it, which no signal can split; elsewhere relaxed atomics, which cost a little more.
+// Counters have one writer, but readers and a signal handler look on. On x86-64 one instruction
+// does it, which no signal can split; elsewhere relaxed atomics, which cost a little more.
 #if defined(__SANITIZE_THREAD__)
 #define OURO_ATOMIC_ADD_ 1
 #elif defined(__has_feature)
@@ -250,8 +254,8 @@ OURO_API void ouro_replace_miss_(ouro_thread *thread, ouro_block block);
 // ---------------------------------------------------------------- recording
 
 // Enters a block: one call is counted, and the thread moves to the path that has `block` added, or
-// back to an earlier position where the compaction rule says so. Returns the caller's position: keep
-// it in the caller's or callee's frame, and give it to ouro_exit. 10 instructions when the
+// back to an earlier position where the compaction rule says so. Returns the caller's position:
+// keep it in the caller's or callee's frame, and give it to ouro_exit. 10 instructions when the
 // same block was entered from here the last time, about 30 when it was ever entered from here; the
 // first time costs a walk up the path (at most 4,096 nodes).
 // Misuse: a block id that does not exist is charged to [lost].
@@ -268,10 +272,10 @@ static inline ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {
     return caller;
 }
 
-// A tail call: leaves the current block and enters `block` in one go, on the path of the block that is
-// left: after A calls B and B tail calls C, the path is A/B/C, and the exit with A's token leads back
-// to A. The token of the enter before it stays valid and is the one to give to ouro_exit.
-// Cost and misuse as ouro_enter.
+// A tail call: leaves the current block and enters `block` in one go, on the path of the block that
+// is left: after A calls B and B tail calls C, the path is A/B/C, and the exit with A's token leads
+// back to A. The token of the enter before it stays valid and is the one to give to ouro_exit. Cost
+// and misuse as ouro_enter.
 static inline void ouro_replace(ouro_thread *thread, ouro_block block) {
     if (!thread) return;
     ouro_node_ *node = ouro_node_at_(thread, thread->position_);
@@ -285,10 +289,10 @@ static inline void ouro_replace(ouro_thread *thread, ouro_block block) {
 }
 
 // Leaves the current block; `caller` is what ouro_enter returned. An outer frame's token is as good
-// (longjmp, exceptions): the thread is then where that frame was. The frames in between then count as
-// open, that is, the cap never evicts their nodes; call exit for each where you can.
-// 4 instructions. Misuse: an exit too many has no effect; a token of another thread of the
-// same profile leads to some position of this thread's lane or to [lost], never outside.
+// (longjmp, exceptions): the thread is then where that frame was. The frames in between then count
+// as open, that is, the cap never evicts their nodes; call exit for each where you can. 4
+// instructions. Misuse: an exit too many has no effect; a token of another thread of the same
+// profile leads to some position of this thread's lane or to [lost], never outside.
 static inline void ouro_exit(ouro_thread *thread, ouro_position caller) {
     if (!thread) return;
     ouro_decrement_(&ouro_node_at_(thread, thread->position_)->balance);
@@ -310,14 +314,13 @@ static inline void ouro_sample(ouro_thread *thread, uint64_t n) {
 
 // ---------------------------------------------------------------- the clock
 
-// Starts a timer (CLOCK_MONOTONIC) that charges the position of `thread` hz times a second: the number
-// of nanoseconds since the last tick if the metric's unit is "nanoseconds", else the number of ticks.
-// hz = 0 is 997. Call it on the OS thread that runs `thread`: the signal comes to that OS thread.
-// Recording costs nothing more while it runs; system calls may end early with EINTR (SA_RESTART is
-// set). A child of fork(2) has no clock. One clock per thread.
-// 0, or -1 with errno: EINVAL (no such metric, hz above 100,000), EBUSY (this thread has a
-// clock, or the program handles the signal itself: choose another, ouro_options.clock_signal),
-// EAGAIN (too many timers).
+// Starts a timer (CLOCK_MONOTONIC) that charges the position of `thread` hz times a second: the
+// number of nanoseconds since the last tick if the metric's unit is "nanoseconds", else the number
+// of ticks. hz = 0 is 997. Call it on the OS thread that runs `thread`: the signal comes to that OS
+// thread. Recording costs nothing more while it runs; system calls may end early with EINTR
+// (SA_RESTART is set). A child of fork(2) has no clock. One clock per thread. 0, or -1 with errno:
+// EINVAL (no such metric, hz above 100,000), EBUSY (this thread has a clock, or the program handles
+// the signal itself: choose another, ouro_options.clock_signal), EAGAIN (too many timers).
 OURO_API int ouro_clock_start(ouro_thread *thread, ouro_metric metric, unsigned hz);
 
 // Lets the clock of `from` charge `to` from now on: for a scheduler that switches green threads.
@@ -336,42 +339,45 @@ typedef struct {
     uint64_t recursions;     // of these through a back edge,
     uint64_t direct;         // of these from the block to itself
     const uint64_t *metrics; // self, one per metric of the profile
-    bool pruned;             // this is the [pruned] account of the path: what the cap removed below it
-    // What the path and all below it may have lost to the cap before it came back, at most: calls, then one
-    // per metric. All zero unless something was pruned.
+    bool pruned; // this is the [pruned] account of the path: what the cap removed below it
+    // What the path and all below it may have lost to the cap before it came back, at most: calls,
+    // then one per metric. All zero unless something was pruned.
     const uint64_t *missing;
 } ouro_visit;
 
 // The visit and all it points to are valid during the call.
 typedef void ouro_visitor(void *user, const ouro_visit *visit);
 
-// Calls `visitor` for every canonical path, parents before children, children by block id, the [pruned]
-// account of a path last of its children; lanes merged by path. The numbers are those of one moment per lane;
-// what running threads add meanwhile is in or not. May be called at any time from any OS thread;
-// recording threads wait at most while their lane is copied, and only if they take a new path.
-// The visitor may call anything. Returns 0, or -1 with ENOMEM before the first call.
+// Calls `visitor` for every canonical path, parents before children, children by block id, the
+// [pruned] account of a path last of its children; lanes merged by path. The numbers are those of
+// one moment per lane; what running threads add meanwhile is in or not. May be called at any time
+// from any OS thread; recording threads wait at most while their lane is copied, and only if they
+// take a new path. The visitor may call anything. Returns 0, or -1 with ENOMEM before the first
+// call.
 OURO_API int ouro_profile_visit(ouro_profile *profile, ouro_visitor *visitor, void *user);
 
-// Writes the profile in pprof's format, uncompressed: `go tool pprof FILE` reads it. Sample types are
-// calls/count, recursions/count, then the metrics. Complete or not at all: written beside `path` and then
-// renamed. Paths of more than 4,096 blocks are cut, under a [truncated] root. Any OS thread, any time.
-// 0, or -1 with errno.
+// Writes the profile in pprof's format, uncompressed: `go tool pprof FILE` reads it. Sample types
+// are calls/count, recursions/count, then the metrics. Complete or not at all: written beside
+// `path` and then renamed. Paths of more than 4,096 blocks are cut, under a [truncated] root. Any
+// OS thread, any time. 0, or -1 with errno.
 OURO_API int ouro_profile_write(ouro_profile *profile, const char *path);
 
 typedef struct {
-    uint64_t nodes;     // positions in memory, over all lanes, the root (once) included; at most max_nodes
+    uint64_t
+        nodes; // positions in memory, over all lanes, the root (once) included; at most max_nodes
     uint64_t max_nodes; // the cap
     uint64_t bytes;     // memory in use for nodes, memos, blocks and texts
     uint64_t pruned;    // positions evicted so far, over and over
-    // Calls that found the cap full of open nodes and were charged to an account at once. If a program recurses
-    // from there to blocks above, nodes in between have what belongs further up. 0 for any sensible cap.
+    // Calls that found the cap full of open nodes and were charged to an account at once. If a
+    // program recurses from there to blocks above, nodes in between have what belongs further up. 0
+    // for any sensible cap.
     uint64_t overflow;
     // Every context whose share of any metric (or of the calls) is above this has a position.
     // 0 until something is pruned.
     double threshold;
-    uint64_t lanes;                    // OS threads' parts, ended ones included
-    uint64_t blocks;                   // with the three that are always there
-    uint64_t lost;                     // calls charged to [lost]
+    uint64_t lanes;                     // OS threads' parts, ended ones included
+    uint64_t blocks;                    // with the three that are always there
+    uint64_t lost;                      // calls charged to [lost]
     uint64_t calls, recursions, direct; // totals; what was pruned or lost is in them
     uint64_t totals[OURO_METRICS_MAX];  // one per metric
 } ouro_stats;
@@ -379,7 +385,8 @@ typedef struct {
 // Any OS thread, any time. O(nodes).
 OURO_API ouro_stats ouro_profile_stats(const ouro_profile *profile);
 
-// ---------------------------------------------------------------- a stack, for hosts that have only hooks
+// ---------------------------------------------------------------- a stack, for hosts that have
+// only hooks
 
 // Keeps the tokens for hosts that cannot put them into frames of their own. One per green thread,
 // used like its thread. `thread` may be NULL: then nothing is recorded but the depth is still kept.
@@ -430,10 +437,12 @@ static inline void ouro_stack_pop(ouro_stack *stack) {
 }
 
 // The number of blocks that were pushed and not popped.
-static inline size_t ouro_stack_depth(const ouro_stack *stack) { return stack->depth + stack->unsaved_; }
+static inline size_t ouro_stack_depth(const ouro_stack *stack) {
+    return stack->depth + stack->unsaved_;
+}
 
-// Pops until the depth is `depth`: after an error, a longjmp, a coroutine that was closed. Every frame
-// is left, so nothing stays open.
+// Pops until the depth is `depth`: after an error, a longjmp, a coroutine that was closed. Every
+// frame is left, so nothing stays open.
 static inline void ouro_stack_unwind(ouro_stack *stack, size_t depth) {
     while (ouro_stack_depth(stack) > depth) ouro_stack_pop(stack);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// fork(2): the child gets every profile as it stands, in memory of its own, with locks that are free. Its
-// clocks are gone (timers are not inherited) and a live file stays the parent's.
+// fork(2): the child gets every profile as it stands, in memory of its own, with locks that are
+// free. Its clocks are gone (timers are not inherited) and a live file stays the parent's.
 
 #include "internal.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The blocks of a profile and their texts. Blocks stand in chunks that double in size and never move, so
-// that an id can be checked and read while another thread adds. A block is published by raising
-// block_count, after it is complete, and after the live file has it.
+// The blocks of a profile and their texts. Blocks stand in chunks that double in size and never
+// move, so that an id can be checked and read while another thread adds. A block is published by
+// raising block_count, after it is complete, and after the live file has it.
 
 #include "blocks.h"
 
@@ -35,7 +35,8 @@ const ouro_block_info *ouro__block_at(const ouro_profile *profile, ouro_block bl
 // A copy that lives as long as the profile, or NULL. The caller holds the lock or owns the profile.
 const char *ouro__text_add(ouro_profile *profile, const char *text) {
     size_t size = strlen(text ? text : "") + 1;
-    ouro__text_chunk *last = profile->text_chunks ? &profile->texts[profile->text_chunks - 1] : NULL;
+    ouro__text_chunk *last =
+        profile->text_chunks ? &profile->texts[profile->text_chunks - 1] : NULL;
     if (!last || last->size - last->used < size) {
         size_t room = size > TEXT_CHUNK ? size : TEXT_CHUNK;
         ouro__text_chunk *chunks =
@@ -69,7 +70,8 @@ static bool store(ouro_profile *profile, ouro_block block, const ouro_block_info
 }
 
 // What is stored beyond block_count was never published: the next try stores over it.
-static bool store_all(ouro_profile *profile, ouro_block first, const ouro_block_info *infos, size_t n) {
+static bool store_all(ouro_profile *profile, ouro_block first, const ouro_block_info *infos,
+                      size_t n) {
     uint64_t most = (uint64_t)BLOCK_CHUNK_FIRST * ((UINT64_C(1) << BLOCK_CHUNKS) - 1);
     if (n > most - first) {
         errno = EOVERFLOW;

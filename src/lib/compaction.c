@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// The four rules: where does a thread go that stands at `from` and enters `block` for the first time?
-// Back to a node of its own path, or to a new child. docs/algorithm.md gives the rules, what each keeps exact,
-// and why; this file is only reached when a transition has no memo.
+// The four rules: where does a thread go that stands at `from` and enters `block` for the first
+// time? Back to a node of its own path, or to a new child. docs/algorithm.md gives the rules, what
+// each keeps exact, and why; this file is only reached when a transition has no memo.
 //
-// Every rule looks at LOOKBACK nodes of the path at most. Where that bound cuts, a repetition is not seen
-// and the path just grows longer.
+// Every rule looks at LOOKBACK nodes of the path at most. Where that bound cuts, a repetition is
+// not seen and the path just grows longer.
 
 #include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-// loops: a step may be repeated only after something new. `steps` counts the distinct steps of a path, so a node
-// with as many steps as `from` is on the stretch since the last new one.
+// loops: a step may be repeated only after something new. `steps` counts the distinct steps of a
+// path, so a node with as many steps as `from` is on the stretch since the last new one.
 static ouro_position loops(const ouro__lane *lane, ouro_position from, ouro_block block,
                            uint32_t *steps) {
     const ouro_node_ *here = node_at(lane, from);
@@ -97,7 +97,8 @@ void ouro__trail_extend(ouro__lane *lane, ouro_position from, ouro_position chil
     lane->trail_leaf = child;
 }
 
-// The length n of the shortest tail of trail + block that repeats the n blocks before it; 0 if none does.
+// The length n of the shortest tail of trail + block that repeats the n blocks before it; 0 if none
+// does.
 static uint32_t repeated_tail(const uint32_t *trail, uint32_t length, ouro_block block) {
     const uint32_t *end = trail + length;
     uint32_t longest = (length < LOOKBACK ? length + 1 : LOOKBACK) / 2;
@@ -110,8 +111,8 @@ static uint32_t repeated_tail(const uint32_t *trail, uint32_t length, ouro_block
     return 0;
 }
 
-// cycles: if the last n blocks of path + block repeat the n just before them, go back to the node that ended
-// the first copy; shortest first.
+// cycles: if the last n blocks of path + block repeat the n just before them, go back to the node
+// that ended the first copy; shortest first.
 static ouro_position cycles(ouro__lane *lane, ouro_position from, ouro_block block) {
     if (!trail_load(lane, from)) return 0;
     uint32_t n = repeated_tail(lane->trail, lane->trail_length, block);
@@ -121,8 +122,10 @@ static ouro_position cycles(ouro__lane *lane, ouro_position from, ouro_block blo
     return position;
 }
 
-// The position to go back to, or 0 for a new child, whose number of distinct steps is then in *steps.
-ouro_position ouro__compact(ouro__lane *lane, ouro_position from, ouro_block block, uint32_t *steps) {
+// The position to go back to, or 0 for a new child, whose number of distinct steps is then in
+// *steps.
+ouro_position ouro__compact(ouro__lane *lane, ouro_position from, ouro_block block,
+                            uint32_t *steps) {
     *steps = 1;
     if (from == ROOT_POSITION) return 0;
     switch (lane->profile->compaction) {

@@ -5,39 +5,44 @@
 // A profile owns blocks and lanes. A lane is one tree, written by one OS thread at a time.
 //
 //   lane->nodes    one array of 64-bit words that never moves: address space for the whole cap is
-//                  reserved when the lane is made, so a position (a word offset) stays good for ever,
-//                  also in the hands of a signal handler.
+//                  reserved when the lane is made, so a position (a word offset) stays good for
+//                  ever, also in the hands of a signal handler.
 //
 //     |<---------- capacity nodes ---------->|<--------- capacity accounts --------->|
 //     | root | [lost] | node | node | ...    | of root |   -   | of node | ...        |
 //
-//   node           `stride` words, see ouro_node_ in ouro.h. Multiple of 4 words, so that a slot (the
+//   node           `stride` words, see ouro_node_ in ouro.h. Multiple of 4 words, so that a slot
+//   (the
 //                  word offset of a counter) tells its node: slot & ~3.
-//   account        the [pruned] account of the node at `position - account_offset`. A node-shaped record
-//                  in the second half, in use (block = OURO_PRUNED) from the first thing charged to it.
-//                  Accounts need no allocation, so there is always somewhere to stand, and they do
-//                  not count as nodes.
-//   memo           (position, block) -> slot. The last transition is in the node, all are in the lane's table. In
-//                  between, a node remembers which transition its parent took next (next_slot): a function that
-//                  calls a, b and c in turn then finds each without the table.
-//   transition     tree edge (slot: entries[0]), back edge (entries[1]), back edge to itself (entries[2]),
+//   account        the [pruned] account of the node at `position - account_offset`. A node-shaped
+//   record
+//                  in the second half, in use (block = OURO_PRUNED) from the first thing charged to
+//                  it. Accounts need no allocation, so there is always somewhere to stand, and they
+//                  do not count as nodes.
+//   memo           (position, block) -> slot. The last transition is in the node, all are in the
+//   lane's table. In
+//                  between, a node remembers which transition its parent took next (next_slot): a
+//                  function that calls a, b and c in turn then finds each without the table.
+//   transition     tree edge (slot: entries[0]), back edge (entries[1]), back edge to itself
+//   (entries[2]),
 //                  phantom (balance)
 //   open           entries[0] + [1] + [2] + balance > 0: entered more often than left. Fork counts
 //                  as a phantom entry, as does standing somewhere after a spawn.
 //   epoch          what stood between two prunings; a node remembers in which it was inserted
-//   quota          profile->nodes_used, shared by all lanes; every node but [lost] and the second and
+//   quota          profile->nodes_used, shared by all lanes; every node but [lost] and the second
+//   and
 //                  further roots takes one
 //
 // Invariants (tests/support/lane_check.c asserts them):
 //   nodes in use have block != 0 and a parent in use; the root's block is ROOT_BLOCK
 //   every node in use but the root and [lost] is found by (parent, block) in the memo table
-//   a memo's target is in use; its block is the block of the memo; a tree edge's target has the source as parent,
-//   any other target is an ancestor of the source or the source itself
-//   lane->live = number of nodes in use, [lost] not counted
+//   a memo's target is in use; its block is the block of the memo; a tree edge's target has the
+//   source as parent, any other target is an ancestor of the source or the source itself lane->live
+//   = number of nodes in use, [lost] not counted
 //
-// Locks, outermost first: fork_lock (atfork.c), profile->lock (blocks, list of lanes), lane->lock (the shape of the tree; the hot
-// path does not take it), live->lock (space in the file). Counters are read without any: they are
-// aligned words with one writer.
+// Locks, outermost first: fork_lock (atfork.c), profile->lock (blocks, list of lanes), lane->lock
+// (the shape of the tree; the hot path does not take it), live->lock (space in the file). Counters
+// are read without any: they are aligned words with one writer.
 
 #ifndef OURO_INTERNAL_H
 #define OURO_INTERNAL_H
@@ -49,8 +54,8 @@
 #include <stdatomic.h>
 
 enum {
-    NODE_HEAD_WORDS = 7,  // of ouro_node_, before the metrics
-    LOOKBACK = 4096,      // compaction looks at so many nodes of a path at most
+    NODE_HEAD_WORDS = 7,                // of ouro_node_, before the metrics
+    LOOKBACK = 4096,                    // compaction looks at so many nodes of a path at most
     WEIGHTS_MAX = 1 + OURO_METRICS_MAX, // calls, then the metrics: what heat is made of
     FIRST_USER_BLOCK = 3,
     BLOCK_CHUNKS = 22,
@@ -72,12 +77,13 @@ static inline void counter_store(uint64_t *counter, uint64_t value) {
     __atomic_store_n(counter, value, __ATOMIC_RELAXED);
 }
 
-// The part of a lane that a reader of the live file needs beside the nodes. Byte layout: live_format.h.
+// The part of a lane that a reader of the live file needs beside the nodes. Byte layout:
+// live_format.h.
 typedef struct {
     uint32_t sequence; // odd while a pruning is under way
     uint32_t used;     // nodes 0 .. used-1 have been in use at some time
-    // One eviction. While `active`, a reader does it (again): the account gets these values, the node and
-    // its account are gone. So a kill between any two stores loses and doubles nothing.
+    // One eviction. While `active`, a reader does it (again): the account gets these values, the
+    // node and its account are gone. So a kill between any two stores loses and doubles nothing.
     uint32_t active;
     uint32_t node, account;
     uint32_t reserved;
@@ -104,10 +110,10 @@ struct ouro_lane_ {
     ouro_profile *profile;
     uint32_t stride;         // words per node
     uint32_t account_offset; // words from a node to its account
-    uint32_t mapped;         // nodes whose memory may be used; all of them, or what the live file has given
-    uint32_t live;           // nodes in use
-    uint32_t free_list;      // position of a node that was evicted, linked through `parent`; 0 = none
-    uint32_t threads;        // not yet freed
+    uint32_t mapped; // nodes whose memory may be used; all of them, or what the live file has given
+    uint32_t live;   // nodes in use
+    uint32_t free_list; // position of a node that was evicted, linked through `parent`; 0 = none
+    uint32_t threads;   // not yet freed
     uint32_t id;
     pthread_mutex_t lock;
     ouro__lane_state *state; // in the live file, or &own_state
@@ -115,16 +121,18 @@ struct ouro_lane_ {
     size_t region_bytes;
 
     // The cap; see prune.c.
-    bool has_accounts;    // some account has been in use
-    bool full;            // new contexts go to accounts until the next pruning
-    uint32_t misses;      // nodes wanted since the last pruning
-    uint64_t evicted;     // nodes, over and over
-    uint16_t *birth;      // epoch of each node, by index; NULL until the first pruning
+    bool has_accounts; // some account has been in use
+    bool full;         // new contexts go to accounts until the next pruning
+    uint32_t misses;   // nodes wanted since the last pruning
+    uint64_t evicted;  // nodes, over and over
+    uint16_t *birth;   // epoch of each node, by index; NULL until the first pruning
     ouro__epoch *epochs;
     uint32_t epoch_count;
-    uint64_t folded[WEIGHTS_MAX]; // moved from nodes into accounts; the rest of what they have is overflow
+    uint64_t folded[WEIGHTS_MAX]; // moved from nodes into accounts; the rest of what they have is
+                                  // overflow
 
-    // `cycles` only: the blocks of the path to trail_leaf, its last ones, root first; see compaction.c.
+    // `cycles` only: the blocks of the path to trail_leaf, its last ones, root first; see
+    // compaction.c.
     uint32_t *trail;
     uint32_t trail_length;
     ouro_position trail_leaf;
@@ -154,7 +162,7 @@ struct ouro_profile {
     _Atomic uint32_t nodes_used; // the quota, root included
     _Atomic bool pressure;       // a lane below its fair share found no quota
 
-    struct ouro__live *live; // NULL: memory only
+    struct ouro__live *live;       // NULL: memory only
     ouro_profile *next, *previous; // all profiles, for fork(2)
 };
 
@@ -203,7 +211,8 @@ uint64_t ouro__lane_bytes(const ouro__lane *lane);
 
 // tree.c
 uint32_t ouro__transition_find(ouro__lane *lane, ouro_position from, ouro_block block);
-ouro_position ouro__child_add(ouro__lane *lane, ouro_position from, ouro_block block, uint32_t steps);
+ouro_position ouro__child_add(ouro__lane *lane, ouro_position from, ouro_block block,
+                              uint32_t steps);
 typedef struct {
     ouro_block block;
     uint32_t steps;
@@ -212,13 +221,15 @@ ouro__path_step *ouro__path_copy(const ouro__lane *lane, ouro_position position,
 ouro_position ouro__path_reenter(ouro__lane *lane, const ouro__path_step *path, size_t length);
 
 // compaction.c
-ouro_position ouro__compact(ouro__lane *lane, ouro_position from, ouro_block block, uint32_t *steps);
+ouro_position ouro__compact(ouro__lane *lane, ouro_position from, ouro_block block,
+                            uint32_t *steps);
 void ouro__trail_extend(ouro__lane *lane, ouro_position from, ouro_position child);
 
 // prune.c
 uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict);
 ouro__epoch ouro__lane_bounds(const ouro__lane *lane);
-uint64_t ouro__lost_since(const ouro__lane *lane, uint32_t epoch, const ouro__epoch *now, uint32_t weight);
+uint64_t ouro__lost_since(const ouro__lane *lane, uint32_t epoch, const ouro__epoch *now,
+                          uint32_t weight);
 
 // profile.c
 bool ouro__block_exists(const ouro_profile *profile, ouro_block block);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A lane: address space for a tree, its root and its [lost] node. Lanes live as long as the profile;
-// one whose threads have all been freed is given to the next that asks.
+// A lane: address space for a tree, its root and its [lost] node. Lanes live as long as the
+// profile; one whose threads have all been freed is given to the next that asks.
 
 #include "memo.h"
 
@@ -10,7 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// Every node has a memo from the start: entering OURO_PHANTOM. So there is no empty memo to check for.
+// Every node has a memo from the start: entering OURO_PHANTOM. So there is no empty memo to check
+// for.
 void ouro__node_forget_memo(ouro__lane *lane, ouro_position position) {
     ouro_node_ *node = node_at(lane, position);
     node->memo_block = OURO_PHANTOM;
@@ -19,11 +20,13 @@ void ouro__node_forget_memo(ouro__lane *lane, ouro_position position) {
 }
 
 // The block comes last: a reader of the live file takes a node for real when it has one.
-void ouro__node_init(ouro__lane *lane, ouro_position position, ouro_position parent, ouro_block block) {
+void ouro__node_init(ouro__lane *lane, ouro_position position, ouro_position parent,
+                     ouro_block block) {
     ouro_node_ *node = node_at(lane, position);
     for (int i = 0; i < 3; i++) counter_store(&node->entries[i], 0);
     counter_store(&node->balance, 0);
-    for (uint32_t m = 0; m + NODE_HEAD_WORDS < lane->stride; m++) counter_store(&node->metrics[m], 0);
+    for (uint32_t m = 0; m + NODE_HEAD_WORDS < lane->stride; m++)
+        counter_store(&node->metrics[m], 0);
     ouro__node_forget_memo(lane, position);
     node->parent = parent;
     node->next_slot = 0;

@@ -2,39 +2,45 @@
 //
 // The live file, byte by byte. Version 1.
 //
-// A header of one page, then segments, each a head of one page and data of whole pages. Numbers are in the
-// machine's byte order (the header tells which), counters are 64-bit words that are stored in one
-// piece. The writer never moves or removes a segment, and publishes it by raising header.end.
+// A header of one page, then segments, each a head of one page and data of whole pages. Numbers are
+// in the machine's byte order (the header tells which), counters are 64-bit words that are stored
+// in one piece. The writer never moves or removes a segment, and publishes it by raising
+// header.end.
 //
 //   file     offset  size
 //   header        0  page   live_header below; the rest of the page is zero
 //   segment    page         live_segment below (32 bytes); the rest of the page is zero
 //              +page  data_bytes
-//   ...                     up to header.end; beyond that, up to header.reserved, space that is kept free
+//   ...                     up to header.end; beyond that, up to header.reserved, space that is
+//   kept free
 //
 //   kind       data
-//   LANE       lane_state: 120 bytes, see ouro__lane_state in internal.h. `lane` numbers lanes from 0
-//   NODES      nodes first .. first + nodes_per_segment - 1 of `lane`, then their accounts, as many
-//   BLOCKS     live_block records, from block `first` on; header.block_count says how many there are
-//   TEXT       bytes; offsets in the header and in live_block are offsets in the file
+//   LANE       lane_state: 120 bytes, see ouro__lane_state in internal.h. `lane` numbers lanes from
+//   0 NODES      nodes first .. first + nodes_per_segment - 1 of `lane`, then their accounts, as
+//   many BLOCKS     live_block records, from block `first` on; header.block_count says how many
+//   there are TEXT       bytes; offsets in the header and in live_block are offsets in the file
 //
-//   node       node_bytes: 0  entries[3]   calls through a tree edge, a back edge, a back edge to itself
+//   node       node_bytes: 0  entries[3]   calls through a tree edge, a back edge, a back edge to
+//   itself
 //                         24  balance      private to the writer
 //                         32  12 bytes     private to the writer
 //                         44  block        0: this node is not in use; 0xffffffff: the root
-//                         48  parent       byte offset of the parent's record / 8, all nodes of the lane counted as one
+//                         48  parent       byte offset of the parent's record / 8, all nodes of the
+//                         lane counted as one
 //                                          array; the root's is 0
 //                         52  next_slot    private to the writer
 //                         56  metrics      metric_count words
-//   account    as a node: the [pruned] account of the node of the same number, in use if block is not 0
+//   account    as a node: the [pruned] account of the node of the same number, in use if block is
+//   not 0
 //
 // Node 0 is the root, node 1 is [lost]. Reading a lane:
 //   1. read lane_state.sequence; if it is odd a pruning is under way: wait a little and read again
 //   2. read `used`, and that many nodes and accounts
 //   3. read `sequence` again; if it has changed, begin again
-//   A writer that was killed leaves things as they are. Then, if `active` is set, an eviction was cut short:
-//   do it again. The account (`account` / words per node - capacity is its node) has the values in lane_state, and
-//   the node `node` and its account are not in use. Nothing is lost and nothing counted twice.
+//   A writer that was killed leaves things as they are. Then, if `active` is set, an eviction was
+//   cut short: do it again. The account (`account` / words per node - capacity is its node) has the
+//   values in lane_state, and the node `node` and its account are not in use. Nothing is lost and
+//   nothing counted twice.
 
 #ifndef OURO_LIVE_FORMAT_H
 #define OURO_LIVE_FORMAT_H
@@ -77,21 +83,21 @@ typedef struct {
     live_text program;          // 104
     live_text metric_names[OURO_METRICS_MAX]; // 120
     live_text metric_units[OURO_METRICS_MAX]; // 248
-} live_header;                  // 376 bytes
+} live_header;                                // 376 bytes
 
 typedef struct {
-    uint32_t magic; //  0
-    uint32_t kind;  //  4
-    uint32_t lane;  //  8
-    uint32_t first; // 12
+    uint32_t magic;      //  0
+    uint32_t kind;       //  4
+    uint32_t lane;       //  8
+    uint32_t first;      // 12
     uint64_t data_bytes; // 16
     uint64_t reserved;   // 24
 } live_segment;          // 32 bytes
 
 typedef struct {
-    live_text name; //  0
-    live_text file; // 16
-    uint32_t line;  // 32
+    live_text name;  //  0
+    live_text file;  // 16
+    uint32_t line;   // 32
     uint32_t column; // 36
 } live_block;        // 40 bytes
 

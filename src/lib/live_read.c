@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The live file, read: live_format.h is the layout. Everything is read with pread into memory of our
-// own and checked before it is used, so a file that is cut, foreign, damaged, or cut while we read, is an
-// error with a position and never a crash. Memory follows what the file really holds, not what it claims.
+// The live file, read: live_format.h is the layout. Everything is read with pread into memory of
+// our own and checked before it is used, so a file that is cut, foreign, damaged, or cut while we
+// read, is an error with a position and never a crash. Memory follows what the file really holds,
+// not what it claims.
 
 #include "live_read.h"
 #include "live_format.h"
@@ -75,7 +76,8 @@ static bool check_version(reader *r) {
         return fail(r, EILSEQ, 12, "written on a machine with the other byte order; read it there");
     if (h->byte_order != LIVE_BYTE_ORDER) return fail(r, EILSEQ, 12, "damaged: no byte order");
     if (h->version != LIVE_VERSION)
-        return fail(r, EILSEQ, 8, "version %u of the format, this is a reader of version %u: use the %s",
+        return fail(r, EILSEQ, 8,
+                    "version %u of the format, this is a reader of version %u: use the %s",
                     h->version, LIVE_VERSION,
                     h->version > LIVE_VERSION ? "newer program" : "program that wrote it");
     return true;
@@ -86,7 +88,8 @@ static bool check_header(reader *r) {
     if (h->page < 4096 || h->page > 1 << 20 || (h->page & (h->page - 1)))
         return fail(r, EILSEQ, 16, "damaged: pages of %u bytes", h->page);
     if (h->metric_count > OURO_METRICS_MAX)
-        return fail(r, EILSEQ, 32, "damaged: %u metrics of at most %d", h->metric_count, OURO_METRICS_MAX);
+        return fail(r, EILSEQ, 32, "damaged: %u metrics of at most %d", h->metric_count,
+                    OURO_METRICS_MAX);
     if (h->node_bytes % 32 || h->node_bytes > 128 ||
         h->node_bytes < (NODE_HEAD_WORDS + h->metric_count) * 8)
         return fail(r, EILSEQ, 20, "damaged: nodes of %u bytes", h->node_bytes);
@@ -111,17 +114,20 @@ static bool read_header(reader *r) {
 
 static bool check_segment(reader *r, const live_segment *head, uint64_t at) {
     const live_header *h = &r->header;
-    if (head->magic != LIVE_SEGMENT_MAGIC) return fail(r, EILSEQ, at, "damaged: no segment begins here");
+    if (head->magic != LIVE_SEGMENT_MAGIC)
+        return fail(r, EILSEQ, at, "damaged: no segment begins here");
     if (head->data_bytes > h->end - at - h->page)
         return fail(r, EILSEQ, at + 16, "damaged: a segment of %llu bytes reaches beyond the end",
                     (unsigned long long)head->data_bytes);
     if (head->kind == LIVE_NODES) {
         uint64_t bytes = 2 * (uint64_t)h->nodes_per_segment * h->node_bytes;
-        if (head->data_bytes != bytes || head->first % h->nodes_per_segment || head->first >= h->capacity)
+        if (head->data_bytes != bytes || head->first % h->nodes_per_segment ||
+            head->first >= h->capacity)
             return fail(r, EILSEQ, at, "damaged: nodes from %u on", head->first);
     }
     if (head->kind == LIVE_LANE && head->data_bytes < sizeof(ouro__lane_state))
-        return fail(r, EILSEQ, at + 16, "damaged: a lane of %llu bytes", (unsigned long long)head->data_bytes);
+        return fail(r, EILSEQ, at + 16, "damaged: a lane of %llu bytes",
+                    (unsigned long long)head->data_bytes);
     return true;
 }
 
@@ -164,8 +170,8 @@ static const segment *segment_with(const reader *r, uint64_t offset) {
     return low ? &r->segments[low - 1] : NULL;
 }
 
-// Texts are short and many: they are not read one by one, but segment by segment, and copied into one pool
-// when all are known.
+// Texts are short and many: they are not read one by one, but segment by segment, and copied into
+// one pool when all are known.
 typedef struct {
     char **segments; // content of each TEXT segment, by index
     char *pool;
@@ -187,8 +193,8 @@ static bool load_texts(reader *r, text_reader *t) {
 
 static bool check_text(reader *r, const live_text *text, uint64_t at) {
     const segment *s = segment_with(r, text->offset);
-    if (s && s->kind == LIVE_TEXT && text->length <= TEXT_MAX && text->offset - s->data <= s->bytes &&
-        text->length <= s->bytes - (text->offset - s->data))
+    if (s && s->kind == LIVE_TEXT && text->length <= TEXT_MAX &&
+        text->offset - s->data <= s->bytes && text->length <= s->bytes - (text->offset - s->data))
         return true;
     return fail(r, EILSEQ, at, "damaged: a text of %u bytes at %llu", text->length,
                 (unsigned long long)text->offset);
@@ -204,7 +210,8 @@ static const char *copy_text(const reader *r, text_reader *t, const live_text *t
     return copy;
 }
 
-// The records of all blocks. Those of a segment reach as far as the next segment of blocks, or the last block.
+// The records of all blocks. Those of a segment reach as far as the next segment of blocks, or the
+// last block.
 static bool load_blocks(reader *r, live_block *records, uint32_t count) {
     uint32_t end = count;
     for (size_t i = r->segment_count; i-- > 0;) {
@@ -258,7 +265,8 @@ static size_t pool_size(const live_header *h, const live_block *records) {
     return size;
 }
 
-static void copy_texts(const reader *r, text_reader *t, const live_block *records, ouro__live_profile *p) {
+static void copy_texts(const reader *r, text_reader *t, const live_block *records,
+                       ouro__live_profile *p) {
     const live_header *h = &r->header;
     for (uint32_t m = 0; m < h->metric_count; m++) {
         p->metrics[m].name = copy_text(r, t, &h->metric_names[m]);
@@ -337,7 +345,8 @@ static lane_result read_state(reader *r, lane_reader *l) {
     l->used = l->state.used;
     if (l->used <= room) return LANE_READ;
     // Damage, or a segment that is newer than our list of them.
-    fail(r, EILSEQ, l->state_offset + 4, "damaged: %u nodes of %llu", l->used, (unsigned long long)room);
+    fail(r, EILSEQ, l->state_offset + 4, "damaged: %u nodes of %llu", l->used,
+         (unsigned long long)room);
     return LANE_CHANGED;
 }
 
@@ -383,7 +392,8 @@ static bool finish_eviction(reader *r, lane_reader *l) {
     const ouro__lane_state *s = &l->state;
     if (!s->active) return true;
     uint32_t node = s->node / r->stride, account = s->account / r->stride - r->header.capacity;
-    if (s->node % r->stride || s->account % r->stride || node >= l->used || account >= l->used || node < 2)
+    if (s->node % r->stride || s->account % r->stride || node >= l->used || account >= l->used ||
+        node < 2)
         return fail(r, EILSEQ, l->state_offset + 8, "damaged: an eviction of node %u", node);
     uint32_t metrics = r->header.metric_count;
     uint64_t *values = l->image.values + ((size_t)l->used + account) * (3 + metrics);
@@ -398,16 +408,19 @@ static bool finish_eviction(reader *r, lane_reader *l) {
 static bool parent_in_range(reader *r, const lane_reader *l, uint32_t i) {
     uint32_t parent = l->image.parent[i];
     if (parent % r->stride == 0 && parent / r->stride < l->used) return true;
-    return fail(r, EILSEQ, record_offset(r, l, i, false) + 48, "damaged: node %u has the parent %u", i, parent);
+    return fail(r, EILSEQ, record_offset(r, l, i, false) + 48, "damaged: node %u has the parent %u",
+                i, parent);
 }
 
-// A parent that was made after we had passed its place is read again: between two prunings nodes only come.
+// A parent that was made after we had passed its place is read again: between two prunings nodes
+// only come.
 static lane_result heal_parent(reader *r, lane_reader *l, uint32_t i, uint32_t parent) {
     uint64_t record[16];
     uint64_t at = record_offset(r, l, parent, false);
     if (!read_at(r, at, record, r->header.node_bytes)) return LANE_ERROR;
     take_record(r, l, parent, record);
-    if (l->image.block[parent] != 0) return parent_in_range(r, l, parent) ? LANE_READ : LANE_CHANGED;
+    if (l->image.block[parent] != 0)
+        return parent_in_range(r, l, parent) ? LANE_READ : LANE_CHANGED;
     fail(r, EILSEQ, at, "damaged: node %u hangs on node %u, which is not there", i, parent);
     return LANE_CHANGED;
 }
@@ -434,7 +447,8 @@ static lane_result link_parents(reader *r, lane_reader *l) {
     return healed ? still_the_same(r, l) : LANE_READ;
 }
 
-// An account is an account and a node is none. That the blocks exist is checked when all lanes are read.
+// An account is an account and a node is none. That the blocks exist is checked when all lanes are
+// read.
 static bool check_accounts(reader *r, const lane_reader *l) {
     for (uint32_t i = 1; i < l->image.count; i++) {
         uint32_t block = l->image.block[i];
@@ -513,15 +527,16 @@ static lane_result try_lane(reader *r, lane_reader *l, bool still) {
     return make_image(r, l);
 }
 
-// Of a running program: again and again, without a pause at first, until nothing changed meanwhile. A
-// pruning that does not end in all that time belongs to a program that was stopped.
+// Of a running program: again and again, without a pause at first, until nothing changed meanwhile.
+// A pruning that does not end in all that time belongs to a program that was stopped.
 static bool read_lane(reader *r, uint32_t id, bool running, ouro__image *image) {
     lane_reader l = {.id = id};
     lane_result result = try_lane(r, &l, !running);
     for (int i = 0; i < TRIES && running && result == LANE_CHANGED; i++) {
         uint32_t sequence = l.state.sequence;
         if (i > TRIES / 2) nanosleep(&(struct timespec){0, TRY_NANOSECONDS}, NULL);
-        bool stands = i == TRIES - 1 && still_the_same(r, &l) == LANE_READ && l.state.sequence == sequence;
+        bool stands =
+            i == TRIES - 1 && still_the_same(r, &l) == LANE_READ && l.state.sequence == sequence;
         result = refresh(r) ? try_lane(r, &l, stands) : LANE_ERROR;
     }
     free(l.parts);

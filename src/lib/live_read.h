@@ -24,8 +24,8 @@ typedef struct {
 } ouro__live_profile;
 
 typedef struct {
-    int code;         // errno; EILSEQ: the file is not a live file, or is damaged
-    uint64_t offset;  // where in the file
+    int code;        // errno; EILSEQ: the file is not a live file, or is damaged
+    uint64_t offset; // where in the file
     char message[192];
 } ouro__live_error;
 

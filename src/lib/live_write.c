@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The live file, written: live_format.h is the layout. The nodes of a lane are mapped from it into the lane's
-// own address space, segment by segment, so the hot path does not know that there is a file. Space for the whole
-// cap is reserved at the start, and more before it is used: nothing is ever written to a page that
-// the file system has not promised.
+// The live file, written: live_format.h is the layout. The nodes of a lane are mapped from it into
+// the lane's own address space, segment by segment, so the hot path does not know that there is a
+// file. Space for the whole cap is reserved at the start, and more before it is used: nothing is
+// ever written to a page that the file system has not promised.
 
 #include "live_format.h"
 
@@ -17,7 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NODES_PER_SEGMENT = 1024, TEXT_SEGMENT = 64 * 1024, BLOCK_SEGMENT = 64 * 1024, SPARE = 1 << 20 };
+enum {
+    NODES_PER_SEGMENT = 1024,
+    TEXT_SEGMENT = 64 * 1024,
+    BLOCK_SEGMENT = 64 * 1024,
+    SPARE = 1 << 20
+};
 
 typedef struct {
     void *address;
@@ -49,7 +54,8 @@ static bool reserve(struct ouro__live *live, uint64_t end) {
     live_header *header = live->header;
     if (end <= header->reserved) return true;
     uint64_t wanted = round_up(end, SPARE);
-    int error = posix_fallocate(live->fd, (off_t)header->reserved, (off_t)(wanted - header->reserved));
+    int error =
+        posix_fallocate(live->fd, (off_t)header->reserved, (off_t)(wanted - header->reserved));
     if (error) {
         errno = error;
         return false;
@@ -93,7 +99,8 @@ static bool put_segment_head(struct ouro__live *live, uint64_t offset, live_segm
     return false;
 }
 
-// Begins a segment and returns the offset of its data; it counts when segment_publish is called. 0 on failure.
+// Begins a segment and returns the offset of its data; it counts when segment_publish is called. 0
+// on failure.
 static uint64_t segment_begin(struct ouro__live *live, uint32_t kind, uint32_t lane, uint32_t first,
                               uint64_t bytes) {
     uint64_t at = live->header->end;
@@ -149,7 +156,8 @@ static bool put_block(struct ouro__live *live, ouro_block block, const ouro_bloc
         live->blocks_left = BLOCK_SEGMENT / sizeof *blocks;
     }
     live_block *to = live->blocks;
-    if (!put_text(live, info->name, &to->name) || !put_text(live, info->file, &to->file)) return false;
+    if (!put_text(live, info->name, &to->name) || !put_text(live, info->file, &to->file))
+        return false;
     to->line = info->line;
     to->column = info->column;
     live->blocks++;
@@ -265,7 +273,8 @@ static bool file_begin(struct ouro__live *live, const ouro_profile *profile) {
     uint32_t node_bytes = profile->stride * (uint32_t)sizeof(uint64_t);
     uint32_t per_segment = ouro__live_segment_nodes(profile->stride);
     uint64_t segments = profile->capacity / per_segment;
-    uint64_t bytes = live->page + segments * (live->page + 2 * (uint64_t)per_segment * node_bytes) + SPARE;
+    uint64_t bytes =
+        live->page + segments * (live->page + 2 * (uint64_t)per_segment * node_bytes) + SPARE;
     int error = posix_fallocate(live->fd, 0, (off_t)bytes);
     if (error) {
         errno = error;

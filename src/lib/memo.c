@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of transitions of a lane: (position, block) -> slot. Open addressing, linear probing, eight
-// bytes an entry: the source and the slot. The block is not stored, because every transition to a node is
-// made by entering that node's block: the target tells it, and the target is about to be used anyway.
-// Any size will do (a multiplication spreads the hash over it), so the table grows by half and stays
-// small. Entries are never removed one by one: a pruning keeps those that still hold.
+// The table of transitions of a lane: (position, block) -> slot. Open addressing, linear probing,
+// eight bytes an entry: the source and the slot. The block is not stored, because every transition
+// to a node is made by entering that node's block: the target tells it, and the target is about to
+// be used anyway. Any size will do (a multiplication spreads the hash over it), so the table grows
+// by half and stays small. Entries are never removed one by one: a pruning keeps those that still
+// hold.
 
 #include "memo.h"
 
@@ -43,8 +44,8 @@ void ouro__memo_put(ouro__memo *memo, const ouro__lane *lane, ouro_position from
     memo->count++;
 }
 
-// Keeps the transitions whose source and target are both in use. `fresh` is zeroed memory for memo->size entries
-// and becomes the table; the old one is freed.
+// Keeps the transitions whose source and target are both in use. `fresh` is zeroed memory for
+// memo->size entries and becomes the table; the old one is freed.
 void ouro__memo_keep_live(ouro__memo *memo, const ouro__lane *lane, uint64_t *fresh) {
     memo->count = 0;
     for (uint32_t i = 0; i < memo->size; i++) {

@@ -20,7 +20,8 @@ static inline ouro_position ouro__entry_from(uint64_t entry) { return (uint32_t)
 static inline uint32_t ouro__entry_slot(uint64_t entry) { return (uint32_t)(entry >> 32); }
 
 // The slot of the transition; 0 if it is not known.
-static inline uint32_t ouro__memo_find(const ouro__lane *lane, ouro_position from, ouro_block block) {
+static inline uint32_t ouro__memo_find(const ouro__lane *lane, ouro_position from,
+                                       ouro_block block) {
     const ouro__memo *memo = &lane->memo;
     for (uint32_t i = ouro__memo_home(memo->size, from, block);;) {
         uint64_t entry = memo->entries[i];

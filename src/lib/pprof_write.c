@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// ouro_profile_write: the profile as a pprof message, without compression and without a protobuf library.
+// ouro_profile_write: the profile as a pprof message, without compression and without a protobuf
+// library.
 //
-// Fields are written in the order of the message, each submessage after its length has been computed,
-// so the output goes through one small buffer. docs/pprof-mapping.md says what becomes what. The length of a path's location
-// list is kept per depth while the rows, which are in preorder, go by: a sample costs
-// what it writes and no more.
+// Fields are written in the order of the message, each submessage after its length has been
+// computed, so the output goes through one small buffer. docs/pprof-mapping.md says what becomes
+// what. The length of a path's location list is kept per depth while the rows, which are in
+// preorder, go by: a sample costs what it writes and no more.
 
 #include "blocks.h"
 #include "rows.h"
@@ -182,7 +183,8 @@ static void number_locations(writer *w) {
 static void put_path(writer *w, uint32_t depth) {
     bool cut = depth > PATH_MAX_BLOCKS;
     uint32_t root = cut ? depth - PATH_MAX_BLOCKS : 0;
-    size_t bytes = w->path_bytes[depth] - w->path_bytes[root] + (cut ? varint_size(w->truncated) : 0);
+    size_t bytes =
+        w->path_bytes[depth] - w->path_bytes[root] + (cut ? varint_size(w->truncated) : 0);
     put_length(w->out, SAMPLE_LOCATIONS, bytes);
     for (uint32_t d = depth; d > root; d--) put_varint(w->out, w->path[d - 1]);
     if (cut) put_varint(w->out, w->truncated);
@@ -238,7 +240,8 @@ static void put_mapping(writer *w, const char *program) {
 
 static void put_location(writer *w, uint32_t id, const ouro_block_info *info) {
     size_t line = number_size(id) + number_size(info->line) + number_size(info->column);
-    put_length(w->out, PROFILE_LOCATION, number_size(id) + number_size(1) + 1 + varint_size(line) + line);
+    put_length(w->out, PROFILE_LOCATION,
+               number_size(id) + number_size(1) + 1 + varint_size(line) + line);
     put_number(w->out, LOCATION_ID, id);
     put_number(w->out, LOCATION_MAPPING, 1);
     put_length(w->out, LOCATION_LINE, line);
@@ -303,7 +306,8 @@ static void put_profile(writer *w, const char *program) {
 
 static int write_message(const ouro_profile *profile, const ouro__rows *rows, output *out) {
     // Blocks that were added after the rows were copied are not among them.
-    writer w = {.out = out, .profile = profile, .rows = rows, .block_count = ouro__block_count(profile)};
+    writer w = {
+        .out = out, .profile = profile, .rows = rows, .block_count = ouro__block_count(profile)};
     size_t depth = (size_t)rows->deepest + 1;
     char program[PATH_MAX] = "";
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);

@@ -2,8 +2,8 @@
 //
 // A profile: its options, its life, and its totals. Blocks are in blocks.c, lanes in lane.c.
 
-#include "internal.h"
 #include "blocks.h"
+#include "internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -112,7 +112,8 @@ void ouro_profile_enable(ouro_profile *profile, bool enabled) {
     if (profile) atomic_store_explicit(&profile->enabled, enabled, memory_order_relaxed);
 }
 
-static void add_node(ouro_stats *stats, const ouro_node_ *node, bool counts_calls, uint32_t metrics) {
+static void add_node(ouro_stats *stats, const ouro_node_ *node, bool counts_calls,
+                     uint32_t metrics) {
     if (counts_calls) {
         uint64_t direct = counter_load(&node->entries[ENTRY_DIRECT]);
         uint64_t recursions = direct + counter_load(&node->entries[ENTRY_BACK]);

@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: MIT
 //
-// The cap: when the tree is full, the colder half of what is not open goes, and its counts go to the
-// [pruned] account of the parent. Adaptive lossy counting on inclusive weights.
+// The cap: when the tree is full, the colder half of what is not open goes, and its counts go to
+// the [pruned] account of the parent. Adaptive lossy counting on inclusive weights.
 //
-//   weight    calls, and each metric. A node's inclusive weight is that of its subtree, accounts included,
+//   weight    calls, and each metric. A node's inclusive weight is that of its subtree, accounts
+//   included,
 //             so an eviction below a node does not change it.
-//   bound     per weight: no context that has no node ever had more than this. A node remembers the bound of
-//             the epoch in which it was inserted: it may have lost so much before, at most, and no more.
+//   bound     per weight: no context that has no node ever had more than this. A node remembers the
+//   bound of
+//             the epoch in which it was inserted: it may have lost so much before, at most, and no
+//             more.
 //   estimate  inclusive weight + bound at insertion: at least what the context truly has
-//   heat      the largest share of any weight's total that the estimate is; at least that of each child. So whole cold
+//   heat      the largest share of any weight's total that the estimate is; at least that of each
+//   child. So whole cold
 //             subtrees go, and no node goes before its children.
 //
-// Evicting c loses c's weight, which is at most its estimate, so the new bound is the largest estimate
-// evicted, or the old bound. That is the induction behind both promises.
+// Evicting c loses c's weight, which is at most its estimate, so the new bound is the largest
+// estimate evicted, or the old bound. That is the induction behind both promises.
 //
-// Overflow: if everything is open, what finds no room is charged to the account of the node where the thread
-// stands, until it comes back there. It may all have been one context's, so it is added to the bound, and
-// to what any resident node may have lost since: another thread may have made the node meanwhile, or
-// the path that goes on in the account might have led back to a node above it.
+// Overflow: if everything is open, what finds no room is charged to the account of the node where
+// the thread stands, until it comes back there. It may all have been one context's, so it is added
+// to the bound, and to what any resident node may have lost since: another thread may have made the
+// node meanwhile, or the path that goes on in the account might have led back to a node above it.
 //
 // Everything is loops over arrays by node index; children come before parents in `order`.
 
@@ -88,7 +92,8 @@ static void sum_totals(pruning *p, const ouro__lane *lane) {
     }
 }
 
-static uint64_t node_estimate(const pruning *p, const ouro__lane *lane, uint32_t index, uint32_t weight) {
+static uint64_t node_estimate(const pruning *p, const ouro__lane *lane, uint32_t index,
+                              uint32_t weight) {
     return p->weights[(size_t)index * p->width + weight] +
            ouro__lost_since(lane, lane->birth[index], &p->now, weight);
 }
@@ -140,8 +145,8 @@ static uint32_t heat_key(float heat) {
     return bits;
 }
 
-// The key of rank `rank` (from 0) among the nodes that are not open: most significant digit first, 11 bits each.
-// Sets *below to the number of keys that are smaller.
+// The key of rank `rank` (from 0) among the nodes that are not open: most significant digit first,
+// 11 bits each. Sets *below to the number of keys that are smaller.
 static uint32_t select_key(const pruning *p, uint32_t rank, uint32_t *below) {
     static const int shifts[] = {21, 10, -1};
     uint32_t prefix = 0, smaller = 0;
@@ -178,8 +183,8 @@ static void evict(ouro__lane *lane, ouro_position position) {
 
     uint64_t calls = 0;
     for (int i = 0; i < 3; i++) {
-        uint64_t entries = counter_load(&node->entries[i]) +
-                           (has_account ? counter_load(&under->entries[i]) : 0);
+        uint64_t entries =
+            counter_load(&node->entries[i]) + (has_account ? counter_load(&under->entries[i]) : 0);
         counter_store(&state->entries[i], counter_load(&account->entries[i]) + entries);
         calls += entries;
     }
@@ -205,7 +210,8 @@ static void evict(ouro__lane *lane, ouro_position position) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 
     if (node_at(lane, parent)->memo_target == position) ouro__node_forget_memo(lane, parent);
-    node->memo_block = UINT32_MAX; // fits nothing: whoever stands here by mistake takes the slow path
+    node->memo_block =
+        UINT32_MAX; // fits nothing: whoever stands here by mistake takes the slow path
     node->parent = lane->free_list;
     lane->free_list = position;
 }
@@ -245,8 +251,8 @@ static ouro__epoch merged_epoch(const ouro__lane *lane, uint32_t first) {
     return merged;
 }
 
-// When there is no room for another epoch, each two neighbours become one: safe, and what is merged is
-// old.
+// When there is no room for another epoch, each two neighbours become one: safe, and what is merged
+// is old.
 static void epoch_begin(ouro__lane *lane, const ouro__epoch *epoch) {
     if (lane->epoch_count == EPOCHS_MAX) {
         // Epoch 0 stays as it is: nothing was lost before it.
@@ -260,9 +266,9 @@ static void epoch_begin(ouro__lane *lane, const ouro__epoch *epoch) {
     lane->epochs[lane->epoch_count++] = *epoch;
 }
 
-// Evicts the colder half of what is not open, but never `standing`, and begins an epoch. Without `evict` it
-// only begins an epoch. Returns the number of nodes evicted; 0 also if there is no memory
-// to do it. The caller holds the lane's lock.
+// Evicts the colder half of what is not open, but never `standing`, and begins an epoch. Without
+// `evict` it only begins an epoch. Returns the number of nodes evicted; 0 also if there is no
+// memory to do it. The caller holds the lane's lock.
 uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict_now) {
     pruning p = {0};
     lane->misses = 0;
@@ -296,8 +302,8 @@ uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict_now) {
     return wanted;
 }
 
-// What stands now: an epoch that would begin at this moment. All that is in accounts and was not put there by an
-// eviction is overflow. The caller holds the lane's lock.
+// What stands now: an epoch that would begin at this moment. All that is in accounts and was not
+// put there by an eviction is overflow. The caller holds the lane's lock.
 ouro__epoch ouro__lane_bounds(const ouro__lane *lane) {
     ouro__epoch now = {{0}, {0}}, none = {{0}, {0}};
     if (!lane->has_accounts) return now;
@@ -316,7 +322,8 @@ ouro__epoch ouro__lane_bounds(const ouro__lane *lane) {
 }
 
 // What a context may have lost, at most, if its node was inserted in `epoch`.
-uint64_t ouro__lost_since(const ouro__lane *lane, uint32_t epoch, const ouro__epoch *now, uint32_t weight) {
+uint64_t ouro__lost_since(const ouro__lane *lane, uint32_t epoch, const ouro__epoch *now,
+                          uint32_t weight) {
     const ouro__epoch *then = &lane->epochs[epoch];
     return then->bound[weight] + now->overflow[weight] - then->overflow[weight];
 }

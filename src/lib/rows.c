@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Merging lanes by path, in loops: each image is walked from its root, level by level, and each of its rows
-// finds or makes the row of the same path in the result. At the end the result is put into preorder.
+// Merging lanes by path, in loops: each image is walked from its root, level by level, and each of
+// its rows finds or makes the row of the same path in the result. At the end the result is put into
+// preorder.
 
 #include "rows.h"
 
@@ -86,12 +87,14 @@ static void add_values(ouro__rows *rows, const ouro__image *image, uint32_t from
     uint32_t width = 3 + rows->metric_count;
     const uint64_t *source = image->values + (size_t)from * width;
     uint64_t *sum = rows->values + (size_t)to * width;
-    for (uint32_t i = to == 0 ? 3 : 0; i < width; i++) sum[i] += source[i]; // the root is not called
+    for (uint32_t i = to == 0 ? 3 : 0; i < width; i++)
+        sum[i] += source[i]; // the root is not called
 }
 
-// A row's loss is bounded by what stood when it was inserted, not by what stands now. Begin with the latter for
-// all rows (rows_merge), and put it right for those that this image has.
-static void correct_missing(ouro__rows *rows, const ouro__image *image, uint32_t from, uint32_t to) {
+// A row's loss is bounded by what stood when it was inserted, not by what stands now. Begin with
+// the latter for all rows (rows_merge), and put it right for those that this image has.
+static void correct_missing(ouro__rows *rows, const ouro__image *image, uint32_t from,
+                            uint32_t to) {
     if (!rows->missing || to == 0) return;
     uint32_t width = 1 + rows->metric_count;
     for (uint32_t w = 0; w < width; w++) {
@@ -162,7 +165,8 @@ static void sort_by_block(const ouro__rows *rows, uint32_t *order, uint32_t *spa
     }
 }
 
-// The rows in preorder, in `order`. `first` and `next` are child lists, children in the order of `order`.
+// The rows in preorder, in `order`. `first` and `next` are child lists, children in the order of
+// `order`.
 static void preorder(const ouro__rows *rows, uint32_t *order, uint32_t *first, uint32_t *next) {
     memset(first, 0xff, rows->count * sizeof *first);
     for (uint32_t i = rows->count; i-- > 0;) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A profile as it is read: one table of rows, lanes merged by path. What visit and the pprof writer walk,
-// and what the reader of live files gives.
+// A profile as it is read: one table of rows, lanes merged by path. What visit and the pprof writer
+// walk, and what the reader of live files gives.
 
 #ifndef OURO_ROWS_H
 #define OURO_ROWS_H
@@ -14,20 +14,21 @@ typedef struct {
     uint32_t *block;  // 0: a hole; OURO_PRUNED: the account of its parent
     uint32_t *parent; // a row
     uint64_t *values; // entries[3], then the metrics; `width` per row
-    // What contexts may have lost, at most: those without a node, and each row (an index into `epochs`). Weights
-    // are the calls and the metrics. NULL: nothing was pruned.
+    // What contexts may have lost, at most: those without a node, and each row (an index into
+    // `epochs`). Weights are the calls and the metrics. NULL: nothing was pruned.
     uint16_t *birth;
     uint64_t (*epochs)[1 + OURO_METRICS_MAX];
     uint64_t bounds[1 + OURO_METRICS_MAX];
 } ouro__image;
 
-// Row 0 is the root. Invariant: parent[i] < i; rows are in preorder, children by block id, the account last.
+// Row 0 is the root. Invariant: parent[i] < i; rows are in preorder, children by block id, the
+// account last.
 typedef struct {
     uint32_t count;
     uint32_t metric_count;
     uint32_t *block, *parent, *depth;
-    uint64_t *values;  // 3 + metric_count per row
-    uint64_t *missing; // 1 + metric_count per row; NULL if nothing was pruned
+    uint64_t *values;     // 3 + metric_count per row
+    uint64_t *missing;    // 1 + metric_count per row; NULL if nothing was pruned
     uint64_t *no_missing; // 1 + metric_count zeros
     uint32_t deepest;
     uint32_t unreached; // rows of the images that hang on no root: only a damaged file has any

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void copy_node(ouro__image *image, uint32_t row, const ouro__lane *lane, const ouro_node_ *node) {
+static void copy_node(ouro__image *image, uint32_t row, const ouro__lane *lane,
+                      const ouro_node_ *node) {
     uint32_t metrics = lane->profile->metric_count;
     uint64_t *values = image->values + (size_t)row * (3 + metrics);
     image->block[row] = node->block;
@@ -61,7 +62,8 @@ static bool copy_lane(ouro__image *image, const ouro__lane *lane) {
         if (node->block) copy_node(image, i, lane, node);
     }
     // [lost] is always there; it is shown when it was needed.
-    if (!used_in_any(image->values + 3 + lane->profile->metric_count, 3 + lane->profile->metric_count))
+    if (!used_in_any(image->values + 3 + lane->profile->metric_count,
+                     3 + lane->profile->metric_count))
         image->block[1] = 0;
     return copy_pruned(image, lane);
 }

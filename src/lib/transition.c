@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// What enter and replace do when the node's own memo does not fit. Three ways, each slower than the one
-// before, each ending in a tail call of the next, so that none pays for the registers that the next one needs:
+// What enter and replace do when the node's own memo does not fit. Three ways, each slower than the
+// one before, each ending in a tail call of the next, so that none pays for the registers that the
+// next one needs:
 //
 //   foreseen   what followed last time on the transition that was taken last
 //   search     the lane's table of all transitions
 //   new        under the lane's lock: tree.c
 //
-// `leave` is replace: the node is left as well, but only when the way is found, so that it is open meanwhile
-// and cannot be pruned.
+// `leave` is replace: the node is left as well, but only when the way is found, so that it is open
+// meanwhile and cannot be pruned.
 
 #include "memo.h"
 
@@ -40,8 +41,12 @@ static ALWAYS_INLINE void go_new(ouro_thread *thread, ouro_block block, bool lea
     go(thread, node, slot, leave);
 }
 
-static NOT_INLINE void enter_new(ouro_thread *thread, ouro_block block) { go_new(thread, block, false); }
-static NOT_INLINE void replace_new(ouro_thread *thread, ouro_block block) { go_new(thread, block, true); }
+static NOT_INLINE void enter_new(ouro_thread *thread, ouro_block block) {
+    go_new(thread, block, false);
+}
+static NOT_INLINE void replace_new(ouro_thread *thread, ouro_block block) {
+    go_new(thread, block, true);
+}
 
 static ALWAYS_INLINE bool search(ouro_thread *thread, ouro_block block, bool leave) {
     ouro_position from = thread->position_;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Growing the tree: a transition that was never taken. Under the lane's lock, the compaction rule is asked,
-// and a back edge or a new node is the answer. Where there is no room for a node, the thread goes to the
-// [pruned] account of the node where it stands; where there is no memory, to [lost].
+// Growing the tree: a transition that was never taken. Under the lane's lock, the compaction rule
+// is asked, and a back edge or a new node is the answer. Where there is no room for a node, the
+// thread goes to the [pruned] account of the node where it stands; where there is no memory, to
+// [lost].
 
 #include "memo.h"
 
 #include <stdlib.h>
 
-// Fewer misses than this share of the lane's nodes do not pay for a pruning, which looks at all of them.
+// Fewer misses than this share of the lane's nodes do not pay for a pruning, which looks at all of
+// them.
 enum { PRUNE_SHARE = 8, PRUNE_MISSES = 8 };
 
 static bool quota_take(ouro_profile *profile) {
@@ -53,7 +55,8 @@ static bool make_room(ouro__lane *lane, ouro_position standing) {
     return !lane->full;
 }
 
-// A node's place: one that was evicted, or the next one never used. 0 if memory (the live file) is full.
+// A node's place: one that was evicted, or the next one never used. 0 if memory (the live file) is
+// full.
 static ouro_position place_take(ouro__lane *lane) {
     ouro_position position = lane->free_list;
     if (position) {
@@ -68,7 +71,8 @@ static ouro_position place_take(ouro__lane *lane) {
 
 // Adds a child with its tree edge. Returns its position, the account of `from` if the cap leaves no
 // room, or [lost] if there is no memory.
-ouro_position ouro__child_add(ouro__lane *lane, ouro_position from, ouro_block block, uint32_t steps) {
+ouro_position ouro__child_add(ouro__lane *lane, ouro_position from, ouro_block block,
+                              uint32_t steps) {
     if (!ouro__memo_reserve(&lane->memo, lane)) return lost_position(lane);
     if (!make_room(lane, from)) {
         ouro_position account = account_of(lane, from);
@@ -138,8 +142,8 @@ ouro__path_step *ouro__path_copy(const ouro__lane *lane, ouro_position position,
     return path;
 }
 
-// Finds or adds a path of another lane, without counting calls. It is canonical, so its nodes are added
-// as they are. May end in an account or in [lost]. The caller holds the lane's lock.
+// Finds or adds a path of another lane, without counting calls. It is canonical, so its nodes are
+// added as they are. May end in an account or in [lost]. The caller holds the lane's lock.
 ouro_position ouro__path_reenter(ouro__lane *lane, const ouro__path_step *path, size_t length) {
     ouro_position here = ROOT_POSITION;
     for (size_t i = 0; i < length; i++) {
@@ -149,7 +153,8 @@ ouro_position ouro__path_reenter(ouro__lane *lane, const ouro__path_step *path, 
             return account_of(lane, here);
         }
         uint32_t slot = ouro__memo_find(lane, here, path[i].block);
-        here = slot ? slot_position(slot) : ouro__child_add(lane, here, path[i].block, path[i].steps);
+        here =
+            slot ? slot_position(slot) : ouro__child_add(lane, here, path[i].block, path[i].steps);
         if (is_account(lane, here) || here == lost_position(lane)) return here;
     }
     return here;

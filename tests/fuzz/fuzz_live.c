@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// libFuzzer target for the reader of live files. A live file is mostly zeros, so an input is a list of changes
-// to a valid file: 4 bytes of offset, 4 of value, each; an odd first byte means that the input is the whole file.
+// libFuzzer target for the reader of live files. A live file is mostly zeros, so an input is a list
+// of changes to a valid file: 4 bytes of offset, 4 of value, each; an odd first byte means that the
+// input is the whole file.
 
 #include "live_format.h"
 #include "live_read.h"
@@ -25,7 +26,8 @@ static void record(const char *path) {
     ouro_thread *thread = ouro_thread_new(profile);
     for (uint32_t i = 0; i < 2000; i++) {
         ouro_position tokens[5];
-        for (uint32_t d = 0; d < 5; d++) tokens[d] = ouro_enter(thread, first + (i * 7 + d * (i / 3)) % 8);
+        for (uint32_t d = 0; d < 5; d++)
+            tokens[d] = ouro_enter(thread, first + (i * 7 + d * (i / 3)) % 8);
         for (uint32_t d = 5; d-- > 0;) ouro_exit(thread, tokens[d]);
     }
     ouro_thread_free(thread);

@@ -35,7 +35,8 @@ static void sum_inclusive(contexts *all) {
         if (depth_of(&all->list[i]) > deepest) deepest = depth_of(&all->list[i]);
     }
     uint64_t(*open)[WEIGHTS] = calloc(deepest + 2, sizeof *open);
-    // Backwards, so children come before parents: open[d] is the sum of the children at depth d seen so far.
+    // Backwards, so children come before parents: open[d] is the sum of the children at depth d
+    // seen so far.
     for (size_t i = all->count; i-- > 0;) {
         context *c = &all->list[i];
         size_t d = depth_of(c);
@@ -48,7 +49,8 @@ static void sum_inclusive(contexts *all) {
     free(open);
 }
 
-static int compare_paths(const ouro_block *a, size_t a_length, const ouro_block *b, size_t b_length) {
+static int compare_paths(const ouro_block *a, size_t a_length, const ouro_block *b,
+                         size_t b_length) {
     size_t shorter = a_length < b_length ? a_length : b_length;
     int order = memcmp(a, b, shorter * sizeof *a);
     return order ? order : (a_length > b_length) - (a_length < b_length);

@@ -44,7 +44,8 @@ static void check_nodes(const ouro__lane *lane) {
         live += i != 1;
         const ouro_node_ *memo = node_at(lane, node->memo_target);
         CHECK(memo->block != 0);
-        if (node->memo_block == OURO_PHANTOM) CHECK_EQUAL(node->memo_slot, position + ENTRY_PHANTOM);
+        if (node->memo_block == OURO_PHANTOM)
+            CHECK_EQUAL(node->memo_slot, position + ENTRY_PHANTOM);
         if (i == 0 || i == 1) continue;
         CHECK(node_at(lane, node->parent)->block != 0);
         CHECK_EQUAL(ouro__memo_find(lane, node->parent, node->block), position + ENTRY_TREE);

@@ -25,7 +25,8 @@ static size_t place(const model *m, const model_path *path) {
     size_t i = hash % m->table_size;
     for (; m->table[i]; i = (i + 1) % m->table_size) {
         const model_path *other = &m->nodes[m->table[i] - 1].path;
-        if (other->length == path->length && !memcmp(other->blocks, path->blocks, path->length)) break;
+        if (other->length == path->length && !memcmp(other->blocks, path->blocks, path->length))
+            break;
     }
     return i;
 }

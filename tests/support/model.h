@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The naive recorder that the real one is compared with. A position is a list of blocks; each rule
-// is its definition, worked out from the list every time; there is no memo, no node and no sharing. Beside the
-// canonical path it keeps the uncompacted one, and adds up what is true of that.
+// is its definition, worked out from the list every time; there is no memo, no node and no sharing.
+// Beside the canonical path it keeps the uncompacted one, and adds up what is true of that.
 
 #ifndef OURO_MODEL_H
 #define OURO_MODEL_H

@@ -96,7 +96,9 @@ int main(int argc, char **argv) {
         failures = 0;
         random_seed(seed);
         cases[i].run();
-        if (failures) fprintf(stderr, "repeat with: OURO_SEED=%llu %s %s\n", (unsigned long long)seed, argv[0], cases[i].name);
+        if (failures)
+            fprintf(stderr, "repeat with: OURO_SEED=%llu %s %s\n", (unsigned long long)seed,
+                    argv[0], cases[i].name);
         printf("%s %s\n", failures ? "not ok" : "ok", cases[i].name);
         fflush(stdout);
         failed += failures > 0;

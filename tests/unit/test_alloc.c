@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Every allocation fails in turn: the n-th, and then all from the n-th on. Linked with --wrap, so that the
-// library itself has nothing to do with it. Creating functions must return NULL with ENOMEM, recording must go
-// on and lose nothing from the totals, and nothing may leak (the address sanitizer looks on).
+// Every allocation fails in turn: the n-th, and then all from the n-th on. Linked with --wrap, so
+// that the library itself has nothing to do with it. Creating functions must return NULL with
+// ENOMEM, recording must go on and lose nothing from the totals, and nothing may leak (the address
+// sanitizer looks on).
 
 #include "contexts.h"
 #include "live_read.h"
@@ -59,8 +60,8 @@ static void add_visit(void *user, const ouro_visit *v) {
 
 // A whole life: every function that allocates, with a cap small enough to prune.
 static void scenario(const char *live, int compaction, outcome *made) {
-    ouro_profile *profile = ouro_profile_new(
-        &(ouro_options){.path = live, .max_nodes = 300, .compaction = compaction});
+    ouro_profile *profile =
+        ouro_profile_new(&(ouro_options){.path = live, .max_nodes = 300, .compaction = compaction});
     if (!profile) {
         CHECK_EQUAL(errno, ENOMEM);
         return;
@@ -77,7 +78,8 @@ static void scenario(const char *live, int compaction, outcome *made) {
     for (int i = 0; first && i < 1500; i++) {
         ouro_thread *t = threads[i % 3];
         ouro_position tokens[6];
-        for (int d = 0; d < 6; d++) tokens[d] = ouro_enter(t, first + (uint32_t)(i * (d + 1) * 7 % 30));
+        for (int d = 0; d < 6; d++)
+            tokens[d] = ouro_enter(t, first + (uint32_t)(i * (d + 1) * 7 % 30));
         ouro_sample(t, 1);
         made->calls += t ? 6 : 0;
         made->samples += t ? 1 : 0;
@@ -116,18 +118,23 @@ static void sweep(const char *live, int compaction, bool all) {
     CHECK(n > 30); // there were that many places to fail
 }
 
-TEST(one_failed_allocation_anywhere_is_survived) { sweep(NULL, OURO_LOOPS, false); }
-TEST(no_more_memory_from_any_point_on_is_survived) { sweep(NULL, OURO_LOOPS, true); }
-TEST(so_it_is_with_cycles) { sweep(NULL, OURO_CYCLES, false); }
+TEST(one_failed_allocation_anywhere_is_survived)
+{ sweep(NULL, OURO_LOOPS, false); }
+TEST(no_more_memory_from_any_point_on_is_survived)
+{ sweep(NULL, OURO_LOOPS, true); }
+TEST(so_it_is_with_cycles)
+{ sweep(NULL, OURO_CYCLES, false); }
 
-TEST(so_it_is_with_a_live_file) {
+TEST(so_it_is_with_a_live_file)
+{
     char live[512];
     snprintf(live, sizeof live, "%s", test_path("alloc.ouro"));
     sweep(live, OURO_LOOPS, false);
     sweep(live, OURO_LOOPS, true);
 }
 
-TEST(the_reader_of_live_files_survives_it_too) {
+TEST(the_reader_of_live_files_survives_it_too)
+{
     char live[512];
     snprintf(live, sizeof live, "%s", test_path("read.ouro"));
     outcome made = {0};
@@ -149,7 +156,8 @@ TEST(the_reader_of_live_files_survives_it_too) {
     CHECK(n > 20);
 }
 
-TEST(without_memory_for_memos_new_paths_are_lost_and_shown_as_lost) {
+TEST(without_memory_for_memos_new_paths_are_lost_and_shown_as_lost)
+{
     ouro_profile *profile = ouro_profile_new(NULL);
     ouro_block first = ouro_add_blocks(profile, (ouro_block_info[100]){{0}}, 100);
     ouro_thread *thread = ouro_thread_new(profile);

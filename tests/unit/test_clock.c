@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The timer clock: what it charges, where, and that its handler does no harm while the tree grows and is pruned.
-// Nothing here depends on how fast the machine is.
+// The timer clock: what it charges, where, and that its handler does no harm while the tree grows
+// and is pruned. Nothing here depends on how fast the machine is.
 
 #include "contexts.h"
 #include "lane_check.h"
@@ -26,16 +26,20 @@ static ouro_block add(ouro_profile *profile) {
     return ouro_add_block(profile, &(ouro_block_info){"a", "f", 1, 1});
 }
 
-static uint64_t total(ouro_profile *profile, int metric) { return ouro_profile_stats(profile).totals[metric]; }
+static uint64_t total(ouro_profile *profile, int metric) {
+    return ouro_profile_stats(profile).totals[metric];
+}
 
-TEST(the_clock_charges_the_block_that_runs) {
+TEST(the_clock_charges_the_block_that_runs)
+{
     ouro_profile *profile = clocked(0, 0);
     ouro_block a = add(profile), b = add(profile);
     ouro_thread *thread = ouro_thread_new(profile);
     ouro_enter(thread, a);
     ouro_position token = ouro_enter(thread, b);
     CHECK_EQUAL(ouro_clock_start(thread, 1, 1000), 0);
-    while (total(profile, 1) < 5000000) {}
+    while (total(profile, 1) < 5000000) {
+    }
     ouro_exit(thread, token);
     ouro_clock_stop(thread);
     contexts *all = contexts_of(profile, 2);
@@ -49,28 +53,33 @@ TEST(the_clock_charges_the_block_that_runs) {
     ouro_profile_free(profile);
 }
 
-TEST(a_metric_that_is_no_time_counts_ticks) {
+TEST(a_metric_that_is_no_time_counts_ticks)
+{
     ouro_profile *profile = clocked(0, SIGUSR2);
     ouro_thread *thread = ouro_thread_new(profile);
     ouro_enter(thread, add(profile));
     CHECK_EQUAL(ouro_clock_start(thread, 0, 0), 0);
-    while (total(profile, 0) < 3) {}
+    while (total(profile, 0) < 3) {
+    }
     CHECK(total(profile, 0) < 1000000);
     ouro_thread_free(thread); // stops it
     ouro_profile_free(profile);
 }
 
-TEST(the_clock_moves_with_the_scheduler) {
+TEST(the_clock_moves_with_the_scheduler)
+{
     ouro_profile *profile = clocked(0, 0);
     ouro_block a = add(profile), b = add(profile);
     ouro_thread *one = ouro_thread_new(profile), *two = ouro_thread_fork(one);
     ouro_enter(one, a);
     ouro_enter(two, b);
     ouro_clock_start(one, 0, 2000);
-    while (total(profile, 0) < 3) {}
+    while (total(profile, 0) < 3) {
+    }
     ouro_clock_move(one, two);
     uint64_t moved = total(profile, 0);
-    while (total(profile, 0) < moved + 3) {}
+    while (total(profile, 0) < moved + 3) {
+    }
     ouro_clock_move(two, one);
     ouro_clock_stop(one);
     contexts *all = contexts_of(profile, 2);
@@ -107,10 +116,13 @@ static void record_under_ticks(uint32_t cap) {
     ouro_profile_free(profile);
 }
 
-TEST(ticks_during_growth_are_not_lost) { record_under_ticks(0); }
-TEST(ticks_during_pruning_are_not_lost) { record_under_ticks(64); }
+TEST(ticks_during_growth_are_not_lost)
+{ record_under_ticks(0); }
+TEST(ticks_during_pruning_are_not_lost)
+{ record_under_ticks(64); }
 
-TEST(what_cannot_be_started_says_why) {
+TEST(what_cannot_be_started_says_why)
+{
     ouro_profile *profile = clocked(0, 0);
     ouro_thread *thread = ouro_thread_new(profile);
     CHECK(ouro_clock_start(thread, 2, 0) == -1 && errno == EINVAL);
@@ -139,12 +151,14 @@ static void *clocked_main(void *argument) {
     ouro_enter(thread, 3);
     if (ouro_clock_start(thread, 0, 1000)) return (void *)1;
     uint64_t before = total(profile, 0);
-    while (total(profile, 0) < before + 5) {}
+    while (total(profile, 0) < before + 5) {
+    }
     ouro_thread_free(thread);
     return NULL;
 }
 
-TEST(each_os_thread_has_its_own_clock) {
+TEST(each_os_thread_has_its_own_clock)
+{
     ouro_profile *profile = clocked(0, 0);
     add(profile);
     pthread_t ids[4];
@@ -157,7 +171,8 @@ TEST(each_os_thread_has_its_own_clock) {
     ouro_profile_free(profile);
 }
 
-TEST(a_child_of_fork_has_no_clock_and_may_stop_it) {
+TEST(a_child_of_fork_has_no_clock_and_may_stop_it)
+{
     ouro_profile *profile = clocked(0, 0);
     ouro_thread *thread = ouro_thread_new(profile);
     ouro_enter(thread, add(profile));
@@ -170,7 +185,8 @@ TEST(a_child_of_fork_has_no_clock_and_may_stop_it) {
         ouro_clock_stop(thread);
         bool again = ouro_clock_start(thread, 0, 1000) == 0;
         before = total(profile, 0);
-        while (total(profile, 0) < before + 2) {}
+        while (total(profile, 0) < before + 2) {
+        }
         ouro_thread_free(thread);
         _exit(still && again ? 0 : 1);
     }
@@ -178,7 +194,8 @@ TEST(a_child_of_fork_has_no_clock_and_may_stop_it) {
     waitpid(child, &status, 0);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     uint64_t before = total(profile, 0);
-    while (total(profile, 0) < before + 2) {} // the parent's goes on
+    while (total(profile, 0) < before + 2) {
+    } // the parent's goes on
     ouro_thread_free(thread);
     ouro_profile_free(profile);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The live file: what a reader gets while the program runs, after it ended, after kill -9 at any moment, after
-// fork(2), and from a file that is damaged in every way we could think of.
+// The live file: what a reader gets while the program runs, after it ended, after kill -9 at any
+// moment, after fork(2), and from a file that is damaged in every way we could think of.
 
 #include "contexts.h"
 #include "live_format.h"
@@ -75,7 +75,8 @@ static void check_same(const contexts *all, const ouro__rows *rows) {
         if (!CHECK(next < all->count)) return;
         const context *c = &all->list[next++];
         size_t length = rows->depth[i] - pruned;
-        CHECK(c->pruned == pruned && c->length == length && !memcmp(c->path, path, length * sizeof *path));
+        CHECK(c->pruned == pruned && c->length == length &&
+              !memcmp(c->path, path, length * sizeof *path));
         CHECK_EQUAL(c->calls, v[0] + v[1] + v[2]);
         CHECK_EQUAL(c->direct, v[2]);
         CHECK_EQUAL(c->self[1], v[3]);
@@ -109,7 +110,8 @@ static void check_file_equals(const char *path, ouro_profile *profile, bool runn
     ouro__live_profile_free(&file);
 }
 
-TEST(the_file_has_what_the_profile_has) {
+TEST(the_file_has_what_the_profile_has)
+{
     static const uint32_t caps[] = {0, 5000, 300, 20};
     for (int i = 0; i < 4; i++) {
         const char *path = test_path("equal.ouro");
@@ -137,7 +139,8 @@ TEST(the_file_has_what_the_profile_has) {
     }
 }
 
-TEST(many_blocks_and_long_names_are_read_back) {
+TEST(many_blocks_and_long_names_are_read_back)
+{
     const char *path = test_path("blocks.ouro");
     ouro_profile *profile = live_profile(path, 100, OURO_LOOPS);
     char *name = malloc(200001);
@@ -200,10 +203,12 @@ static bool check_after_kill(const char *path, const made *counter) {
     return calls > 0;
 }
 
-TEST(nothing_is_lost_by_kill_9_at_any_moment) {
+TEST(nothing_is_lost_by_kill_9_at_any_moment)
+{
     static const uint32_t caps[] = {20, 64, 500, 3000};
     const char *path = test_path("killed.ouro");
-    made *counter = mmap(NULL, sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    made *counter =
+        mmap(NULL, sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int with_data = 0;
     for (int i = 0; i < 400 && !test_failures(); i++) {
         unlink(path);
@@ -212,7 +217,8 @@ TEST(nothing_is_lost_by_kill_9_at_any_moment) {
         pid_t child = fork();
         if (child == 0) record_until_killed(path, counter, caps[i % 4], seed);
         // Half of them anywhere, half of them when events are under way.
-        for (int wait = 0; i % 2 && !__atomic_load_n(&counter->calls, __ATOMIC_RELAXED) && wait < 20000; wait++)
+        for (int wait = 0;
+             i % 2 && !__atomic_load_n(&counter->calls, __ATOMIC_RELAXED) && wait < 20000; wait++)
             usleep(100);
         nanosleep(&(struct timespec){0, (long)random_below(4000000)}, NULL);
         kill(child, SIGKILL);
@@ -223,9 +229,11 @@ TEST(nothing_is_lost_by_kill_9_at_any_moment) {
     munmap(counter, sizeof *counter);
 }
 
-TEST(a_running_program_can_be_read_at_any_moment) {
+TEST(a_running_program_can_be_read_at_any_moment)
+{
     const char *path = test_path("running.ouro");
-    made *counter = mmap(NULL, sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    made *counter =
+        mmap(NULL, sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     uint64_t seed = random_next();
     pid_t child = fork();
     if (child == 0) record_until_killed(path, counter, 2000, seed);
@@ -251,7 +259,8 @@ TEST(a_running_program_can_be_read_at_any_moment) {
 
 // ---------------------------------------------------------------- fork(2), other files, full disks
 
-TEST(a_child_of_fork_leaves_the_file_to_its_parent) {
+TEST(a_child_of_fork_leaves_the_file_to_its_parent)
+{
     const char *path = test_path("forked.ouro");
     ouro_profile *profile = live_profile(path, 100, OURO_LOOPS);
     program p = {.thread = ouro_thread_new(profile), .first = add_blocks(profile)};
@@ -277,7 +286,8 @@ TEST(a_child_of_fork_leaves_the_file_to_its_parent) {
     ouro_profile_free(profile);
 }
 
-TEST(a_second_profile_of_the_same_name_replaces_the_first_without_disturbing_it) {
+TEST(a_second_profile_of_the_same_name_replaces_the_first_without_disturbing_it)
+{
     const char *path = test_path("twice.ouro");
     ouro_profile *old = live_profile(path, 100, OURO_LOOPS);
     program p = {.thread = ouro_thread_new(old), .first = add_blocks(old)};
@@ -291,7 +301,8 @@ TEST(a_second_profile_of_the_same_name_replaces_the_first_without_disturbing_it)
     ouro_profile_free(new);
 }
 
-TEST(a_full_disk_is_an_error_at_the_start) {
+TEST(a_full_disk_is_an_error_at_the_start)
+{
     struct rlimit before, small = {1 << 20, 0};
     getrlimit(RLIMIT_FSIZE, &before);
     small.rlim_max = before.rlim_max;
@@ -306,7 +317,8 @@ TEST(a_full_disk_is_an_error_at_the_start) {
     signal(SIGXFSZ, SIG_DFL);
 }
 
-TEST(a_folder_that_is_not_there_is_an_error) {
+TEST(a_folder_that_is_not_there_is_an_error)
+{
     errno = 0;
     CHECK(live_profile("/nonexistent/folder/x.ouro", 0, OURO_LOOPS) == NULL);
     CHECK_EQUAL(errno, ENOENT);
@@ -362,7 +374,8 @@ static void check_error(const char *bytes, size_t size, uint64_t offset, const c
     if (!CHECK(strstr(error.message, part) != NULL)) CHECK_TEXT(error.message, part);
 }
 
-TEST(files_of_another_kind_have_their_sentence) {
+TEST(files_of_another_kind_have_their_sentence)
+{
     image good = valid_image();
     char *bytes = malloc(good.size);
     check_error("", 0, 0, "empty");
@@ -384,10 +397,12 @@ TEST(files_of_another_kind_have_their_sentence) {
     ouro__live_profile file;
     ouro__live_error error;
     CHECK(ouro__live_read("/", &file, &error) != 0 && strstr(error.message, "regular"));
-    CHECK(ouro__live_read("/nonexistent.ouro", &file, &error) != 0 && strstr(error.message, "cannot open"));
+    CHECK(ouro__live_read("/nonexistent.ouro", &file, &error) != 0 &&
+          strstr(error.message, "cannot open"));
 }
 
-TEST(a_file_that_is_cut_off_says_so) {
+TEST(a_file_that_is_cut_off_says_so)
+{
     image good = valid_image();
     CHECK_EQUAL(read_bytes(good.bytes, good.size).code, 0);
     for (size_t size = good.size - 1; size > 376; size -= size > 4000 ? 1 + size / 50 : 100)
@@ -395,16 +410,20 @@ TEST(a_file_that_is_cut_off_says_so) {
     free(good.bytes);
 }
 
-TEST(damage_is_an_error_with_a_position_and_never_a_crash) {
+TEST(damage_is_an_error_with_a_position_and_never_a_crash)
+{
     image good = valid_image();
     char *bytes = malloc(good.size);
     int errors = 0;
     for (int i = 0; i < 3000; i++) {
         memcpy(bytes, good.bytes, good.size);
-        // Mostly where it hurts: the header, the heads of segments, the state of the lane, the nodes.
+        // Mostly where it hurts: the header, the heads of segments, the state of the lane, the
+        // nodes.
         for (uint32_t n = 1 + random_below(4); n > 0; n--) {
             size_t pages = good.size / 4096;
-            size_t at = random_below(3) == 0 ? random_below(376) : 4096 * random_below((uint32_t)pages) + random_below(256);
+            size_t at = random_below(3) == 0
+                            ? random_below(376)
+                            : 4096 * random_below((uint32_t)pages) + random_below(256);
             if (random_below(2)) {
                 bytes[at] = (char)random_next();
             } else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Random streams of events against the naive model: node by node, and then the table of what each rule
-// keeps exact against the uncompacted stacks, with its exceptions shown to be real.
+// Random streams of events against the naive model: node by node, and then the table of what each
+// rule keeps exact against the uncompacted stacks, with its exceptions shown to be real.
 
 #include "lane_check.h"
 #include "model.h"
@@ -34,7 +34,8 @@ typedef struct {
 
 static void add_block(world *w) {
     if (w->blocks + 1 >= MODEL_BLOCKS) return;
-    ouro_block id = ouro_add_block(w->profile, &(ouro_block_info){"block", "file", w->blocks + 1, 1});
+    ouro_block id =
+        ouro_add_block(w->profile, &(ouro_block_info){"block", "file", w->blocks + 1, 1});
     w->ids[++w->blocks] = id;
     w->number[id] = (uint8_t)w->blocks;
 }
@@ -42,8 +43,10 @@ static void add_block(world *w) {
 static world *world_new(int compaction, int edge_length, uint32_t blocks) {
     static const ouro_metric_info metrics[] = {{"samples", "count"}, {"bytes", "bytes"}};
     world *w = calloc(1, sizeof *w);
-    w->profile = ouro_profile_new(&(ouro_options){
-        .compaction = compaction, .edge_length = edge_length, .metrics = metrics, .metric_count = 2});
+    w->profile = ouro_profile_new(&(ouro_options){.compaction = compaction,
+                                                  .edge_length = edge_length,
+                                                  .metrics = metrics,
+                                                  .metric_count = 2});
     w->model = model_new(compaction, edge_length);
     while (w->blocks < blocks) add_block(w);
     w->players[w->player_count++] = calloc(1, sizeof(player));
@@ -227,10 +230,8 @@ typedef struct {
 
 static const rule rules[] = {
     {"loops", OURO_LOOPS, 0, EXACT, EXACT, EXACT}, // X->X aside
-    {"cycles", OURO_CYCLES, 0, EXACT, EXACT, LOW},
-    {"edges 2", OURO_EDGES, 2, LOW, EXACT, LOW},
-    {"edges 1", OURO_EDGES, 1, LOW, WRONG, LOW},
-    {"edges 3", OURO_EDGES, 3, LOW, EXACT, LOW},
+    {"cycles", OURO_CYCLES, 0, EXACT, EXACT, LOW}, {"edges 2", OURO_EDGES, 2, LOW, EXACT, LOW},
+    {"edges 1", OURO_EDGES, 1, LOW, WRONG, LOW},   {"edges 3", OURO_EDGES, 3, LOW, EXACT, LOW},
     {"none", OURO_NONE, 0, EXACT, EXACT, EXACT},
 };
 enum { RULES = sizeof rules / sizeof rules[0] };
@@ -259,7 +260,8 @@ static void check_table(const comparison *c, const model *m, const rule *r, exce
     }
 }
 
-static void play(const rule *r, uint32_t blocks, int events, uint32_t inclination, exceptions *seen) {
+static void play(const rule *r, uint32_t blocks, int events, uint32_t inclination,
+                 exceptions *seen) {
     world *w = world_new(r->compaction, r->edge_length, blocks);
     for (int i = 0; i < events; i++) event(w, inclination);
     comparison *c = compare(w);
@@ -268,17 +270,20 @@ static void play(const rule *r, uint32_t blocks, int events, uint32_t inclinatio
     world_free(w);
 }
 
-TEST(random_streams_equal_the_naive_model_under_every_rule) {
+TEST(random_streams_equal_the_naive_model_under_every_rule)
+{
     for (int i = 0; i < 150 && !test_failures(); i++) {
         for (int r = 0; r < RULES; r++) {
             exceptions seen = {0};
-            play(&rules[r], 1 + random_below(6), 1 + (int)random_below(3000), random_below(8), &seen);
+            play(&rules[r], 1 + random_below(6), 1 + (int)random_below(3000), random_below(8),
+                 &seen);
         }
     }
 }
 
 // Also by streams that never change, so that this cannot fail by bad luck.
-TEST(the_exceptions_of_the_table_are_real) {
+TEST(the_exceptions_of_the_table_are_real)
+{
     for (int r = 0; r < RULES; r++) {
         exceptions seen = {0};
         for (uint64_t seed = 1; seed <= 30; seed++) {
@@ -287,7 +292,8 @@ TEST(the_exceptions_of_the_table_are_real) {
         }
         CHECK_EQUAL(seen.overall, rules[r].overall != EXACT);
         CHECK_EQUAL(seen.pair_calls, rules[r].pair_calls != EXACT);
-        bool by_direct = rules[r].compaction == OURO_LOOPS; // X->X, the one thing that loops do not tell
+        bool by_direct =
+            rules[r].compaction == OURO_LOOPS; // X->X, the one thing that loops do not tell
         CHECK_EQUAL(seen.pair_inclusive, by_direct || rules[r].pair_inclusive != EXACT);
     }
 }

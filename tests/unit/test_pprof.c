@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// ouro_profile_write, read back field by field with a small decoder of our own. That others read it too is shown by
-// tests/scripts/pprof_oracle, with go tool pprof and protoc.
+// ouro_profile_write, read back field by field with a small decoder of our own. That others read it
+// too is shown by tests/scripts/pprof_oracle, with go tool pprof and protoc.
 
 #include "test.h"
 
@@ -68,8 +68,8 @@ static bool next_field(const unsigned char **at, const unsigned char *end, field
 typedef struct {
     char strings[64][32];
     int string_count, types, samples, locations, functions, mappings;
-    uint64_t values[8];  // sums
-    size_t longest;      // locations of a sample
+    uint64_t values[8]; // sums
+    size_t longest;     // locations of a sample
     uint64_t default_type, time, duration;
     int column, system_names;
 } decoded;
@@ -130,10 +130,12 @@ static ouro_block add(ouro_profile *profile, const char *name, uint32_t line) {
     return ouro_add_block(profile, &(ouro_block_info){name, "source.x", line, 9});
 }
 
-TEST(the_message_has_what_readers_depend_on) {
+TEST(the_message_has_what_readers_depend_on)
+{
     const char *path = test_path("out.pb");
     static const ouro_metric_info metrics[] = {{"time", "nanoseconds"}, {"bytes", "bytes"}};
-    ouro_profile *profile = ouro_profile_new(&(ouro_options){.metrics = metrics, .metric_count = 2});
+    ouro_profile *profile =
+        ouro_profile_new(&(ouro_options){.metrics = metrics, .metric_count = 2});
     ouro_block a = add(profile, "a", 1), b = add(profile, "vector<int>", 2);
     add(profile, "never entered", 3);
     ouro_thread *thread = ouro_thread_new(profile);
@@ -160,7 +162,8 @@ TEST(the_message_has_what_readers_depend_on) {
     ouro_profile_free(profile);
 }
 
-TEST(pruned_is_a_block_of_its_own) {
+TEST(pruned_is_a_block_of_its_own)
+{
     const char *path = test_path("pruned.pb");
     ouro_profile *profile = ouro_profile_new(&(ouro_options){.max_nodes = 4});
     ouro_thread *thread = ouro_thread_new(profile);
@@ -181,7 +184,8 @@ TEST(pruned_is_a_block_of_its_own) {
     ouro_profile_free(profile);
 }
 
-TEST(a_deep_path_is_cut_at_the_root_and_the_file_stays_linear) {
+TEST(a_deep_path_is_cut_at_the_root_and_the_file_stays_linear)
+{
     const char *path = test_path("deep.pb");
     ouro_profile *profile = ouro_profile_new(&(ouro_options){.compaction = OURO_NONE});
     ouro_block a = add(profile, "a", 1);
@@ -233,7 +237,8 @@ static file random_run(const char *path) {
     return f;
 }
 
-TEST(the_same_run_gives_the_same_bytes_apart_from_the_times) {
+TEST(the_same_run_gives_the_same_bytes_apart_from_the_times)
+{
     const char *path = test_path("same.pb");
     random_seed(42);
     file one = random_run(path);
@@ -244,7 +249,8 @@ TEST(the_same_run_gives_the_same_bytes_apart_from_the_times) {
     free(two.bytes);
 }
 
-TEST(an_empty_profile_is_a_valid_file) {
+TEST(an_empty_profile_is_a_valid_file)
+{
     const char *path = test_path("empty.pb");
     ouro_profile *profile = ouro_profile_new(NULL);
     CHECK_EQUAL(ouro_profile_write(profile, path), 0);
@@ -255,7 +261,8 @@ TEST(an_empty_profile_is_a_valid_file) {
     ouro_profile_free(profile);
 }
 
-TEST(what_cannot_be_written_leaves_the_old_file) {
+TEST(what_cannot_be_written_leaves_the_old_file)
+{
     ouro_profile *profile = ouro_profile_new(NULL);
     errno = 0;
     CHECK(ouro_profile_write(profile, "/nonexistent/x.pb") == -1 && errno == ENOENT);

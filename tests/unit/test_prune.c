@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The cap. Every stream is recorded twice, with a small cap and without; the second is the exact oracle
-// (test_model compares it with the naive model). After every stretch of events all promises are checked: totals
-// exact, no resident context too high, none lower than it admits, every hot context resident, nothing
-// open evicted, never more nodes than the cap.
+// The cap. Every stream is recorded twice, with a small cap and without; the second is the exact
+// oracle (test_model compares it with the naive model). After every stretch of events all promises
+// are checked: totals exact, no resident context too high, none lower than it admits, every hot
+// context resident, nothing open evicted, never more nodes than the cap.
 
 #include "contexts.h"
 #include "lane_check.h"
@@ -112,12 +112,14 @@ static void check_resident(const context *c, const contexts *exact, const uint64
     }
 }
 
-static void check_hot_are_resident(const contexts *capped, const contexts *exact, double threshold) {
+static void check_hot_are_resident(const contexts *capped, const contexts *exact,
+                                   double threshold) {
     for (size_t i = 0; i < exact->count; i++) {
         const context *truth = &exact->list[i];
         double share = 0;
         for (int w = 0; w < WEIGHTS; w++) {
-            double of = exact->totals[w] ? (double)truth->inclusive[w] / (double)exact->totals[w] : 0;
+            double of =
+                exact->totals[w] ? (double)truth->inclusive[w] / (double)exact->totals[w] : 0;
             if (of > share) share = of;
         }
         if (share > threshold && truth->length > 0)
@@ -135,7 +137,8 @@ static void check_promises(twin *t) {
     CHECK_EQUAL(stats.lost, 0);
     CHECK(stats.nodes <= t->cap);
     for (size_t i = 0; stats.overflow && t->recurses && i < capped->count; i++) {
-        for (int w = 0; w < WEIGHTS; w++) slack[w] += capped->list[i].pruned ? capped->list[i].self[w] : 0;
+        for (int w = 0; w < WEIGHTS; w++)
+            slack[w] += capped->list[i].pruned ? capped->list[i].self[w] : 0;
     }
     size_t resident = 1;
     for (size_t i = 0; i < capped->count; i++) {
@@ -164,7 +167,8 @@ static void walk_diamonds(twin *t, pair *p, uint32_t levels, uint32_t bias) {
     unwind(p);
 }
 
-TEST(a_chain_of_diamonds_keeps_every_promise) {
+TEST(a_chain_of_diamonds_keeps_every_promise)
+{
     for (int c = 0; c < CAPS; c++) {
         twin *t = twin_new(OURO_LOOPS, caps[c]);
         for (int i = 0; i < 2000 && !test_failures(); i++) {
@@ -177,7 +181,8 @@ TEST(a_chain_of_diamonds_keeps_every_promise) {
     }
 }
 
-TEST(phases_with_other_hot_contexts_keep_every_promise) {
+TEST(phases_with_other_hot_contexts_keep_every_promise)
+{
     for (int c = 1; c < CAPS; c++) {
         twin *t = twin_new(OURO_LOOPS, caps[c]);
         for (int phase = 0; phase < 6 && !test_failures(); phase++) {
@@ -200,7 +205,8 @@ static size_t square_free(char *word, size_t length) {
     return length;
 }
 
-TEST(square_free_nesting_under_cycles_keeps_every_promise) {
+TEST(square_free_nesting_under_cycles_keeps_every_promise)
+{
     char word[2048];
     size_t length = square_free(word, 1500);
     for (int c = 0; c < CAPS; c++) {
@@ -219,7 +225,8 @@ TEST(square_free_nesting_under_cycles_keeps_every_promise) {
     }
 }
 
-TEST(one_long_call_is_hot_although_it_was_called_once) {
+TEST(one_long_call_is_hot_although_it_was_called_once)
+{
     twin *t = twin_new(OURO_LOOPS, 50);
     pair *p = &t->threads[0];
     enter(t, p, 60);
@@ -251,13 +258,15 @@ static void random_event(twin *t, uint32_t blocks) {
     } else if (t->thread_count < THREADS) {
         bool fork = random_below(2);
         pair child = {.capped = fork ? ouro_thread_fork(p->capped) : ouro_thread_spawn(p->capped)};
-        // A fork or a spawn of a thread that stands in an account begins there; the exact one has the path.
+        // A fork or a spawn of a thread that stands in an account begins there; the exact one has
+        // the path.
         child.exact = fork ? ouro_thread_fork(p->exact) : ouro_thread_spawn(p->exact);
         t->threads[t->thread_count++] = child;
     }
 }
 
-TEST(random_streams_with_forks_and_lanes_keep_every_promise) {
+TEST(random_streams_with_forks_and_lanes_keep_every_promise)
+{
     static const int rules[] = {OURO_LOOPS, OURO_CYCLES, OURO_EDGES, OURO_NONE};
     for (int i = 0; i < 60 && !test_failures(); i++) {
         twin *t = twin_new(rules[i % 4], caps[random_below(CAPS)]);
@@ -271,7 +280,8 @@ TEST(random_streams_with_forks_and_lanes_keep_every_promise) {
     }
 }
 
-TEST(a_thread_that_stands_somewhere_keeps_its_path) {
+TEST(a_thread_that_stands_somewhere_keeps_its_path)
+{
     twin *t = twin_new(OURO_LOOPS, 20);
     pair *p = &t->threads[0];
     for (uint32_t i = 40; i < 46; i++) enter(t, p, i);
@@ -293,7 +303,8 @@ TEST(a_thread_that_stands_somewhere_keeps_its_path) {
     twin_free(t);
 }
 
-TEST(recursion_deeper_than_the_cap_is_charged_to_the_deepest_account) {
+TEST(recursion_deeper_than_the_cap_is_charged_to_the_deepest_account)
+{
     twin *t = twin_new(OURO_NONE, 100);
     pair *p = &t->threads[0];
     for (int i = 0; i < 5000; i++) {
@@ -320,7 +331,8 @@ TEST(recursion_deeper_than_the_cap_is_charged_to_the_deepest_account) {
 }
 
 // Many prunings: epochs are merged, and the bounds still hold.
-TEST(thousands_of_prunings_keep_every_promise) {
+TEST(thousands_of_prunings_keep_every_promise)
+{
     twin *t = twin_new(OURO_LOOPS, 12);
     for (int i = 0; i < 15000 && !test_failures(); i++) {
         walk_diamonds(t, &t->threads[0], 6, 70);
@@ -331,11 +343,13 @@ TEST(thousands_of_prunings_keep_every_promise) {
 }
 
 // Lanes share the cap: a lane that has it all gives some of it up when another one needs it.
-TEST(a_new_lane_gets_room_under_a_full_cap) {
+TEST(a_new_lane_gets_room_under_a_full_cap)
+{
     twin *t = twin_new(OURO_LOOPS, 200);
     pair *p = &t->threads[0];
     for (int i = 0; i < 500; i++) walk_diamonds(t, p, 9, 50);
-    t->threads[1] = (pair){.capped = ouro_thread_new(t->capped), .exact = ouro_thread_new(t->exact)};
+    t->threads[1] =
+        (pair){.capped = ouro_thread_new(t->capped), .exact = ouro_thread_new(t->exact)};
     t->thread_count = 2;
     for (int i = 0; i < 500; i++) {
         walk_diamonds(t, &t->threads[1], 4, 90);
