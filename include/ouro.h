@@ -8,15 +8,15 @@
 // running time.
 //
 //     ouro_profile *profile = ouro_profile_new(NULL);
-//     ouro_block    main_block = ouro_add_block(profile, &(ouro_block_info){"main", "main.x", 1,
-//     1}); ouro_thread  *thread = ouro_thread_new(profile);
+//     ouro_block body = ouro_add_block(profile, &(ouro_block_info){"main", "main.x", 1, 1});
+//     ouro_thread *thread = ouro_thread_new(profile);
 //
-//     ouro_position caller = ouro_enter(thread, main_block);   // keep `caller` in your own frame
+//     ouro_position caller = ouro_enter(thread, body);     // keep `caller` in your own frame
 //     ouro_sample(thread, 1);
-//     ouro_exit(thread, caller);                               // and give it back
+//     ouro_exit(thread, caller);                           // and give it back
 //
 //     ouro_thread_free(thread);
-//     ouro_profile_write(profile, "main.pb");                  // go tool pprof main.pb
+//     ouro_profile_write(profile, "main.pb");              // go tool pprof main.pb
 //     ouro_profile_free(profile);
 //
 // WORDS
@@ -30,16 +30,15 @@
 //   A function that takes a profile may be called from any OS thread at any time, also while other
 //   OS threads record. A function that takes a thread belongs to the OS thread that runs it: the
 //   thread, its forks and their forks form one lane, and a lane is used by one OS thread at a time.
-//   Nothing here may be called from a signal handler, but for enter, exit, replace, sample and
-//   count on a thread that the interrupted code does not use. The library installs one signal
-//   handler, in ouro_clock_start, and it is async-signal-safe at every moment.
+//   Nothing here may be called from a signal handler but sample and count. The library installs one
+//   signal handler, in ouro_clock_start, and that is async-signal-safe at every moment.
 //
 // OFF MEANS OFF
 //   An `ouro_thread *` or `ouro_profile *` may be NULL everywhere. Then nothing is recorded, and
 //   enter, exit, replace, sample and count cost one predictable branch.
 //
 // FAILURE
-//   Creating functions return NULL or -1 and set errno. Recording cannot fail: what finds no room
+//   Creating functions return NULL or -1 and set errno. Recording cannot fail: what finds no memory
 //   is charged to the block `[lost]`, what the cap removed to `[pruned]`, and both are shown.
 //
 // MISUSE (an exit without an enter, a token of another thread of the same profile, a block id that
@@ -147,9 +146,8 @@ OURO_API void ouro_profile_enable(ouro_profile *profile, bool enabled);
 OURO_API ouro_block ouro_add_block(ouro_profile *profile, const ouro_block_info *info);
 OURO_API ouro_block ouro_add_blocks(ouro_profile *profile, const ouro_block_info *infos, size_t n);
 
-// Fills *info with the profile's own copy of a block, which lives as long as the profile.
-// Returns false, and leaves *info alone, if there is no such block. The three blocks above are
-// blocks.
+// Fills *info with the profile's own copy of a block, which lives as long as the profile. Returns
+// false, and leaves *info alone, if there is no such block. The three blocks above are blocks.
 OURO_API bool ouro_block_get(const ouro_profile *profile, ouro_block block, ouro_block_info *info);
 
 // ---------------------------------------------------------------- threads
@@ -160,7 +158,7 @@ OURO_API bool ouro_block_get(const ouro_profile *profile, ouro_block block, ouro
 OURO_API ouro_thread *ouro_thread_new(ouro_profile *profile);
 
 // A green thread: starts where `parent` stands and shares its lane, so it must run on the same OS
-// thread. O(1), 32 bytes. NULL as ouro_thread_new.
+// thread. O(1), a malloc of 32 bytes. NULL as ouro_thread_new.
 OURO_API ouro_thread *ouro_thread_fork(ouro_thread *parent);
 
 // A thread that may run on another OS thread: it gets a lane of its own, in which the path of
@@ -255,8 +253,8 @@ OURO_API void ouro_replace_miss_(ouro_thread *thread, ouro_block block);
 
 // Enters a block: one call is counted, and the thread moves to the path that has `block` added, or
 // back to an earlier position where the compaction rule says so. Returns the caller's position:
-// keep it in the caller's or callee's frame, and give it to ouro_exit. 10 instructions when the
-// same block was entered from here the last time, about 30 when it was ever entered from here; the
+// keep it in the caller's or callee's frame, and give it to ouro_exit. 12 instructions when the
+// same block was entered from here the last time, 30 to 70 when it was ever entered from here; the
 // first time costs a walk up the path (at most 4,096 nodes).
 // Misuse: a block id that does not exist is charged to [lost].
 static inline ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {
@@ -290,7 +288,7 @@ static inline void ouro_replace(ouro_thread *thread, ouro_block block) {
 
 // Leaves the current block; `caller` is what ouro_enter returned. An outer frame's token is as good
 // (longjmp, exceptions): the thread is then where that frame was. The frames in between then count
-// as open, that is, the cap never evicts their nodes; call exit for each where you can. 4
+// as open, that is, the cap never evicts their nodes; call exit for each where you can. 6
 // instructions. Misuse: an exit too many has no effect; a token of another thread of the same
 // profile leads to some position of this thread's lane or to [lost], never outside.
 static inline void ouro_exit(ouro_thread *thread, ouro_position caller) {
@@ -299,7 +297,7 @@ static inline void ouro_exit(ouro_thread *thread, ouro_position caller) {
     ouro_move_(thread, caller);
 }
 
-// Charges n to the current position: metric 0, or any metric of the profile. 3 and 5 instructions.
+// Charges n to the current position: metric 0, or any metric of the profile. 5 and 7 instructions.
 // Misuse: a metric that does not exist is ignored (metric 0 is, if the profile has no metrics).
 static inline void ouro_count(ouro_thread *thread, ouro_metric metric, uint64_t n) {
     if (!thread || metric >= thread->metric_count_) return;

@@ -46,7 +46,9 @@ const char *ouro__text_add(ouro_profile *profile, const char *text) {
         char *bytes = malloc(room);
         if (!bytes) return NULL;
         last = &chunks[profile->text_chunks++];
-        *last = (ouro__text_chunk){bytes, 0, room};
+        last->text = bytes;
+        last->used = 0;
+        last->size = room;
         profile->text_bytes += room;
     }
     char *copy = memcpy(last->text + last->used, text ? text : "", size);

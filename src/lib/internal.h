@@ -4,45 +4,42 @@
 //
 // A profile owns blocks and lanes. A lane is one tree, written by one OS thread at a time.
 //
-//   lane->nodes    one array of 64-bit words that never moves: address space for the whole cap is
-//                  reserved when the lane is made, so a position (a word offset) stays good for
-//                  ever, also in the hands of a signal handler.
+//   lane->nodes    one array of 64-bit words that never moves: address space for the whole cap
+//                  is reserved when the lane is made, so a position (a word offset) stays good
+//                  for ever, also in the hands of a signal handler.
 //
 //     |<---------- capacity nodes ---------->|<--------- capacity accounts --------->|
 //     | root | [lost] | node | node | ...    | of root |   -   | of node | ...        |
 //
-//   node           `stride` words, see ouro_node_ in ouro.h. Multiple of 4 words, so that a slot
-//   (the
-//                  word offset of a counter) tells its node: slot & ~3.
+//   node           `stride` words, see ouro_node_ in ouro.h. A multiple of 4 words, so that a
+//                  slot (the word offset of a counter) tells its node: slot & ~3.
 //   account        the [pruned] account of the node at `position - account_offset`. A node-shaped
-//   record
-//                  in the second half, in use (block = OURO_PRUNED) from the first thing charged to
-//                  it. Accounts need no allocation, so there is always somewhere to stand, and they
-//                  do not count as nodes.
+//                  record in the second half, in use (block = OURO_PRUNED) from the first thing
+//                  charged to it. Accounts need no allocation, so there is always somewhere to
+//                  stand, and they do not count as nodes.
 //   memo           (position, block) -> slot. The last transition is in the node, all are in the
-//   lane's table. In
-//                  between, a node remembers which transition its parent took next (next_slot): a
-//                  function that calls a, b and c in turn then finds each without the table.
+//                  lane's table. In between, a node remembers which transition its parent took
+//                  next (next_slot): a function that calls a, b and c in turn then finds each
+//                  without the table.
 //   transition     tree edge (slot: entries[0]), back edge (entries[1]), back edge to itself
-//   (entries[2]),
-//                  phantom (balance)
+//                  (entries[2]), phantom (balance)
 //   open           entries[0] + [1] + [2] + balance > 0: entered more often than left. Fork counts
 //                  as a phantom entry, as does standing somewhere after a spawn.
 //   epoch          what stood between two prunings; a node remembers in which it was inserted
 //   quota          profile->nodes_used, shared by all lanes; every node but [lost] and the second
-//   and
-//                  further roots takes one
+//                  and further roots takes one
 //
 // Invariants (tests/support/lane_check.c asserts them):
-//   nodes in use have block != 0 and a parent in use; the root's block is ROOT_BLOCK
-//   every node in use but the root and [lost] is found by (parent, block) in the memo table
-//   a memo's target is in use; its block is the block of the memo; a tree edge's target has the
-//   source as parent, any other target is an ancestor of the source or the source itself lane->live
-//   = number of nodes in use, [lost] not counted
+//   - nodes in use have block != 0 and a parent in use; the root's block is ROOT_BLOCK
+//   - every node in use but the root and [lost] is found by (parent, block) in the memo table
+//   - a memo's target is in use, and its block is the block that was entered; a tree edge's target
+//     has the source as parent, any other target is the source or an ancestor of it
+//   - a node's next_slot is a transition of its parent
+//   - lane->live = number of nodes in use, [lost] not counted
 //
-// Locks, outermost first: fork_lock (atfork.c), profile->lock (blocks, list of lanes), lane->lock
-// (the shape of the tree; the hot path does not take it), live->lock (space in the file). Counters
-// are read without any: they are aligned words with one writer.
+// Locks, outermost first: fork_lock (atfork.c); profile->lock (blocks, list of lanes); lane->lock
+// (the shape of the tree; the hot path does not take it); live->lock (space in the file).
+// Counters are read without any: they are aligned words with one writer.
 
 #ifndef OURO_INTERNAL_H
 #define OURO_INTERNAL_H
@@ -197,7 +194,7 @@ static inline uint64_t node_weight(const ouro_node_ *node, uint32_t weight) {
 }
 
 // A programming error of the host: stops where assertions are on.
-#define MISUSE(message) assert(!(message))
+#define MISUSE(message) assert(false && (message))
 
 // lane.c
 ouro__lane *ouro__lane_acquire(ouro_profile *profile);

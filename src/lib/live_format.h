@@ -8,39 +8,36 @@
 // header.end.
 //
 //   file     offset  size
-//   header        0  page   live_header below; the rest of the page is zero
-//   segment    page         live_segment below (32 bytes); the rest of the page is zero
-//              +page  data_bytes
-//   ...                     up to header.end; beyond that, up to header.reserved, space that is
-//   kept free
+//   header        0  page         live_header below; the rest of the page is zero
+//   segment    page  page         live_segment below (32 bytes); the rest of the page is zero
+//                    data_bytes   its data
+//   ...                           up to header.end; beyond, up to header.reserved, free space
 //
 //   kind       data
-//   LANE       lane_state: 120 bytes, see ouro__lane_state in internal.h. `lane` numbers lanes from
-//   0 NODES      nodes first .. first + nodes_per_segment - 1 of `lane`, then their accounts, as
-//   many BLOCKS     live_block records, from block `first` on; header.block_count says how many
-//   there are TEXT       bytes; offsets in the header and in live_block are offsets in the file
+//   LANE       lane_state: 120 bytes, ouro__lane_state in internal.h. Lanes are numbered from 0
+//   NODES      nodes first .. first + nodes_per_segment - 1 of a lane, then their accounts
+//   BLOCKS     live_block records, from block `first` on; header.block_count tells how many
+//   TEXT       bytes; offsets in the header and in live_block are offsets in the file
 //
-//   node       node_bytes: 0  entries[3]   calls through a tree edge, a back edge, a back edge to
-//   itself
-//                         24  balance      private to the writer
-//                         32  12 bytes     private to the writer
-//                         44  block        0: this node is not in use; 0xffffffff: the root
-//                         48  parent       byte offset of the parent's record / 8, all nodes of the
-//                         lane counted as one
-//                                          array; the root's is 0
-//                         52  next_slot    private to the writer
-//                         56  metrics      metric_count words
-//   account    as a node: the [pruned] account of the node of the same number, in use if block is
-//   not 0
+//   node   0  entries[3]   calls through a tree edge, a back edge, a back edge to itself
+//         24  balance      private to the writer
+//         32  12 bytes     private to the writer
+//         44  block        0: this node is not in use; 0xffffffff: the root
+//         48  parent       offset of the parent's record in 8-byte words, the nodes of the lane
+//                          taken as one array; the root's is 0
+//         52  next_slot    private to the writer
+//         56  metrics      metric_count words; then zeros up to node_bytes
+//   account                as a node: the [pruned] account of the node of the same number, in
+//                          use if block is not 0
 //
 // Node 0 is the root, node 1 is [lost]. Reading a lane:
-//   1. read lane_state.sequence; if it is odd a pruning is under way: wait a little and read again
+//   1. read lane_state.sequence; if it is odd a pruning is under way: read again a little later
 //   2. read `used`, and that many nodes and accounts
 //   3. read `sequence` again; if it has changed, begin again
-//   A writer that was killed leaves things as they are. Then, if `active` is set, an eviction was
-//   cut short: do it again. The account (`account` / words per node - capacity is its node) has the
-//   values in lane_state, and the node `node` and its account are not in use. Nothing is lost and
-//   nothing counted twice.
+// A writer that was killed leaves things as they are. Then, if `active` is set, an eviction was cut
+// short, and the reader does it again: the account at word `account` has the values in lane_state
+// (account / words per node - capacity is the number of its node), and the node at word `node` and
+// its own account are not in use. So nothing is lost and nothing is counted twice.
 
 #ifndef OURO_LIVE_FORMAT_H
 #define OURO_LIVE_FORMAT_H

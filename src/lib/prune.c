@@ -4,24 +4,21 @@
 // the [pruned] account of the parent. Adaptive lossy counting on inclusive weights.
 //
 //   weight    calls, and each metric. A node's inclusive weight is that of its subtree, accounts
-//   included,
-//             so an eviction below a node does not change it.
-//   bound     per weight: no context that has no node ever had more than this. A node remembers the
-//   bound of
-//             the epoch in which it was inserted: it may have lost so much before, at most, and no
-//             more.
+//             included, so an eviction below a node does not change it.
+//   bound     per weight: no context that has no node ever had more than this. A node remembers
+//             the bound of the epoch in which it was inserted: it may have lost so much before,
+//             at most, and no more.
 //   estimate  inclusive weight + bound at insertion: at least what the context truly has
-//   heat      the largest share of any weight's total that the estimate is; at least that of each
-//   child. So whole cold
-//             subtrees go, and no node goes before its children.
+//   heat      the largest share of any weight's total that the estimate is; at least that of
+//             each child. So whole cold subtrees go, and no node goes before its children.
 //
 // Evicting c loses c's weight, which is at most its estimate, so the new bound is the largest
 // estimate evicted, or the old bound. That is the induction behind both promises.
 //
 // Overflow: if everything is open, what finds no room is charged to the account of the node where
 // the thread stands, until it comes back there. It may all have been one context's, so it is added
-// to the bound, and to what any resident node may have lost since: another thread may have made the
-// node meanwhile, or the path that goes on in the account might have led back to a node above it.
+// to the bound, and to what any resident node may have lost since: another thread may have made
+// the node meanwhile, or the path that goes on in the account might have led back to a node above.
 //
 // Everything is loops over arrays by node index; children come before parents in `order`.
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Records a random, recursive stream, writes it as pprof, and prints what is true of the uncompacted stacks:
-// one line per block, `NAME<tab>SELF<tab>OVERALL<tab>CALLS`, then `CALLER<tab>CALLEE<tab>CALLS` behind a line `--`.
+// Records a random, recursive stream, writes it as pprof, and prints what is true of the
+// uncompacted stacks: one line per block, `NAME<tab>SELF<tab>OVERALL<tab>CALLS`, then
+// `CALLER<tab>CALLEE<tab>CALLS` behind a line `--`.
 //     record OUT.pb SEED
 
 #include <ouro.h>
@@ -12,8 +13,9 @@
 
 enum { BLOCKS = 12, DEPTH = 60, EVENTS = 60000 };
 
-static const char *names[BLOCKS] = {"main", "even", "odd", "std::vector<int>", "operator<", "with spaces",
-                                    "größe", "λ", "a.b.c", "(anonymous)", "f[0]", "x::{closure#0}"};
+static const char *names[BLOCKS] = {"main",      "even",        "odd",   "std::vector<int>",
+                                    "operator<", "with spaces", "größe", "λ",
+                                    "a.b.c",     "(anonymous)", "f[0]",  "x::{closure#0}"};
 
 static uint64_t self[BLOCKS], overall[BLOCKS], calls[BLOCKS], pairs[BLOCKS + 1][BLOCKS];
 
@@ -56,7 +58,8 @@ int main(int argc, char **argv) {
     if (argc != 3) return 2;
     ouro_profile *profile = ouro_profile_new(NULL);
     ouro_block_info infos[BLOCKS];
-    for (int i = 0; i < BLOCKS; i++) infos[i] = (ouro_block_info){names[i], "dir/file.x", (uint32_t)i + 1, 5};
+    for (int i = 0; i < BLOCKS; i++)
+        infos[i] = (ouro_block_info){names[i], "dir/file.x", (uint32_t)i + 1, 5};
     ouro_block first = ouro_add_blocks(profile, infos, BLOCKS);
     ouro_thread *thread = ouro_thread_new(profile);
     record(thread, first, strtoull(argv[2], NULL, 10));
@@ -68,7 +71,8 @@ int main(int argc, char **argv) {
     puts("--");
     for (int a = 0; a < BLOCKS; a++) {
         for (int b = 0; b < BLOCKS; b++)
-            if (pairs[a][b]) printf("%s\t%s\t%llu\n", names[a], names[b], (unsigned long long)pairs[a][b]);
+            if (pairs[a][b])
+                printf("%s\t%s\t%llu\n", names[a], names[b], (unsigned long long)pairs[a][b]);
     }
     ouro_profile_free(profile);
     return 0;

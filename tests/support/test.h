@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A test is a sentence: TEST(tail_call_returns_to_the_callers_caller) { CHECK(...); }
-// One executable per module. Output is one line per case, `ok NAME` or `not ok NAME`, with what
-// went wrong before it on stderr. A word on the command line runs only the cases whose names
-// contain it. Randomness comes from random_below, seeded by OURO_SEED or by the clock; the seed is
-// printed.
+// A test is a sentence: TEST(tail_call_returns_to_the_callers_caller) { CHECK(...); } One
+// executable per module. Output is one line per case, `ok NAME` or `not ok NAME`, with what went
+// wrong before it on stderr. A word on the command line runs only the cases whose names contain it.
+// Randomness comes from random_below, seeded by OURO_SEED or by the clock; the seed is printed.
 
 #ifndef OURO_TEST_H
 #define OURO_TEST_H

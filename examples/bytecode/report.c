@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+//
+// A profile as an indented tree. Ouro visits parents before children, so rows come in the order in
+// which they are printed. Overall is what a path and all paths below it were charged: one backward
+// pass adds each row to its parent, which is complete when its own turn comes.
+
+#include "bytecode.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { INDENT = 2, BAR_WIDTH = 10 };
+
+typedef struct {
+    char name[48], place[48];
+    size_t depth, parent; // parent: the number of a row, its own if it has none
+    uint64_t calls, recursions, self, overall;
+    bool special; // [pruned] or [lost]
+} row;
+
+typedef struct {
+    ouro_profile *profile;
+    row *rows;
+    size_t count, capacity;
+    uint64_t total;
+    int path_width;
+    bool failed, coloured;
+} report;
+
+static const char bold[] = "1", dim[] = "2", arrow[] = "36", warm[] = "33", danger[] = "31";
+
+// ---------------------------------------------------------------- rows
+
+static bool make_room(report *r) {
+    if (r->count < r->capacity) return true;
+    size_t capacity = r->capacity ? 2 * r->capacity : 64;
+    row *rows = realloc(r->rows, capacity * sizeof *rows);
+    r->failed |= !rows;
+    if (!rows) return false;
+    r->rows = rows;
+    r->capacity = capacity;
+    return true;
+}
+
+static size_t find_parent(const report *r, size_t depth) {
+    size_t i = r->count;
+    if (i == 0) return i;
+    for (i--; r->rows[i].depth >= depth; i = r->rows[i].parent) {
+        if (r->rows[i].parent == i) return r->count;
+    }
+    return i;
+}
+
+static void describe(const report *r, ouro_block block, row *to) {
+    ouro_block_info info = {"[root]", "", 0, 0};
+    if (block != OURO_PHANTOM) ouro_block_get(r->profile, block, &info);
+    const char *slash = strrchr(info.file, '/');
+    snprintf(to->name, sizeof to->name, "%s", info.name);
+    snprintf(to->place, sizeof to->place, "%s", slash ? slash + 1 : info.file);
+    size_t used = strlen(to->place);
+    if (info.line) snprintf(to->place + used, sizeof to->place - used, ":%u", info.line);
+}
+
+static void collect(void *user, const ouro_visit *visit) {
+    report *r = user;
+    if (!make_room(r)) return;
+    // A [pruned] account has the path of the node that it belongs to, and is shown below that.
+    size_t depth = visit->length + visit->pruned;
+    ouro_block block = visit->length ? visit->path[visit->length - 1] : OURO_PHANTOM;
+    if (visit->pruned) block = OURO_PRUNED;
+    row *to = &r->rows[r->count];
+    *to = (row){.depth = depth,
+                .parent = find_parent(r, depth),
+                .calls = visit->calls,
+                .recursions = visit->recursions,
+                .self = visit->metrics[0],
+                .overall = visit->metrics[0],
+                .special = block == OURO_PRUNED || block == OURO_LOST};
+    describe(r, block, to);
+    r->count++;
+}
+
+static void add_up(report *r) {
+    for (size_t i = r->count; i-- > 0;) {
+        row *at = &r->rows[i];
+        int width = (int)at->depth * INDENT + (int)strlen(at->name);
+        if (width > r->path_width) r->path_width = width;
+        if (at->parent != i) r->rows[at->parent].overall += at->overall;
+        r->total += at->self;
+    }
+}
+
+// ---------------------------------------------------------------- lines
+
+// Colour NULL is none.
+__attribute__((format(printf, 3, 4))) static void paint(const report *r, const char *colour,
+                                                        const char *format, ...) {
+    va_list arguments;
+    bool coloured = r->coloured && colour;
+    if (coloured) printf("\033[%sm", colour);
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    if (coloured) printf("\033[0m");
+}
+
+const char *grouped(uint64_t n, char text[32]) {
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n), used = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) text[used++] = ',';
+        text[used++] = digits[i];
+    }
+    text[used] = '\0';
+    return text;
+}
+
+// In eighths of a cell; what is not nothing is at least one eighth.
+static void print_bar(const report *r, const row *row) {
+    static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    double share = r->total ? (double)row->overall / (double)r->total : 0;
+    int eighths = (int)(share * BAR_WIDTH * 8 + 0.5), cells = (eighths + 7) / 8;
+    if (eighths == 0 && row->overall) eighths = cells = 1;
+    char bar[BAR_WIDTH * 3 + 1] = "";
+    for (int i = 0; i < eighths / 8; i++) strcat(bar, "█");
+    strcat(bar, parts[eighths % 8]);
+    paint(r, share >= 0.2 ? warm : NULL, "  %s", bar);
+    printf("%*s", BAR_WIDTH - cells, "");
+}
+
+static void print_row(const report *r, const row *row) {
+    char text[32];
+    size_t depth = row->depth ? row->depth - 1 : 0;
+    printf("  %*s", (int)depth * INDENT, "");
+    paint(r, row->special ? danger : bold, "%s", row->name);
+    printf("%*s", r->path_width - (int)depth * INDENT - (int)strlen(row->name), "");
+    printf("%10s", grouped(row->calls, text));
+    grouped(row->recursions, text);
+    printf("%*s", row->recursions ? 11 - (int)strlen(text) : 13, "");
+    if (row->recursions) paint(r, arrow, "↻ %s", text);
+    printf("%12s", grouped(row->self, text));
+    printf("%8.1f%%", r->total ? 100 * (double)row->overall / (double)r->total : 0.0);
+    print_bar(r, row);
+    paint(r, dim, "  %s\n", row->place);
+}
+
+bool report_print(ouro_profile *profile) {
+    report r = {.profile = profile, .coloured = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
+    bool ok = ouro_profile_visit(profile, collect, &r) == 0 && !r.failed;
+    if (ok) {
+        add_up(&r);
+        paint(&r, dim, "  %-*s%10s%13s%12s%9s\n", r.path_width, "path", "calls", "recursions",
+              "self", "overall");
+        for (size_t i = 0; i < r.count; i++) print_row(&r, &r.rows[i]);
+    }
+    free(r.rows);
+    return ok;
+}
