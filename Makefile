@@ -5,11 +5,15 @@ BUILD ?= build
 PREFIX ?= /usr/local
 MESON = meson setup --prefix=$(PREFIX) --libdir=lib
 
+# Silent but for warnings and errors.
+ninja = ninja -C $(BUILD) $(1) > $(BUILD)/ninja.log || { cat $(BUILD)/ninja.log; exit 1; }; \
+	! grep -A8 'warning:' $(BUILD)/ninja.log
+
 .DEFAULT_GOAL := build
 .PHONY: build run test check bench install uninstall format fuzz clean help
 
 build: $(BUILD)/build.ninja ## build the libraries and the examples
-	@ninja -C $(BUILD) --quiet
+	@$(call ninja)
 
 $(BUILD)/build.ninja:
 	@tools/bootstrap build
@@ -24,7 +28,7 @@ run: ## set up, build, record a small program and show its profile
 test: ## set up, build, run all tests; the last line is `N passed, N failed`
 	@tools/bootstrap test
 	@$(MAKE) --no-print-directory build
-	@ninja -C $(BUILD) --quiet suites
+	@$(call ninja,suites)
 	@tools/run_tests $(BUILD)
 
 check: ## formatting, include rules, gcc and clang with warnings as errors, cppcheck

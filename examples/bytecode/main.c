@@ -34,10 +34,10 @@ static bool parse_arguments(int argc, char **argv, arguments *to) {
 }
 
 static void print_answers(const result *r) {
-    static const char *const names[] = {"fib(24) = ", "is_even(1000000) = ", "caught error ",
-                                        "longest Collatz sequence ", "digest "};
+    static const char *const names[] = {"fib(24)", "is_even(1000000)", "caught", "longest",
+                                        "digest"};
     for (int i = 0; i < r->answer_count && i < 5; i++)
-        printf("%s%s%lld", i ? ", " : "  ", names[i], (long long)r->answers[i]);
+        printf("%s%s = %lld", i ? ", " : "  ", names[i], (long long)r->answers[i]);
     printf("\n");
 }
 
@@ -49,17 +49,14 @@ static bool books_agree(const ouro_stats *stats, const result *result) {
 }
 
 static void print_totals(const ouro_stats *stats, const result *result) {
-    char a[32], b[32], c[32], d[32];
-    printf(
-        "\n  %s instructions, %s calls (%s of them tail calls), %s frames unwound by an error.\n",
-        grouped(stats->totals[0], a), grouped(stats->calls, b), grouped(result->tail_calls, c),
-        grouped(result->unwound, d));
-    printf("  %s calls made a profile of %s nodes", grouped(stats->calls, a),
-           grouped(stats->nodes, b));
-    printf(": it follows the code, not the running time.\n");
-    if (stats->pruned)
-        printf("  The cap of %s nodes removed %s; their counts are in [pruned].\n",
-               grouped(stats->max_nodes, a), grouped(stats->pruned, b));
+    char a[32], b[32];
+    printf("\n  %s of the calls were tail calls, and one error left %s frames at once.\n",
+           grouped(result->tail_calls, a), grouped(result->unwound, b));
+    printf("  %s calls made a profile of %s nodes: it follows the code, not the time.\n",
+           grouped(stats->calls, a), grouped(stats->nodes, b));
+    if (stats->pruned || stats->overflow)
+        printf("  The cap evicted %s nodes and kept %s calls out; see [pruned].\n",
+               grouped(stats->pruned, a), grouped(stats->overflow, b));
     if (stats->lost) printf("  %s calls found no memory: [lost].\n", grouped(stats->lost, a));
 }
 
@@ -68,7 +65,7 @@ static bool write_profile(ouro_profile *profile, const char *path) {
         fprintf(stderr, "bytecode: %s: %s\n", path, strerror(errno));
         return false;
     }
-    printf("\n  Wrote %s. To look at it: go tool pprof -http=: %s\n", path, path);
+    printf("\n  Wrote %s; to open it: go tool pprof -http=: %s\n", path, path);
     return true;
 }
 
@@ -98,11 +95,9 @@ int main(int argc, char **argv) {
     ouro_profile *profile = given.off ? NULL : make_profile(given.cap);
     if (!profile && !given.off) return 1;
 
-    printf(
-        "A bytecode interpreter with Ouro in it. fib recurses, is_even and is_odd tail call each\n"
-        "other a million times, an error unwinds 10,000 frames, three green threads share "
-        "work.\n\n");
     bool ok = machine_run(&program, profile, &result) && demo_check(&result);
+    printf("A bytecode interpreter with Ouro in it has run four small programs: recursion, a\n"
+           "million tail calls, an error 10,000 frames deep, a pipeline of green threads.\n\n");
     print_answers(&result);
     if (given.off) {
         printf("  Profiling was off: the same answers, and nothing recorded.\n");

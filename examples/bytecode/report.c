@@ -118,33 +118,47 @@ const char *grouped(uint64_t n, char text[32]) {
     return text;
 }
 
-// In eighths of a cell; what is not nothing is at least one eighth.
-static void print_bar(const report *r, const row *row) {
+// The bar is drawn in eighths of a cell.
+static void print_bar_and_place(const report *r, const row *row) {
     static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     double share = r->total ? (double)row->overall / (double)r->total : 0;
     int eighths = (int)(share * BAR_WIDTH * 8 + 0.5), cells = (eighths + 7) / 8;
-    if (eighths == 0 && row->overall) eighths = cells = 1;
     char bar[BAR_WIDTH * 3 + 1] = "";
     for (int i = 0; i < eighths / 8; i++) strcat(bar, "█");
     strcat(bar, parts[eighths % 8]);
     paint(r, share >= 0.2 ? warm : NULL, "  %s", bar);
-    printf("%*s", BAR_WIDTH - cells, "");
+    if (*row->place) paint(r, dim, "%*s  %s", BAR_WIDTH - cells, "", row->place);
 }
 
-static void print_row(const report *r, const row *row) {
+static void print_counts(const report *r, const row *row) {
     char text[32];
-    size_t depth = row->depth ? row->depth - 1 : 0;
-    printf("  %*s", (int)depth * INDENT, "");
-    paint(r, row->special ? danger : bold, "%s", row->name);
-    printf("%*s", r->path_width - (int)depth * INDENT - (int)strlen(row->name), "");
     printf("%10s", grouped(row->calls, text));
     grouped(row->recursions, text);
     printf("%*s", row->recursions ? 11 - (int)strlen(text) : 13, "");
     if (row->recursions) paint(r, arrow, "↻ %s", text);
     printf("%12s", grouped(row->self, text));
     printf("%8.1f%%", r->total ? 100 * (double)row->overall / (double)r->total : 0.0);
-    print_bar(r, row);
-    paint(r, dim, "  %s\n", row->place);
+}
+
+static void print_row(const report *r, const row *row) {
+    int indent = row->depth ? (int)(row->depth - 1) * INDENT : 0;
+    printf("  %*s", indent, "");
+    paint(r, row->special ? danger : bold, "%s", row->name);
+    printf("%*s", r->path_width - indent - (int)strlen(row->name), "");
+    print_counts(r, row);
+    print_bar_and_place(r, row);
+    printf("\n");
+}
+
+static void print_total(const report *r) {
+    row total = {.name = "total", .depth = 1, .self = r->total, .overall = r->total};
+    for (size_t i = 0; i < r->count; i++) {
+        total.calls += r->rows[i].calls;
+        total.recursions += r->rows[i].recursions;
+    }
+    paint(r, dim, "  %-*s", r->path_width, total.name);
+    print_counts(r, &total);
+    paint(r, dim, "  of instructions\n");
 }
 
 bool report_print(ouro_profile *profile) {
@@ -155,6 +169,9 @@ bool report_print(ouro_profile *profile) {
         paint(&r, dim, "  %-*s%10s%13s%12s%9s\n", r.path_width, "path", "calls", "recursions",
               "self", "overall");
         for (size_t i = 0; i < r.count; i++) print_row(&r, &r.rows[i]);
+        print_total(&r);
+        paint(&r, arrow, "\n  ↻ ");
+        paint(&r, dim, "calls that led back to a path already there; overall: with all below\n");
     }
     free(r.rows);
     return ok;
