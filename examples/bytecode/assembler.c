@@ -65,8 +65,17 @@ static bool next_word(assembler *a, bool stay_on_line, name word) {
     return true;
 }
 
+// The machine does not look for the end of a function.
+static bool ends_well(const assembler *a) {
+    if (a->function < 0) return true;
+    int last = a->size ? a->program->code[a->size - 1].opcode : OP_PUSH;
+    if (last == OP_RET || last == OP_TAIL || last == OP_THROW || last == OP_JUMP) return true;
+    return fail(a, "no ret, tail, throw or jump ends", a->program->functions[a->function].name);
+}
+
 static bool begin_function(assembler *a) {
     program *p = a->program;
+    if (!ends_well(a)) return false;
     if (++a->function == FUNCTIONS_MAX) return fail(a, "too many functions:", "fn");
     function *f = &p->functions[a->function];
     f->line = a->line;
@@ -130,25 +139,20 @@ static int find_channel(assembler *a, const char *word) {
     return a->channel_count++;
 }
 
+// clang-format off
 static int find_operand(assembler *a, operand_kind kind, const char *word) {
     switch (kind) {
-    case NUMBER:
-        return atoi(word);
-    case LOCAL:
-        return find_local(a, word);
-    case LABEL:
-        return find_label(a, word);
-    case FUNCTION:
-        return find_function(a, word);
-    case NATIVE:
-        return find_native(word);
-    case CHANNEL:
-        return find_channel(a, word);
-    case NOTHING:
-        break;
+    case NOTHING:  break;
+    case NUMBER:   return atoi(word);
+    case LOCAL:    return find_local(a, word);
+    case LABEL:    return find_label(a, word);
+    case FUNCTION: return find_function(a, word);
+    case NATIVE:   return find_native(word);
+    case CHANNEL:  return find_channel(a, word);
     }
     return 0;
 }
+// clang-format on
 
 static bool add_instruction(assembler *a, const char *word) {
     int op = 0;
@@ -174,7 +178,7 @@ static bool pass(assembler *a, const char *text, uint32_t first_line) {
     for (;;) {
         name word;
         if (!next_word(a, false, word)) return false;
-        if (!*word) return true;
+        if (!*word) return ends_well(a);
         bool ok;
         if (!strcmp(word, "fn")) {
             ok = begin_function(a);

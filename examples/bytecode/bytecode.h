@@ -93,8 +93,9 @@ extern const int native_count;
 typedef struct {
     int64_t answers[ANSWERS_MAX];
     int answer_count;
-    uint64_t instructions, calls, tail_calls, green_threads;
+    uint64_t instructions, calls, tail_calls;
     uint64_t unwound; // frames that errors left behind
+    int green_threads;
 } result;
 
 // demo.c: the program, where its text begins, and whether its answers are right.

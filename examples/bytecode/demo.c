@@ -64,7 +64,7 @@ const char demo_text[] = //
     "more:                                                                                \n"
     "    get first push 1 call collatz send lengths                                       \n"
     "    get first push 1 add set first                                                   \n"
-    "    jump next                                                                        \n"
+    "    yield jump next                                                                  \n"
     "                                                                                     \n"
     "fn collatz n length                    ; a loop, written as a tail call to itself    \n"
     "    get n push 1 sub ifzero one                                                      \n"

@@ -185,6 +185,10 @@ static void call(machine *m, const function *callee, bool catches) {
 static void tail_call(machine *m, const function *callee) {
     task *t = m->current;
     frame *f = &t->frames[t->depth - 1];
+    if (t->top < f->base + callee->parameters) {
+        fail(m, "too few arguments");
+        return;
+    }
     charge(m);
     ouro_replace(t->thread, callee->block);
     memmove(t->values + f->base, t->values + t->top - callee->parameters,
@@ -243,6 +247,12 @@ static void call_native(machine *m, const native *n) {
 
 // ---------------------------------------------------------------- instructions
 
+static void duplicate(machine *m) {
+    int64_t value = pop(m);
+    push(m, value);
+    push(m, value);
+}
+
 static int64_t divide(machine *m, int64_t a, int64_t b, bool rest) {
     if (b > 0) return rest ? a % b : a / b;
     fail(m, "division by zero or less");
@@ -278,71 +288,44 @@ static void answer(machine *m) {
     }
 }
 
+static void jump(machine *m, const instruction *i) {
+    m->current->pc = m->program->code + i->operand;
+}
+
+static const function *callee_of(const machine *m, const instruction *i) {
+    return &m->program->functions[i->operand];
+}
+
+// One line per instruction reads best.
+// clang-format off
 static void step(machine *m) {
     task *t = m->current;
     const instruction *i = t->pc++;
     int64_t *locals = t->values + t->frames[t->depth - 1].base;
-    const function *callee = &m->program->functions[i->operand]; // if it is one
     m->stretch++;
     switch ((opcode)i->opcode) {
-    case OP_PUSH:
-        push(m, i->operand);
-        break;
-    case OP_GET:
-        push(m, locals[i->operand]);
-        break;
-    case OP_SET:
-        locals[i->operand] = pop(m);
-        break;
-    case OP_DUP:
-        push(m, t->values[t->top - 1]);
-        break;
-    case OP_DROP:
-        pop(m);
-        break;
-    case OP_JUMP:
-        t->pc = m->program->code + i->operand;
-        break;
-    case OP_IFZERO:
-        t->pc = pop(m) ? t->pc : m->program->code + i->operand;
-        break;
-    case OP_CALL:
-        call(m, callee, false);
-        break;
-    case OP_TRY:
-        call(m, callee, true);
-        break;
-    case OP_TAIL:
-        tail_call(m, callee);
-        break;
-    case OP_RET:
-        leave(m, t->depth - 1, pop(m));
-        break;
-    case OP_THROW:
-        throw_error(m, pop(m));
-        break;
-    case OP_NATIVE:
-        call_native(m, &natives[i->operand]);
-        break;
-    case OP_SPAWN:
-        spawn(m, callee);
-        break;
-    case OP_YIELD:
-        yield(m);
-        break;
-    case OP_SEND:
-        send(m, &m->channels[i->operand]);
-        break;
-    case OP_RECV:
-        receive(m, &m->channels[i->operand]);
-        break;
-    case OP_OUT:
-        answer(m);
-        break;
-    default:
-        arithmetic(m, i->opcode);
+    case OP_PUSH:   push(m, i->operand); break;
+    case OP_GET:    push(m, locals[i->operand]); break;
+    case OP_SET:    locals[i->operand] = pop(m); break;
+    case OP_DUP:    duplicate(m); break;
+    case OP_DROP:   pop(m); break;
+    case OP_JUMP:   jump(m, i); break;
+    case OP_IFZERO: if (pop(m) == 0) jump(m, i); break;
+    case OP_CALL:   call(m, callee_of(m, i), false); break;
+    case OP_TRY:    call(m, callee_of(m, i), true); break;
+    case OP_TAIL:   tail_call(m, callee_of(m, i)); break;
+    case OP_RET:    leave(m, t->depth - 1, pop(m)); break;
+    case OP_THROW:  throw_error(m, pop(m)); break;
+    case OP_NATIVE: call_native(m, &natives[i->operand]); break;
+    case OP_SPAWN:  spawn(m, callee_of(m, i)); break;
+    case OP_YIELD:  yield(m); break;
+    case OP_SEND:   send(m, &m->channels[i->operand]); break;
+    case OP_RECV:   receive(m, &m->channels[i->operand]); break;
+    case OP_OUT:    answer(m); break;
+    default:        arithmetic(m, i->opcode);
     }
 }
+// clang-format on
 
 // One range of ids for the module: function i is first + i. If that fails they are all phantom,
 // which is 0: do not add to it.

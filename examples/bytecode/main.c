@@ -50,12 +50,12 @@ static bool books_agree(const ouro_stats *stats, const result *result) {
 
 static void print_totals(const ouro_stats *stats, const result *result) {
     char a[32], b[32];
-    printf("\n  %s of the calls were tail calls, and one error left %s frames at once.\n",
-           grouped(result->tail_calls, a), grouped(result->unwound, b));
-    printf("  %s calls made a profile of %s nodes: it follows the code, not the time.\n",
-           grouped(stats->calls, a), grouped(stats->nodes, b));
+    printf("\n  %s of the calls were tail calls, one error left %s frames, %d green threads ran.\n",
+           grouped(result->tail_calls, a), grouped(result->unwound, b), result->green_threads);
+    printf("  %s calls made a profile of %s nodes and a root: it follows the code, not the time.\n",
+           grouped(stats->calls, a), grouped(stats->nodes - 1, b));
     if (stats->pruned || stats->overflow)
-        printf("  The cap evicted %s nodes and kept %s calls out; see [pruned].\n",
+        printf("  Nodes evicted by the cap: %s; calls that found it full: %s; see [pruned].\n",
                grouped(stats->pruned, a), grouped(stats->overflow, b));
     if (stats->lost) printf("  %s calls found no memory: [lost].\n", grouped(stats->lost, a));
 }

@@ -222,6 +222,10 @@ ouro_position ouro__compact(ouro__lane *lane, ouro_position from, ouro_block blo
                             uint32_t *steps);
 void ouro__trail_extend(ouro__lane *lane, ouro_position from, ouro_position child);
 
+// quota.c
+bool ouro__quota_take(ouro__lane *lane, ouro_position standing);
+void ouro__quota_give(ouro_profile *profile, uint32_t n);
+
 // prune.c
 uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict);
 ouro__epoch ouro__lane_bounds(const ouro__lane *lane);

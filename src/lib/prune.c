@@ -292,7 +292,7 @@ uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict_now) {
         lane->live -= wanted;
         lane->evicted += wanted;
         lane->trail_leaf = UINT32_MAX; // no position: it may be gone
-        atomic_fetch_sub_explicit(&lane->profile->nodes_used, wanted, memory_order_relaxed);
+        ouro__quota_give(lane->profile, wanted);
     }
     epoch_begin(lane, &p.now);
     pruning_free(&p);

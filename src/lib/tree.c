@@ -9,52 +9,6 @@
 
 #include <stdlib.h>
 
-// Fewer misses than this share of the lane's nodes do not pay for a pruning, which looks at all of
-// them.
-enum { PRUNE_SHARE = 8, PRUNE_MISSES = 8 };
-
-static bool quota_take(ouro_profile *profile) {
-    uint32_t used = atomic_load_explicit(&profile->nodes_used, memory_order_relaxed);
-    do {
-        if (used >= profile->max_nodes) return false;
-    } while (!atomic_compare_exchange_weak_explicit(&profile->nodes_used, &used, used + 1,
-                                                    memory_order_relaxed, memory_order_relaxed));
-    return true;
-}
-
-static void quota_give(ouro_profile *profile) {
-    atomic_fetch_sub_explicit(&profile->nodes_used, 1, memory_order_relaxed);
-}
-
-static bool above_fair_share(const ouro__lane *lane) {
-    uint32_t lanes = __atomic_load_n(&lane->profile->lane_count, __ATOMIC_RELAXED);
-    return lane->live > lane->profile->max_nodes / (lanes ? lanes : 1);
-}
-
-// Room for one node under the cap, if need be by pruning. Amortised O(1): a pruning costs a pass
-// over the lane, and is made only after a constant share of it was asked for.
-static bool make_room(ouro__lane *lane, ouro_position standing) {
-    ouro_profile *profile = lane->profile;
-    lane->misses++;
-    bool due = lane->misses >= lane->live / PRUNE_SHARE + PRUNE_MISSES;
-    if (lane->full && !due) return false;
-    bool asked = atomic_load_explicit(&profile->pressure, memory_order_relaxed) && due &&
-                 above_fair_share(lane);
-    bool room = quota_take(profile);
-    if (room && !lane->full && !asked) return true;
-    if (room) quota_give(profile);
-    if (!due && lane->epoch_count) {
-        lane->full = true;
-        return false;
-    }
-    uint32_t freed = ouro__prune(lane, standing, asked || !room);
-    if (asked && freed) atomic_store_explicit(&profile->pressure, false, memory_order_relaxed);
-    lane->full = !quota_take(profile);
-    if (lane->full && !above_fair_share(lane))
-        atomic_store_explicit(&profile->pressure, true, memory_order_relaxed);
-    return !lane->full;
-}
-
 // A node's place: one that was evicted, or the next one never used. 0 if memory (the live file) is
 // full.
 static ouro_position place_take(ouro__lane *lane) {
@@ -74,14 +28,14 @@ static ouro_position place_take(ouro__lane *lane) {
 ouro_position ouro__child_add(ouro__lane *lane, ouro_position from, ouro_block block,
                               uint32_t steps) {
     if (!ouro__memo_reserve(&lane->memo, lane)) return lost_position(lane);
-    if (!make_room(lane, from)) {
+    if (!ouro__quota_take(lane, from)) {
         ouro_position account = account_of(lane, from);
         ouro__account_open(lane, account);
         return account;
     }
     ouro_position child = place_take(lane);
     if (!child) {
-        quota_give(lane->profile);
+        ouro__quota_give(lane->profile, 1);
         return lost_position(lane);
     }
     ouro__node_init(lane, child, from, block);

@@ -342,6 +342,24 @@ TEST(thousands_of_prunings_keep_every_promise)
     twin_free(t);
 }
 
+TEST(what_ended_lanes_hold_is_given_up_to_those_that_run)
+{
+    twin *t = twin_new(OURO_LOOPS, 200);
+    t->threads[1] =
+        (pair){.capped = ouro_thread_new(t->capped), .exact = ouro_thread_new(t->exact)};
+    for (int i = 0; i < 500; i++) walk_diamonds(t, &t->threads[1], 9, 50);
+    ouro_thread_free(t->threads[1].capped); // its lane has the whole cap, and nobody to prune it
+    ouro_thread_free(t->threads[1].exact);
+    free(t->threads[1].frames);
+    for (int i = 0; i < 100; i++) walk_diamonds(t, &t->threads[0], 5, 100);
+    contexts *all = contexts_of(t->capped, 2);
+    ouro_block path[] = {t->first + 0, t->first + 2, t->first + 4, t->first + 6, t->first + 8};
+    CHECK(contexts_find(all, path, 5) != NULL);
+    contexts_free(all);
+    check_promises(t);
+    twin_free(t);
+}
+
 // Lanes share the cap: a lane that has it all gives some of it up when another one needs it.
 TEST(a_new_lane_gets_room_under_a_full_cap)
 {
