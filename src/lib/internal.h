@@ -240,6 +240,9 @@ uint64_t ouro__now(int clock);
 // clock.c
 void ouro__clocks_lock(bool lock);
 
+// process.c
+uint64_t ouro__process_start(uint64_t process);
+
 // live_write.c
 struct ouro__live *ouro__live_create(const ouro_profile *profile, const char *path);
 void ouro__live_close(struct ouro__live *live);

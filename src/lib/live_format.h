@@ -74,7 +74,7 @@ typedef struct {
     uint64_t end;               //  56  of the published segments
     uint64_t reserved;          //  64  bytes of the file
     uint64_t process;           //  72  the writer's id
-    uint64_t process_start;     //  80  its start time, as in /proc/PID/stat field 22; 0 = not known
+    uint64_t process_start;     //  80  its start time, as in /proc/PID/stat field 22
     uint64_t start_time;        //  88  nanoseconds since 1970
     uint64_t end_time;          //  96  the same; 0 while running
     live_text program;          // 104

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -578,31 +577,14 @@ static bool read_lanes(reader *r, ouro__live_profile *p) {
 
 // ---------------------------------------------------------------- the file
 
-// The process may be gone and its id taken by another.
-static bool writer_is_alive(const live_header *h) {
-    char name[64], text[1024];
-    if (h->process == 0 || h->process > INT32_MAX) return false;
-    if (kill((pid_t)h->process, 0) && errno == ESRCH) return false;
-    if (h->process_start == 0) return true;
-    snprintf(name, sizeof name, "/proc/%llu/stat", (unsigned long long)h->process);
-    int fd = open(name, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0) close(fd);
-    if (n <= 0) return false;
-    text[n] = '\0';
-    const char *at = strrchr(text, ')');
-    bool zombie = at && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X');
-    for (int field = 2; at && field < 22; field++) at = strchr(at + 1, ' ');
-    return at && !zombie && strtoull(at, NULL, 10) == h->process_start;
-}
-
 static bool read_file(reader *r, ouro__live_profile *p) {
     struct stat status;
     if (fstat(r->fd, &status)) return fail(r, errno, 0, "cannot read: %s", strerror(errno));
     if (!S_ISREG(status.st_mode)) return fail(r, EINVAL, 0, "not a regular file");
     if (!refresh(r)) return false;
     p->finished = r->header.state == LIVE_FINISHED;
-    p->running = !p->finished && writer_is_alive(&r->header);
+    uint64_t started = ouro__process_start(r->header.process);
+    p->running = !p->finished && started != 0 && started == r->header.process_start;
     p->compaction = (int)r->header.compaction;
     p->edge_length = (int)r->header.edge_length;
     p->max_nodes = r->header.max_nodes;

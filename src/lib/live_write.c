@@ -222,19 +222,6 @@ bool ouro__live_add_lane(struct ouro__live *live, ouro__lane *lane) {
 
 // ---------------------------------------------------------------- the file
 
-// Field 22 of /proc/self/stat, counted behind the name, which may hold anything.
-static uint64_t process_start(void) {
-    char text[1024];
-    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0) close(fd);
-    if (n <= 0) return 0;
-    text[n] = '\0';
-    const char *at = strrchr(text, ')');
-    for (int field = 2; at && field < 22; field++) at = strchr(at + 1, ' ');
-    return at ? strtoull(at, NULL, 10) : 0;
-}
-
 static bool put_header(struct ouro__live *live, const ouro_profile *profile) {
     live_header *header = live->header;
     char program[PATH_MAX] = "";
@@ -249,7 +236,7 @@ static bool put_header(struct ouro__live *live, const ouro_profile *profile) {
     header->max_nodes = profile->max_nodes;
     header->state = LIVE_RUNNING;
     header->process = (uint64_t)getpid();
-    header->process_start = process_start();
+    header->process_start = ouro__process_start((uint64_t)getpid());
     header->start_time = profile->start_time;
     for (uint32_t m = 0; m < profile->metric_count; m++) {
         if (!put_text(live, profile->metrics[m].name, &header->metric_names[m])) return false;
