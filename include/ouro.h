@@ -120,7 +120,7 @@ typedef struct {
 //
 // The live file. With `path`, the tree stands in a shared mapping of that file, so that `ouro view`
 // can read it while the program runs, and after it was killed. Its space is reserved here (about
-// 130 bytes per node of the cap for one metric), so that a full disk is ENOSPC now and not a SIGBUS
+// 1 MB, and 130 bytes per node of the cap for one metric), so that a full disk is ENOSPC now and not a SIGBUS
 // later. Put it on a tmpfs (/dev/shm, /run/user/UID): the kernel then never writes it out. An
 // existing file of that name is replaced, and a process that still writes to the old one is not
 // disturbed. A child of fork(2) has its own copy of the profile in memory and leaves the file to
@@ -135,14 +135,16 @@ OURO_API ouro_profile *ouro_profile_new(const ouro_options *options);
 // Free all its threads first.
 OURO_API void ouro_profile_free(ouro_profile *profile);
 
-// While disabled, ouro_thread_new, _fork and _spawn return NULL, so a program that starts then pays
-// one branch per call. Threads that exist go on recording. Any OS thread, O(1).
+// While disabled, ouro_thread_new, _fork and _spawn return NULL, so what starts then pays one branch
+// per call, also a green thread of a thread that records. Threads that exist go on recording. Any
+// OS thread, O(1).
 OURO_API void ouro_profile_enable(ouro_profile *profile, bool enabled);
 
 // Adds one block, or n blocks with consecutive ids, and returns the first id. Never merges: two
 // calls with the same text give two blocks. n = 0 returns the id that would come next. Any OS
-// thread, also while threads record. O(length of the text). On failure OURO_PHANTOM, with errno:
-// the code is then simply not profiled.
+// thread, also while threads record. O(length of the text).
+// On failure OURO_PHANTOM, with errno: use OURO_PHANTOM for all n blocks then (not OURO_PHANTOM + i),
+// and the code is simply not profiled.
 OURO_API ouro_block ouro_add_block(ouro_profile *profile, const ouro_block_info *info);
 OURO_API ouro_block ouro_add_blocks(ouro_profile *profile, const ouro_block_info *infos, size_t n);
 
@@ -256,7 +258,7 @@ OURO_API void ouro_replace_miss_(ouro_thread *thread, ouro_block block);
 // keep it in the caller's or callee's frame, and give it to ouro_exit. 12 instructions when the
 // same block was entered from here the last time, 30 to 70 when it was ever entered from here; the
 // first time costs a walk up the path (at most 4,096 nodes).
-// Misuse: a block id that does not exist is charged to [lost].
+// Misuse: a block id that does not exist, or is not for entering, is charged to [lost].
 static inline ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {
     if (!thread) return 0;
     ouro_position caller = thread->position_;
@@ -325,7 +327,7 @@ OURO_API int ouro_clock_start(ouro_thread *thread, ouro_metric metric, unsigned 
 // Without a system call. `from` may have no clock; then nothing happens.
 OURO_API void ouro_clock_move(ouro_thread *from, ouro_thread *to);
 
-// Stops the clock, if there is one. On the OS thread that started it.
+// Stops the clock, if there is one: on the OS thread that started it, or when that has ended.
 OURO_API void ouro_clock_stop(ouro_thread *thread);
 
 // ---------------------------------------------------------------- reading
@@ -367,8 +369,8 @@ typedef struct {
     uint64_t bytes;     // memory in use for nodes, memos, blocks and texts
     uint64_t pruned;    // positions evicted so far, over and over
     // Calls that found the cap full of open nodes and were charged to an account at once. If a
-    // program recurses from there to blocks above, nodes in between have what belongs further up. 0
-    // for any sensible cap.
+    // program recurses from there to blocks above, nodes in between have what belongs further up,
+    // and recursions are counted as plain calls. 0 for any sensible cap.
     uint64_t overflow;
     // Every context whose share of any metric (or of the calls) is above this has a position.
     // 0 until something is pruned.

@@ -44,7 +44,7 @@ static const struct {
 };
 
 static bool fail(const assembler *a, const char *what, const char *word) {
-    fprintf(stderr, "%s:%u: %s `%s`\n", a->program->file, a->line, what, word);
+    fprintf(stderr, "%s:%u: %s `%.*s`\n", a->program->file, a->line, what, NAME_MAX_LENGTH, word);
     return false;
 }
 
@@ -65,12 +65,15 @@ static bool next_word(assembler *a, bool stay_on_line, name word) {
     return true;
 }
 
-// The machine does not look for the end of a function.
+// The machine does not look for the end of a function, so it must not be able to run past it.
 static bool ends_well(const assembler *a) {
     if (a->function < 0) return true;
-    int last = a->size ? a->program->code[a->size - 1].opcode : OP_PUSH;
-    if (last == OP_RET || last == OP_TAIL || last == OP_THROW || last == OP_JUMP) return true;
-    return fail(a, "no ret, tail, throw or jump ends", a->program->functions[a->function].name);
+    const function *f = &a->program->functions[a->function];
+    int last = a->size > f->start ? a->program->code[a->size - 1].opcode : OP_PUSH;
+    bool leaves = last == OP_RET || last == OP_TAIL || last == OP_THROW || last == OP_JUMP;
+    for (int i = 0; i < a->label_count; i++)
+        leaves &= a->labels[i].address != a->size || a->labels[i].function != a->function;
+    return leaves || fail(a, "no ret, tail, throw or jump ends", f->name);
 }
 
 static bool begin_function(assembler *a) {
@@ -98,6 +101,13 @@ static bool add_label(assembler *a, name word) {
     *l = (label){.function = a->function, .address = a->size};
     memcpy(l->name, word, strlen(word) - 1); // without the colon
     return true;
+}
+
+// -1 if it is none, as those below.
+static int find_number(const char *word) {
+    char *end;
+    long number = strtol(word, &end, 10);
+    return *word && !*end && number >= 0 && number <= INT32_MAX ? (int)number : -1;
 }
 
 static int find_local(const assembler *a, const char *word) {
@@ -143,7 +153,7 @@ static int find_channel(assembler *a, const char *word) {
 static int find_operand(assembler *a, operand_kind kind, const char *word) {
     switch (kind) {
     case NOTHING:  break;
-    case NUMBER:   return atoi(word);
+    case NUMBER:   return find_number(word);
     case LOCAL:    return find_local(a, word);
     case LABEL:    return find_label(a, word);
     case FUNCTION: return find_function(a, word);
@@ -196,7 +206,7 @@ bool assemble(program *program, const char *file, uint32_t first_line, const cha
     program->file = file;
     if (!pass(&a, text, first_line)) return false;
     program->function_count = a.function + 1;
-    program->code_size = a.size;
+    if (a.function < 0) return fail(&a, "no functions in", file);
     a.second_pass = true;
     return pass(&a, text, first_line);
 }

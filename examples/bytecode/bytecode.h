@@ -73,7 +73,6 @@ typedef struct {
     function functions[FUNCTIONS_MAX];
     int function_count;
     instruction code[CODE_MAX];
-    int code_size;
 } program;
 
 // A function in C. `cost` is what it charges, as if it were so many instructions.

@@ -45,7 +45,7 @@ typedef struct {
     const program *program;
     result *result;
     task *current, *last; // last->next == current
-    int tasks, waiting;   // how many turns in a row ended with nothing done
+    int tasks, waiting;   // waiting: how many turns in a row ended with nothing done
     channel channels[CHANNELS_MAX];
     uint64_t stretch; // instructions not yet charged
     bool failed;
@@ -318,7 +318,7 @@ static void step(machine *m) {
     case OP_THROW:  throw_error(m, pop(m)); break;
     case OP_NATIVE: call_native(m, &natives[i->operand]); break;
     case OP_SPAWN:  spawn(m, callee_of(m, i)); break;
-    case OP_YIELD:  yield(m); break;
+    case OP_YIELD:  m->waiting = 0; yield(m); break;
     case OP_SEND:   send(m, &m->channels[i->operand]); break;
     case OP_RECV:   receive(m, &m->channels[i->operand]); break;
     case OP_OUT:    answer(m); break;
