@@ -120,8 +120,8 @@ typedef struct {
 //
 // The live file. With `path`, the tree stands in a shared mapping of that file, so that `ouro view`
 // can read it while the program runs, and after it was killed. Its space is reserved here (about
-// 1 MB, and 130 bytes per node of the cap for one metric), so that a full disk is ENOSPC now and not a SIGBUS
-// later. Put it on a tmpfs (/dev/shm, /run/user/UID): the kernel then never writes it out. An
+// 1 MB, and 130 bytes per node of the cap for one metric), so that a full disk is ENOSPC now and
+// not a SIGBUS later. Put it on a tmpfs (/dev/shm, /run/user/UID): the kernel then never writes it out. An
 // existing file of that name is replaced, and a process that still writes to the old one is not
 // disturbed. A child of fork(2) has its own copy of the profile in memory and leaves the file to
 // its parent.
@@ -135,16 +135,16 @@ OURO_API ouro_profile *ouro_profile_new(const ouro_options *options);
 // Free all its threads first.
 OURO_API void ouro_profile_free(ouro_profile *profile);
 
-// While disabled, ouro_thread_new, _fork and _spawn return NULL, so what starts then pays one branch
-// per call, also a green thread of a thread that records. Threads that exist go on recording. Any
-// OS thread, O(1).
+// While disabled, ouro_thread_new, _fork and _spawn return NULL, so what starts then pays one
+// branch per call, also a green thread of a thread that records. Threads that exist go on
+// recording. Any OS thread, O(1).
 OURO_API void ouro_profile_enable(ouro_profile *profile, bool enabled);
 
 // Adds one block, or n blocks with consecutive ids, and returns the first id. Never merges: two
 // calls with the same text give two blocks. n = 0 returns the id that would come next. Any OS
 // thread, also while threads record. O(length of the text).
-// On failure OURO_PHANTOM, with errno: use OURO_PHANTOM for all n blocks then (not OURO_PHANTOM + i),
-// and the code is simply not profiled.
+// On failure OURO_PHANTOM, with errno: use OURO_PHANTOM itself for all n blocks then, and the code
+// is simply not profiled.
 OURO_API ouro_block ouro_add_block(ouro_profile *profile, const ouro_block_info *info);
 OURO_API ouro_block ouro_add_blocks(ouro_profile *profile, const ouro_block_info *infos, size_t n);
 
@@ -274,8 +274,8 @@ static inline ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {
 
 // A tail call: leaves the current block and enters `block` in one go, on the path of the block that
 // is left: after A calls B and B tail calls C, the path is A/B/C, and the exit with A's token leads
-// back to A. The token of the enter before it stays valid and is the one to give to ouro_exit. Cost
-// and misuse as ouro_enter.
+// back to A. The token of the enter before it stays valid and is the one to give to ouro_exit. At
+// the root it is an enter. Cost and misuse as ouro_enter.
 static inline void ouro_replace(ouro_thread *thread, ouro_block block) {
     if (!thread) return;
     ouro_node_ *node = ouro_node_at_(thread, thread->position_);
@@ -339,7 +339,7 @@ typedef struct {
     uint64_t recursions;     // of these through a back edge,
     uint64_t direct;         // of these from the block to itself
     const uint64_t *metrics; // self, one per metric of the profile
-    bool pruned; // this is the [pruned] account of the path: what the cap removed below it
+    bool pruned;             // the [pruned] account of `path`: what the cap removed below it
     // What the path and all below it may have lost to the cap before it came back, at most: calls,
     // then one per metric. All zero unless something was pruned.
     const uint64_t *missing;
