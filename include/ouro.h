@@ -121,10 +121,10 @@ typedef struct {
 // The live file. With `path`, the tree stands in a shared mapping of that file, so that `ouro view`
 // can read it while the program runs, and after it was killed. Its space is reserved here (about
 // 1 MB, and 130 bytes per node of the cap for one metric), so that a full disk is ENOSPC now and
-// not a SIGBUS later. Put it on a tmpfs (/dev/shm, /run/user/UID): the kernel then never writes it out. An
-// existing file of that name is replaced, and a process that still writes to the old one is not
-// disturbed. A child of fork(2) has its own copy of the profile in memory and leaves the file to
-// its parent.
+// not a SIGBUS later. Put it on a tmpfs (/dev/shm, /run/user/UID): the kernel then never writes it
+// out. An existing file of that name is replaced, and a process that still writes to the old one is
+// not disturbed. A child of fork(2) has its own copy of the profile in memory and leaves the file
+// to its parent.
 //
 // Memory: each OS thread that records reserves address space for the whole cap (128 MB with the
 // defaults), of which only what is used is ever touched. Set max_nodes lower where `ulimit -v` or a
