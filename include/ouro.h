@@ -107,7 +107,7 @@ typedef struct {
 typedef struct {
     int compaction;                  // OURO_LOOPS ...
     int edge_length;                 // OURO_EDGES: 1, 2 or 3; 0 = 2
-    uint32_t max_nodes;              // the cap; 0 = 1,000,000; at least 2; see ouro_stats
+    uint32_t max_nodes;              // the cap; 0 = 1,000,000; from 2 to 134,000,000
     const ouro_metric_info *metrics; // NULL = one metric, samples/count
     size_t metric_count;             // at most OURO_METRICS_MAX
     const char *path;                // the live file; NULL = memory only; see below
@@ -160,7 +160,8 @@ OURO_API bool ouro_block_get(const ouro_profile *profile, ouro_block block, ouro
 OURO_API ouro_thread *ouro_thread_new(ouro_profile *profile);
 
 // A green thread: starts where `parent` stands and shares its lane, so it must run on the same OS
-// thread. O(1), a malloc of 32 bytes. NULL as ouro_thread_new.
+// thread. The frames that are open there are its parent's to exit, not its own. O(1), a malloc of 48
+// bytes. NULL as ouro_thread_new.
 OURO_API ouro_thread *ouro_thread_fork(ouro_thread *parent);
 
 // A thread that may run on another OS thread: it gets a lane of its own, in which the path of
@@ -170,7 +171,7 @@ OURO_API ouro_thread *ouro_thread_spawn(ouro_thread *parent);
 
 // Ends a thread. What it charged stays. Leave the blocks first: what is still entered counts as
 // open for the cap and can never be pruned. Call it on the OS thread that uses the lane, or when
-// that is through with it. A running clock is stopped.
+// that is through with it; a running clock is stopped, so then stop it there first.
 OURO_API void ouro_thread_free(ouro_thread *thread);
 
 // ---------------------------------------------------------------- recording: private parts
@@ -199,6 +200,7 @@ struct ouro_thread {
     uint32_t metric_count_;
     struct ouro_lane_ *lane_;
     struct ouro_clock_ *clock_;
+    ouro_thread *next_, *previous_; // of the same lane
 };
 
 // Counters have one writer, but readers and a signal handler look on. On x86-64 one instruction
@@ -324,7 +326,8 @@ static inline void ouro_sample(ouro_thread *thread, uint64_t n) {
 OURO_API int ouro_clock_start(ouro_thread *thread, ouro_metric metric, unsigned hz);
 
 // Lets the clock of `from` charge `to` from now on: for a scheduler that switches green threads.
-// Without a system call. `from` may have no clock; then nothing happens.
+// Without a system call. Both must be of one lane; if `to` has a clock already, or `from` has none,
+// nothing happens. `to` NULL: the clock charges nobody and stays with `from`, until it is moved on.
 OURO_API void ouro_clock_move(ouro_thread *from, ouro_thread *to);
 
 // Stops the clock, if there is one: on the OS thread that started it, or when that has ended.
@@ -341,7 +344,7 @@ typedef struct {
     const uint64_t *metrics; // self, one per metric of the profile
     bool pruned;             // the [pruned] account of `path`: what the cap removed below it
     // What the path and all below it may have lost to the cap before it came back, at most: calls,
-    // then one per metric. All zero unless something was pruned.
+    // then one per metric. All zero unless something was pruned or overflowed.
     const uint64_t *missing;
 } ouro_visit;
 
@@ -373,7 +376,7 @@ typedef struct {
     // and recursions are counted as plain calls. 0 for any sensible cap.
     uint64_t overflow;
     // Every context whose share of any metric (or of the calls) is above this has a position.
-    // 0 until something is pruned.
+    // 0 until something is pruned or overflows.
     double threshold;
     uint64_t lanes;                     // OS threads' parts, ended ones included
     uint64_t blocks;                    // with the three that are always there

@@ -21,6 +21,9 @@ static void before_fork(void) {
     pthread_mutex_lock(&fork_lock);
     for (ouro_profile *p = profiles; p; p = p->next) lock_profile(p, true);
     ouro__clocks_lock(true);
+    // Now, while nothing can grow and the thread that forks records nothing: later the parent may
+    // have gone on.
+    for (ouro_profile *p = profiles; p; p = p->next) ouro__live_copy(p->live);
 }
 
 static void unlock_all(void) {
@@ -29,14 +32,20 @@ static void unlock_all(void) {
     pthread_mutex_unlock(&fork_lock);
 }
 
+static void in_parent(void) {
+    for (ouro_profile *p = profiles; p; p = p->next) ouro__live_drop_copy(p->live);
+    unlock_all();
+}
+
 static void in_child(void) {
     for (ouro_profile *p = profiles; p; p = p->next) ouro__live_detach(p->live);
+    ouro__clocks_forget();
     unlock_all();
 }
 
 bool ouro__fork_watch(ouro_profile *profile) {
     pthread_mutex_lock(&fork_lock);
-    if (!watching) watching = pthread_atfork(before_fork, unlock_all, in_child) == 0;
+    if (!watching) watching = pthread_atfork(before_fork, in_parent, in_child) == 0;
     if (watching) {
         profile->next = profiles;
         if (profiles) profiles->previous = profile;

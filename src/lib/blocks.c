@@ -71,6 +71,16 @@ static bool store(ouro_profile *profile, ouro_block block, const ouro_block_info
     return to->name && to->file;
 }
 
+// Takes back the texts of a call that failed.
+static void texts_cut(ouro_profile *profile, size_t chunks, size_t used) {
+    while (profile->text_chunks > chunks) {
+        ouro__text_chunk *last = &profile->texts[--profile->text_chunks];
+        profile->text_bytes -= last->size;
+        free(last->text);
+    }
+    if (chunks) profile->texts[chunks - 1].used = used;
+}
+
 // What is stored beyond block_count was never published: the next try stores over it.
 static bool store_all(ouro_profile *profile, ouro_block first, const ouro_block_info *infos,
                       size_t n) {
@@ -79,13 +89,14 @@ static bool store_all(ouro_profile *profile, ouro_block first, const ouro_block_
         errno = EOVERFLOW;
         return false;
     }
-    for (size_t i = 0; i < n; i++) {
-        if (!store(profile, first + (ouro_block)i, &infos[i])) {
-            errno = ENOMEM;
-            return false;
-        }
-    }
-    return !profile->live || ouro__live_add_blocks(profile->live, first, infos, n);
+    size_t chunks = profile->text_chunks, used = chunks ? profile->texts[chunks - 1].used : 0;
+    size_t stored = 0;
+    while (stored < n && store(profile, first + (ouro_block)stored, &infos[stored])) stored++;
+    bool ok = stored == n;
+    if (!ok) errno = ENOMEM;
+    if (ok && profile->live) ok = ouro__live_add_blocks(profile->live, first, infos, n);
+    if (!ok) texts_cut(profile, chunks, used);
+    return ok;
 }
 
 ouro_block ouro_add_blocks(ouro_profile *profile, const ouro_block_info *infos, size_t n) {

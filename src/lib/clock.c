@@ -23,13 +23,12 @@
 enum { CLOCKS_MAX = 4096, HZ_DEFAULT = 997, HZ_MAX = 100000 };
 
 typedef struct ouro_clock_ {
-    _Atomic(ouro_thread *) thread; // NULL: stopped
+    _Atomic(ouro_thread *) thread; // charged; NULL: nobody
+    ouro_thread *owner;            // whose clock this is; NULL: free
     ouro_metric metric;
     uint64_t per_tick;
     timer_t timer;
     uintptr_t ticket; // generation and index: what the signal carries
-    pid_t process;    // a child of fork(2) does not have the timer
-    bool taken;
 } ouro__clock;
 
 static ouro__clock clocks[CLOCKS_MAX];
@@ -66,10 +65,10 @@ static bool handler_install(int signal_number) {
     return sigaction(signal_number, &action, NULL) == 0;
 }
 
-static ouro__clock *clock_take(void) {
+static ouro__clock *clock_take(ouro_thread *owner) {
     for (int i = 0; i < CLOCKS_MAX; i++) {
-        if (clocks[i].taken) continue;
-        clocks[i].taken = true;
+        if (clocks[i].owner) continue;
+        clocks[i].owner = owner;
         clocks[i].ticket += clocks[i].ticket ? CLOCKS_MAX : CLOCKS_MAX + (uintptr_t)i;
         return &clocks[i];
     }
@@ -105,16 +104,15 @@ static int clock_begin(ouro_thread *thread, ouro_metric metric, unsigned hz) {
     ouro_profile *profile = thread->lane_->profile;
     int signal_number = profile->clock_signal ? profile->clock_signal : SIGPROF;
     if (!handler_install(signal_number)) return -1;
-    ouro__clock *clock = clock_take();
+    ouro__clock *clock = clock_take(thread);
     if (!clock) return -1;
     bool in_time = strcmp(profile->metrics[metric].unit, "nanoseconds") == 0;
     clock->metric = metric;
     clock->per_tick = in_time ? 1000000000u / hz : 1;
-    clock->process = getpid();
     atomic_store_explicit(&clock->thread, thread, memory_order_relaxed);
     if (!timer_begin(clock, signal_number, hz)) {
         atomic_store_explicit(&clock->thread, NULL, memory_order_relaxed);
-        clock->taken = false;
+        clock->owner = NULL;
         return -1;
     }
     thread->clock_ = clock;
@@ -139,20 +137,32 @@ int ouro_clock_start(ouro_thread *thread, ouro_metric metric, unsigned hz) {
 }
 
 void ouro_clock_move(ouro_thread *from, ouro_thread *to) {
-    if (!from || !to || from == to || !from->clock_ || to->clock_) return;
-    to->clock_ = from->clock_;
-    from->clock_ = NULL;
-    atomic_store_explicit(&to->clock_->thread, to, memory_order_relaxed);
+    if (!from || !from->clock_) return;
+    ouro__clock *clock = from->clock_;
+    if (to && to != from) {
+        if (to->lane_ != from->lane_) {
+            MISUSE("a clock is moved to another lane");
+            return;
+        }
+        if (to->clock_) return;
+        from->clock_ = NULL;
+        to->clock_ = clock;
+        clock->owner = to;
+    }
+    atomic_store_explicit(&clock->thread, to, memory_order_relaxed);
+}
+
+static void clock_release(ouro__clock *clock) {
+    atomic_store_explicit(&clock->thread, NULL, memory_order_relaxed);
+    clock->owner->clock_ = NULL;
+    clock->owner = NULL;
 }
 
 void ouro_clock_stop(ouro_thread *thread) {
     if (!thread || !thread->clock_) return;
-    ouro__clock *clock = thread->clock_;
-    thread->clock_ = NULL;
-    atomic_store_explicit(&clock->thread, NULL, memory_order_relaxed);
     pthread_mutex_lock(&clocks_lock);
-    if (clock->process == getpid()) timer_delete(clock->timer);
-    clock->taken = false;
+    timer_delete(thread->clock_->timer);
+    clock_release(thread->clock_);
     pthread_mutex_unlock(&clocks_lock);
 }
 
@@ -162,5 +172,12 @@ void ouro__clocks_lock(bool lock) {
         pthread_mutex_lock(&clocks_lock);
     } else {
         pthread_mutex_unlock(&clocks_lock);
+    }
+}
+
+// In the child of fork(2), which has none of the timers.
+void ouro__clocks_forget(void) {
+    for (int i = 0; i < CLOCKS_MAX; i++) {
+        if (clocks[i].owner) clock_release(&clocks[i]);
     }
 }

@@ -49,6 +49,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 
 enum {
     NODE_HEAD_WORDS = 7,                // of ouro_node_, before the metrics
@@ -110,19 +111,21 @@ struct ouro_lane_ {
     uint32_t mapped; // nodes whose memory may be used; all of them, or what the live file has given
     uint32_t live;   // nodes in use
     uint32_t free_list; // position of a node that was evicted, linked through `parent`; 0 = none
-    uint32_t threads;   // not yet freed
+    uint32_t threads;   // not yet freed,
+    ouro_thread *first; // and their list
     uint32_t id;
     pthread_mutex_t lock;
     ouro__lane_state *state; // in the live file, or &own_state
     ouro__lane_state own_state;
     size_t region_bytes;
 
-    // The cap; see prune.c.
-    bool has_accounts; // some account has been in use
-    bool full;         // new contexts go to accounts until the next pruning
-    uint32_t misses;   // nodes wanted since the last pruning
-    uint64_t evicted;  // nodes, over and over
-    uint16_t *birth;   // epoch of each node, by index; NULL until the first pruning
+    // The cap; see prune.c and quota.c.
+    _Atomic bool asked; // to give up some nodes: another lane, below its fair share, has no room
+    bool has_accounts;  // some account has been in use
+    bool full;          // new contexts go to accounts until the next pruning
+    uint32_t misses;    // nodes wanted since the last pruning
+    uint64_t evicted;   // nodes, over and over
+    uint16_t *birth;    // epoch of each node, by index; NULL until the first pruning
     ouro__epoch *epochs;
     uint32_t epoch_count;
     uint64_t folded[WEIGHTS_MAX]; // moved from nodes into accounts; the rest of what they have is
@@ -157,7 +160,6 @@ struct ouro_profile {
     ouro__lane **lanes;
     uint32_t lane_count, lane_room;
     _Atomic uint32_t nodes_used; // the quota, root included
-    _Atomic bool pressure;       // a lane below its fair share found no quota
 
     struct ouro__live *live;       // NULL: memory only
     ouro_profile *next, *previous; // all profiles, for fork(2)
@@ -198,7 +200,6 @@ static inline uint64_t node_weight(const ouro_node_ *node, uint32_t weight) {
 
 // lane.c
 ouro__lane *ouro__lane_acquire(ouro_profile *profile);
-void ouro__lane_release(ouro__lane *lane);
 void ouro__lane_free(ouro__lane *lane);
 void ouro__node_init(ouro__lane *lane, ouro_position position, ouro_position parent,
                      ouro_block block);
@@ -225,6 +226,7 @@ void ouro__trail_extend(ouro__lane *lane, ouro_position from, ouro_position chil
 // quota.c
 bool ouro__quota_take(ouro__lane *lane, ouro_position standing);
 void ouro__quota_give(ouro_profile *profile, uint32_t n);
+void ouro__quota_share(ouro__lane *lane, ouro_position standing);
 
 // prune.c
 uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict);
@@ -239,6 +241,10 @@ uint64_t ouro__now(int clock);
 
 // clock.c
 void ouro__clocks_lock(bool lock);
+void ouro__clocks_forget(void);
+
+// beside.c
+int ouro__open_beside(const char *path, mode_t mode, char **name);
 
 // process.c
 uint64_t ouro__process_start(uint64_t process);
@@ -251,6 +257,8 @@ bool ouro__live_add_blocks(struct ouro__live *live, ouro_block first, const ouro
 bool ouro__live_add_lane(struct ouro__live *live, ouro__lane *lane);
 bool ouro__live_grow_lane(struct ouro__live *live, ouro__lane *lane);
 uint32_t ouro__live_segment_nodes(uint32_t stride);
+void ouro__live_copy(struct ouro__live *live);
+void ouro__live_drop_copy(struct ouro__live *live);
 void ouro__live_detach(struct ouro__live *live);
 void ouro__live_lock(struct ouro__live *live, bool lock);
 

@@ -128,12 +128,6 @@ ouro__lane *ouro__lane_acquire(ouro_profile *profile) {
     return lane;
 }
 
-void ouro__lane_release(ouro__lane *lane) {
-    pthread_mutex_lock(&lane->lock);
-    lane->threads--;
-    pthread_mutex_unlock(&lane->lock);
-}
-
 // Accounts that are in use lie anywhere in the second half; each is counted as itself.
 uint64_t ouro__lane_bytes(const ouro__lane *lane) {
     uint64_t accounts = 0;

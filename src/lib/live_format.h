@@ -58,26 +58,26 @@ typedef struct {
 } live_text;
 
 typedef struct {
-    char magic[8];              //   0
-    uint32_t version;           //   8
-    uint32_t byte_order;        //  12
-    uint32_t page;              //  16  bytes
-    uint32_t node_bytes;        //  20
-    uint32_t nodes_per_segment; //  24
-    uint32_t capacity;          //  28  nodes of a lane; accounts begin there
-    uint32_t metric_count;      //  32
-    uint32_t compaction;        //  36  OURO_LOOPS ...
-    uint32_t edge_length;       //  40
-    uint32_t max_nodes;         //  44
-    uint32_t state;             //  48  running or finished
-    uint32_t block_count;       //  52  published blocks
-    uint64_t end;               //  56  of the published segments
-    uint64_t reserved;          //  64  bytes of the file
-    uint64_t process;           //  72  the writer's id
-    uint64_t process_start;     //  80  its start time, as in /proc/PID/stat field 22
-    uint64_t start_time;        //  88  nanoseconds since 1970
-    uint64_t end_time;          //  96  the same; 0 while running
-    live_text program;          // 104
+    char magic[8];                            //   0
+    uint32_t version;                         //   8
+    uint32_t byte_order;                      //  12
+    uint32_t page;                            //  16  bytes
+    uint32_t node_bytes;                      //  20
+    uint32_t nodes_per_segment;               //  24
+    uint32_t capacity;                        //  28  nodes of a lane; accounts begin there
+    uint32_t metric_count;                    //  32
+    uint32_t compaction;                      //  36  OURO_LOOPS ...
+    uint32_t edge_length;                     //  40
+    uint32_t max_nodes;                       //  44
+    uint32_t state;                           //  48  running or finished
+    uint32_t block_count;                     //  52  published blocks
+    uint64_t end;                             //  56  of the published segments
+    uint64_t reserved;                        //  64  bytes of the file
+    uint64_t process;                         //  72  the writer's id
+    uint64_t process_start;                   //  80  its start time, as in /proc/PID/stat field 22
+    uint64_t start_time;                      //  88  nanoseconds since 1970
+    uint64_t end_time;                        //  96  the same; 0 while running
+    live_text program;                        // 104
     live_text metric_names[OURO_METRICS_MAX]; // 120
     live_text metric_units[OURO_METRICS_MAX]; // 248
 } live_header;                                // 376 bytes

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TRIES = 1000, TRY_NANOSECONDS = 2 * 1000 * 1000, TEXT_MAX = 1 << 24 };
+enum { TRIES = 1000, TRY_NANOSECONDS = 2 * 1000 * 1000 };
 
 typedef struct {
     uint64_t data; // offset in the file
@@ -192,8 +192,8 @@ static bool load_texts(reader *r, text_reader *t) {
 
 static bool check_text(reader *r, const live_text *text, uint64_t at) {
     const segment *s = segment_with(r, text->offset);
-    if (s && s->kind == LIVE_TEXT && text->length <= TEXT_MAX &&
-        text->offset - s->data <= s->bytes && text->length <= s->bytes - (text->offset - s->data))
+    if (s && s->kind == LIVE_TEXT && text->offset - s->data <= s->bytes &&
+        text->length <= s->bytes - (text->offset - s->data))
         return true;
     return fail(r, EILSEQ, at, "damaged: a text of %u bytes at %llu", text->length,
                 (unsigned long long)text->offset);

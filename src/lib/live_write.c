@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ typedef struct {
     void *address;
     size_t bytes;
     bool in_lane; // unmapped with the lane's address space
+    void *copy;   // private, while a fork(2) is under way
 } mapping;
 
 struct ouro__live {
@@ -35,7 +37,7 @@ struct ouro__live {
     int fd; // -1 in a child of fork(2): the file is the parent's
     live_header *header;
     uint32_t page;
-    // Everything mapped but the header, for unmapping and for fork(2).
+    // Everything mapped, the header first; for unmapping and for fork(2).
     mapping *mappings;
     size_t mapping_count, mapping_room;
     // Where the next text and the next block go.
@@ -50,16 +52,24 @@ static uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * t
 
 // ---------------------------------------------------------------- space
 
+// Some file systems give up when a signal is on its way, and a clock sends many: they wait.
+static bool allocate(int fd, uint64_t from, uint64_t bytes) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int error = EINTR;
+    for (int i = 0; i < 10 && error == EINTR; i++)
+        error = posix_fallocate(fd, (off_t)from, (off_t)bytes);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return error == 0;
+}
+
 static bool reserve(struct ouro__live *live, uint64_t end) {
     live_header *header = live->header;
     if (end <= header->reserved) return true;
     uint64_t wanted = round_up(end, SPARE);
-    int error =
-        posix_fallocate(live->fd, (off_t)header->reserved, (off_t)(wanted - header->reserved));
-    if (error) {
-        errno = error;
-        return false;
-    }
+    if (!allocate(live->fd, header->reserved, wanted - header->reserved)) return false;
     header->reserved = wanted;
     return true;
 }
@@ -81,7 +91,7 @@ static void *map(struct ouro__live *live, uint64_t offset, size_t bytes, void *w
     int flags = where ? MAP_SHARED | MAP_FIXED : MAP_SHARED;
     void *address = mmap(where, bytes, PROT_READ | PROT_WRITE, flags, live->fd, (off_t)offset);
     if (address == MAP_FAILED) return NULL;
-    live->mappings[live->mapping_count++] = (mapping){address, bytes, where != NULL};
+    live->mappings[live->mapping_count++] = (mapping){address, bytes, where != NULL, NULL};
     return address;
 }
 
@@ -262,14 +272,9 @@ static bool file_begin(struct ouro__live *live, const ouro_profile *profile) {
     uint64_t segments = profile->capacity / per_segment;
     uint64_t bytes =
         live->page + segments * (live->page + 2 * (uint64_t)per_segment * node_bytes) + SPARE;
-    int error = posix_fallocate(live->fd, 0, (off_t)bytes);
-    if (error) {
-        errno = error;
-        return false;
-    }
-    void *header = mmap(NULL, live->page, PROT_READ | PROT_WRITE, MAP_SHARED, live->fd, 0);
-    if (header == MAP_FAILED) return false;
-    live->header = header;
+    if (!allocate(live->fd, 0, bytes)) return false;
+    live->header = map(live, 0, live->page, NULL);
+    if (!live->header) return false;
     live->header->node_bytes = node_bytes;
     live->header->nodes_per_segment = per_segment;
     live->header->end = live->page;
@@ -279,12 +284,8 @@ static bool file_begin(struct ouro__live *live, const ouro_profile *profile) {
 
 // Written under another name and renamed: whoever writes to an older file of this name keeps it.
 static bool file_create(struct ouro__live *live, const ouro_profile *profile, const char *path) {
-    size_t size = strlen(path) + 32;
-    char *beside = malloc(size);
-    if (!beside) return false;
-    snprintf(beside, size, "%s.%ld.tmp", path, (long)getpid());
-    unlink(beside);
-    live->fd = open(beside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    char *beside = NULL;
+    live->fd = ouro__open_beside(path, 0600, &beside);
     bool ok = live->fd >= 0 && file_begin(live, profile) && rename(beside, path) == 0;
     int error = errno;
     if (!ok && live->fd >= 0) unlink(beside);
@@ -298,7 +299,6 @@ static void live_free(struct ouro__live *live) {
         if (!live->mappings[i].in_lane) munmap(live->mappings[i].address, live->mappings[i].bytes);
     }
     free(live->mappings);
-    if (live->header) munmap(live->header, live->page);
     if (live->fd >= 0) close(live->fd);
     pthread_mutex_destroy(&live->lock);
     free(live);
@@ -337,26 +337,38 @@ void ouro__live_lock(struct ouro__live *live, bool lock) {
     }
 }
 
-// Puts private memory with the same content where a part of the file was mapped.
-static void make_private(void *address, size_t bytes) {
-    void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (copy != MAP_FAILED) {
-        memcpy(copy, address, bytes);
-        if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, address) == address) return;
-        munmap(copy, bytes);
+// Before the fork: what the child will have. Without memory for it, the child begins with zeros.
+void ouro__live_copy(struct ouro__live *live) {
+    if (!live || live->fd < 0) return;
+    for (size_t i = 0; i < live->mapping_count; i++) {
+        mapping *m = &live->mappings[i];
+        void *copy =
+            mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        m->copy = copy == MAP_FAILED ? NULL : copy;
+        if (m->copy) memcpy(m->copy, m->address, m->bytes);
     }
-    // Out of memory in a child that has just begun: lose its copy of the counts rather than write
-    // into the parent's.
-    mmap(address, bytes, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
+void ouro__live_drop_copy(struct ouro__live *live) {
+    if (!live || live->fd < 0) return;
+    for (size_t i = 0; i < live->mapping_count; i++) {
+        if (live->mappings[i].copy) munmap(live->mappings[i].copy, live->mappings[i].bytes);
+        live->mappings[i].copy = NULL;
+    }
 }
 
 // In the child: the profile goes on in memory, and the file is left to the parent.
 void ouro__live_detach(struct ouro__live *live) {
     if (!live || live->fd < 0) return;
-    make_private(live->header, live->page);
-    for (size_t i = 0; i < live->mapping_count; i++)
-        make_private(live->mappings[i].address, live->mappings[i].bytes);
+    for (size_t i = 0; i < live->mapping_count; i++) {
+        mapping *m = &live->mappings[i];
+        int move = MREMAP_MAYMOVE | MREMAP_FIXED;
+        bool moved = m->copy && mremap(m->copy, m->bytes, m->bytes, move, m->address) == m->address;
+        if (!moved)
+            mmap(m->address, m->bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+        m->copy = NULL;
+    }
     close(live->fd);
     live->fd = -1;
 }

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -327,39 +328,51 @@ static int write_message(const ouro_profile *profile, const ouro__rows *rows, ou
     return ok ? out->error : ENOMEM;
 }
 
-// Beside the target, so that it can be renamed onto it.
-static int write_beside(const ouro_profile *profile, const ouro__rows *rows, const char *path,
-                        const char *beside) {
+static int write_and_close(const ouro_profile *profile, const ouro__rows *rows, int fd) {
     output *out = malloc(sizeof *out);
-    if (!out) return ENOMEM;
-    out->fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (out->fd < 0) {
-        free(out);
-        return errno;
+    int error = ENOMEM;
+    if (out) {
+        out->fd = fd;
+        out->error = 0;
+        out->used = 0;
+        error = write_message(profile, rows, out);
     }
-    out->error = 0;
-    out->used = 0;
-    int error = write_message(profile, rows, out);
-    if (close(out->fd) && !error) error = errno;
     free(out);
+    if (close(fd) && !error) error = errno;
+    return error;
+}
+
+static int write_beside(const ouro_profile *profile, const ouro__rows *rows, const char *path) {
+    char *beside;
+    int fd = ouro__open_beside(path, 0666, &beside);
+    if (fd < 0) return errno;
+    int error = write_and_close(profile, rows, fd);
     if (!error && rename(beside, path)) error = errno;
     if (error) unlink(beside);
+    free(beside);
+    return error;
+}
+
+// A device or a pipe is written to, not replaced; so is what a symbolic link points to.
+static int write_to(const ouro_profile *profile, const ouro__rows *rows, const char *path) {
+    struct stat status;
+    if (stat(path, &status)) return write_beside(profile, rows, path);
+    if (!S_ISREG(status.st_mode)) {
+        int fd = open(path, O_WRONLY | O_CLOEXEC);
+        return fd < 0 ? errno : write_and_close(profile, rows, fd);
+    }
+    char *target = realpath(path, NULL);
+    if (!target) return errno;
+    int error = write_beside(profile, rows, target);
+    free(target);
     return error;
 }
 
 int ouro_profile_write(ouro_profile *profile, const char *path) {
     if (!profile) return 0;
-    static _Atomic unsigned serial; // two threads may write the same file
     ouro__rows *rows = ouro__rows_of_profile(profile);
     if (!rows) return -1;
-    size_t size = strlen(path) + 48;
-    char *beside = malloc(size);
-    int error = ENOMEM;
-    if (beside) {
-        snprintf(beside, size, "%s.%ld.%u.tmp", path, (long)getpid(), atomic_fetch_add(&serial, 1));
-        error = write_beside(profile, rows, path, beside);
-    }
-    free(beside);
+    int error = write_to(profile, rows, path);
     ouro__rows_free(rows);
     if (!error) return 0;
     errno = error;

@@ -6,6 +6,7 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,6 +21,7 @@ static bool options_valid(const ouro_options *o) {
     if (o->compaction < OURO_LOOPS || o->compaction > OURO_NONE) return false;
     if (o->edge_length < 0 || o->edge_length > 3) return false;
     if (o->max_nodes == 1 || o->metric_count > OURO_METRICS_MAX) return false;
+    if (o->clock_signal < 0 || o->clock_signal > SIGRTMAX) return false;
     if (o->metric_count && !o->metrics) return false;
     for (size_t m = 0; m < o->metric_count; m++) {
         if (!o->metrics[m].name || !o->metrics[m].name[0]) return false;

@@ -57,11 +57,13 @@ static bool pruning_alloc(pruning *p, ouro__lane *lane) {
     p->heat = calloc(n, sizeof *p->heat);
     p->open = calloc(n, sizeof *p->open);
     p->table = calloc(lane->memo.size, sizeof *p->table);
-    if (!lane->birth) lane->birth = calloc(lane->profile->capacity, sizeof *lane->birth);
     if (!lane->epochs) {
         lane->epochs = calloc(EPOCHS_MAX, sizeof *lane->epochs);
         if (lane->epochs) lane->epoch_count = 1; // the time before: nothing was ever lost
     }
+    // Only with epochs, so that a node that has a birth has an epoch.
+    if (!lane->birth && lane->epochs)
+        lane->birth = calloc(lane->profile->capacity, sizeof *lane->birth);
     return p->order && p->pending && p->weights && p->heat && p->open && p->table && lane->birth &&
            lane->epochs;
 }
@@ -121,6 +123,14 @@ static void sum_node(pruning *p, const ouro__lane *lane, uint32_t index, uint32_
     float share = estimated_share(p, lane, index);
     if (share > p->heat[index]) p->heat[index] = share;
     if (p->heat[index] > p->heat[parent]) p->heat[parent] = p->heat[index];
+}
+
+// Nobody is moved from where he stands, whatever the counts say: a thread may have left frames that
+// it had not entered.
+static void mark_standing(pruning *p, const ouro__lane *lane, ouro_position position) {
+    if (is_account(lane, position)) position -= lane->account_offset;
+    uint32_t index = position / lane->stride;
+    if (index < lane->state->used) p->open[index] = 1;
 }
 
 // Leaves first, then whatever has no child left to wait for.
@@ -276,6 +286,7 @@ uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict_now) {
     p.now = ouro__lane_bounds(lane);
     sum_totals(&p, lane);
     p.open[standing / lane->stride] = 1;
+    for (const ouro_thread *t = lane->first; t; t = t->next_) mark_standing(&p, lane, t->position_);
     sum_subtrees(&p, lane);
     uint32_t closed = 0;
     for (uint32_t i = 0; i < p.count; i++) closed += !p.open[p.order[i]];

@@ -3,15 +3,15 @@
 // Who gets a node when the cap is reached. The cap is one number for all lanes, and a lane can prune
 // only itself: the others are written by other OS threads, without locks. So a lane that finds no
 // room prunes itself; if it has less than its fair share, it first prunes lanes whose threads have
-// all ended, and if that is not enough, it asks: lanes above their share prune themselves when they
-// next want a node.
+// all ended, and asks those above their share: they prune themselves when they next look into
+// their table of transitions.
 //
 // Amortised O(1): a pruning costs a pass over a lane, and is made only after a constant share of the
 // lane's nodes was asked for. Until then the lane is `full`, and new contexts go to accounts.
 
 #include "internal.h"
 
-enum { MISSES_SHARE = 8, MISSES_LEAST = 8 };
+enum { MISSES_SHARE = 8 };
 
 static bool take(ouro_profile *profile) {
     uint32_t used = atomic_load_explicit(&profile->nodes_used, memory_order_relaxed);
@@ -31,24 +31,24 @@ static bool above_fair_share(const ouro__lane *lane) {
     return lane->live > lane->profile->max_nodes / (lanes ? lanes : 1);
 }
 
-static bool is_asked(const ouro__lane *lane) {
-    return atomic_load_explicit(&lane->profile->pressure, memory_order_relaxed) &&
-           above_fair_share(lane);
+static bool is_asked(ouro__lane *lane) {
+    return atomic_load_explicit(&lane->asked, memory_order_relaxed);
 }
 
-static void ask(ouro_profile *profile, bool on) {
-    atomic_store_explicit(&profile->pressure, on, memory_order_relaxed);
-}
-
-// We hold our own lane's lock, which comes after the profile's: so only what is free right now is
-// taken. What we do not get, the next who needs it will.
-static void prune_ended_lanes(const ouro__lane *needy) {
+// A lane that nobody uses is pruned here and now; one that runs is asked. We hold our own lane's
+// lock, which comes after the profile's: so only what is free right now is taken. What we do not
+// get, the next who needs it will.
+static void ask_others(const ouro__lane *needy) {
     ouro_profile *profile = needy->profile;
     if (pthread_mutex_trylock(&profile->lock)) return;
     for (uint32_t i = 0; i < profile->lane_count; i++) {
         ouro__lane *lane = profile->lanes[i];
         if (lane == needy || pthread_mutex_trylock(&lane->lock)) continue;
-        if (lane->threads == 0 && lane->live > 1) ouro__prune(lane, ROOT_POSITION, true);
+        if (lane->threads == 0 && lane->live > 1) {
+            ouro__prune(lane, ROOT_POSITION, true);
+        } else if (above_fair_share(lane)) {
+            atomic_store_explicit(&lane->asked, true, memory_order_relaxed);
+        }
         pthread_mutex_unlock(&lane->lock);
     }
     pthread_mutex_unlock(&profile->lock);
@@ -57,26 +57,29 @@ static void prune_ended_lanes(const ouro__lane *needy) {
 // Leaves `full` by a pruning and by nothing else: that accounts for what overflowed meanwhile.
 static bool prune_and_take(ouro__lane *lane, ouro_position standing) {
     ouro_profile *profile = lane->profile;
-    if (!above_fair_share(lane)) prune_ended_lanes(lane);
-    bool asked = is_asked(lane);
+    if (!above_fair_share(lane)) ask_others(lane);
     bool room = take(profile);
     if (room) ouro__quota_give(profile, 1);
-    uint32_t evicted = ouro__prune(lane, standing, asked || !room);
-    if (asked && evicted) ask(profile, false);
+    ouro__prune(lane, standing, !room);
     lane->full = !take(profile);
-    if (lane->full && !above_fair_share(lane)) ask(profile, true);
     return !lane->full;
 }
 
+// Does what another lane asked for. The caller holds the lane's lock.
+void ouro__quota_share(ouro__lane *lane, ouro_position standing) {
+    if (!is_asked(lane)) return;
+    atomic_store_explicit(&lane->asked, false, memory_order_relaxed);
+    if (above_fair_share(lane)) ouro__prune(lane, standing, true);
+}
+
 // Room for one node, if need be by pruning, but never of the node `standing`. The caller holds the
-// lane's lock.
+// lane's lock. A pruning looks at all places that were ever in use, so that is what it must pay for.
 bool ouro__quota_take(ouro__lane *lane, ouro_position standing) {
     lane->misses++;
-    bool due = lane->misses >= lane->live / MISSES_SHARE + MISSES_LEAST;
-    bool first = lane->epoch_count == 0;
+    bool due = lane->misses > lane->state->used / MISSES_SHARE || lane->epoch_count == 0;
     if (lane->full && !due) return false;
-    if (!lane->full && !(due && is_asked(lane)) && take(lane->profile)) return true;
-    if (due || first) return prune_and_take(lane, standing);
+    if (!lane->full && take(lane->profile)) return true;
+    if (due) return prune_and_take(lane, standing);
     lane->full = true;
     return false;
 }

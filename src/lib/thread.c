@@ -12,35 +12,58 @@ static bool is_enabled(const ouro_profile *profile) {
     return atomic_load_explicit(&((ouro_profile *)profile)->enabled, memory_order_relaxed);
 }
 
-// Standing somewhere keeps a position open, as a phantom entry does.
-static ouro_thread *thread_make(ouro__lane *lane, ouro_position position) {
-    ouro_thread *thread = malloc(sizeof *thread);
-    if (!thread) return NULL;
+// Puts a thread that was allocated into its lane. Standing somewhere keeps a position open, as a
+// phantom entry does. The caller holds the lane's lock.
+static void thread_begin(ouro_thread *thread, ouro__lane *lane, ouro_position position) {
     thread->nodes_ = lane->nodes;
     thread->position_ = position;
     thread->metric_count_ = lane->profile->metric_count;
     thread->lane_ = lane;
     thread->clock_ = NULL;
+    thread->previous_ = NULL;
+    thread->next_ = lane->first;
+    if (lane->first) lane->first->previous_ = thread;
+    lane->first = thread;
     ouro_increment_(&node_at(lane, position)->balance);
+}
+
+static void thread_end(ouro_thread *thread) {
+    ouro__lane *lane = thread->lane_;
+    ouro_decrement_(&node_at(lane, thread->position_)->balance);
+    if (thread->next_) thread->next_->previous_ = thread->previous_;
+    if (thread->previous_) thread->previous_->next_ = thread->next_;
+    if (lane->first == thread) lane->first = thread->next_;
+    lane->threads--;
+}
+
+// A thread at the end of a path that is laid out in a lane of its own.
+static ouro_thread *thread_in_new_lane(ouro_profile *profile, const ouro__path_step *path,
+                                       size_t length) {
+    ouro_thread *thread = malloc(sizeof *thread);
+    ouro__lane *lane = thread ? ouro__lane_acquire(profile) : NULL;
+    if (!lane) {
+        free(thread);
+        return NULL;
+    }
+    pthread_mutex_lock(&lane->lock);
+    thread_begin(thread, lane, ouro__path_reenter(lane, path, length));
+    pthread_mutex_unlock(&lane->lock);
     return thread;
 }
 
 ouro_thread *ouro_thread_new(ouro_profile *profile) {
     if (!profile || !is_enabled(profile)) return NULL;
-    ouro__lane *lane = ouro__lane_acquire(profile);
-    if (!lane) return NULL;
-    ouro_thread *thread = thread_make(lane, ROOT_POSITION);
-    if (!thread) ouro__lane_release(lane);
-    return thread;
+    return thread_in_new_lane(profile, NULL, 0);
 }
 
 ouro_thread *ouro_thread_fork(ouro_thread *parent) {
     if (!parent || !is_enabled(parent->lane_->profile)) return NULL;
     ouro__lane *lane = parent->lane_;
-    ouro_thread *thread = thread_make(lane, parent->position_);
+    ouro_thread *thread = malloc(sizeof *thread);
     if (!thread) return NULL;
     pthread_mutex_lock(&lane->lock);
     lane->threads++;
+    thread_begin(thread, lane, parent->position_);
     pthread_mutex_unlock(&lane->lock);
     return thread;
 }
@@ -49,22 +72,20 @@ ouro_thread *ouro_thread_spawn(ouro_thread *parent) {
     if (!parent || !is_enabled(parent->lane_->profile)) return NULL;
     size_t length;
     ouro__path_step *path = ouro__path_copy(parent->lane_, parent->position_, &length);
-    ouro__lane *lane = path ? ouro__lane_acquire(parent->lane_->profile) : NULL;
-    ouro_thread *thread = NULL;
-    if (lane) {
-        pthread_mutex_lock(&lane->lock);
-        thread = thread_make(lane, ouro__path_reenter(lane, path, length));
-        pthread_mutex_unlock(&lane->lock);
-        if (!thread) ouro__lane_release(lane);
-    }
+    if (!path) return NULL;
+    ouro_thread *thread = thread_in_new_lane(parent->lane_->profile, path, length);
+    int error = errno;
     free(path);
+    errno = error;
     return thread;
 }
 
 void ouro_thread_free(ouro_thread *thread) {
     if (!thread) return;
     ouro_clock_stop(thread);
-    ouro_decrement_(&node_at(thread->lane_, thread->position_)->balance);
-    ouro__lane_release(thread->lane_);
+    ouro__lane *lane = thread->lane_;
+    pthread_mutex_lock(&lane->lock);
+    thread_end(thread);
+    pthread_mutex_unlock(&lane->lock);
     free(thread);
 }

@@ -5,7 +5,7 @@
 // next one needs:
 //
 //   foreseen   what followed last time on the transition that was taken last
-//   search     the lane's table of all transitions
+//   search     the lane's table of all transitions, unless another lane asks for room
 //   new        under the lane's lock: tree.c
 //
 // `leave` is replace: the node is left as well, but only when the way is found, so that it is open
@@ -50,6 +50,7 @@ static NOT_INLINE void replace_new(ouro_thread *thread, ouro_block block) {
 
 static ALWAYS_INLINE bool search(ouro_thread *thread, ouro_block block, bool leave) {
     ouro_position from = thread->position_;
+    if (atomic_load_explicit(&thread->lane_->asked, memory_order_relaxed)) return false;
     uint32_t slot = ouro__memo_find(thread->lane_, from, block);
     if (slot == 0) return false;
     ouro_node_ *node = ouro_node_at_(thread, from);

@@ -65,7 +65,7 @@ static uint32_t transition_add(ouro__lane *lane, ouro_position from, ouro_block 
     return slot;
 }
 
-// A transition that has no memo: its slot.
+// A transition that was not found in the memos: its slot.
 uint32_t ouro__transition_find(ouro__lane *lane, ouro_position from, ouro_block block) {
     if (block == OURO_PHANTOM) return from + ENTRY_PHANTOM;
     if (block < FIRST_USER_BLOCK || !ouro__block_exists(lane->profile, block)) {
@@ -76,7 +76,9 @@ uint32_t ouro__transition_find(ouro__lane *lane, ouro_position from, ouro_block 
     if ((is_account(lane, from) && node_at(lane, from)->block) || from == lost_position(lane))
         return from + ENTRY_TREE;
     pthread_mutex_lock(&lane->lock);
-    uint32_t slot = transition_add(lane, from, block);
+    ouro__quota_share(lane, from);
+    uint32_t slot = ouro__memo_find(lane, from, block); // we may be here only to share
+    if (!slot) slot = transition_add(lane, from, block);
     pthread_mutex_unlock(&lane->lock);
     return slot;
 }
@@ -101,7 +103,8 @@ ouro__path_step *ouro__path_copy(const ouro__lane *lane, ouro_position position,
 ouro_position ouro__path_reenter(ouro__lane *lane, const ouro__path_step *path, size_t length) {
     ouro_position here = ROOT_POSITION;
     for (size_t i = 0; i < length; i++) {
-        if (path[i].block == OURO_LOST) return lost_position(lane);
+        // 0 is no block: the parent stood where it should not.
+        if (path[i].block == OURO_LOST || path[i].block == 0) return lost_position(lane);
         if (path[i].block == OURO_PRUNED) {
             ouro__account_open(lane, account_of(lane, here));
             return account_of(lane, here);

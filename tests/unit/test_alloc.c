@@ -118,23 +118,18 @@ static void sweep(const char *live, int compaction, bool all) {
     CHECK(n > 30); // there were that many places to fail
 }
 
-TEST(one_failed_allocation_anywhere_is_survived)
-{ sweep(NULL, OURO_LOOPS, false); }
-TEST(no_more_memory_from_any_point_on_is_survived)
-{ sweep(NULL, OURO_LOOPS, true); }
-TEST(so_it_is_with_cycles)
-{ sweep(NULL, OURO_CYCLES, false); }
+TEST(one_failed_allocation_anywhere_is_survived) { sweep(NULL, OURO_LOOPS, false); }
+TEST(no_more_memory_from_any_point_on_is_survived) { sweep(NULL, OURO_LOOPS, true); }
+TEST(so_it_is_with_cycles) { sweep(NULL, OURO_CYCLES, false); }
 
-TEST(so_it_is_with_a_live_file)
-{
+TEST(so_it_is_with_a_live_file) {
     char live[512];
     snprintf(live, sizeof live, "%s", test_path("alloc.ouro"));
     sweep(live, OURO_LOOPS, false);
     sweep(live, OURO_LOOPS, true);
 }
 
-TEST(the_reader_of_live_files_survives_it_too)
-{
+TEST(the_reader_of_live_files_survives_it_too) {
     char live[512];
     snprintf(live, sizeof live, "%s", test_path("read.ouro"));
     outcome made = {0};
@@ -156,8 +151,7 @@ TEST(the_reader_of_live_files_survives_it_too)
     CHECK(n > 20);
 }
 
-TEST(without_memory_for_memos_new_paths_are_lost_and_shown_as_lost)
-{
+TEST(without_memory_for_memos_new_paths_are_lost_and_shown_as_lost) {
     ouro_profile *profile = ouro_profile_new(NULL);
     ouro_block first = ouro_add_blocks(profile, (ouro_block_info[100]){{0}}, 100);
     ouro_thread *thread = ouro_thread_new(profile);

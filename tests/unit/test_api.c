@@ -19,8 +19,7 @@ static ouro_block add(ouro_profile *profile, const char *name) {
     return ouro_add_block(profile, &(ouro_block_info){name, "file", 1, 1});
 }
 
-TEST(options_out_of_range_are_refused)
-{
+TEST(options_out_of_range_are_refused) {
     static const ouro_metric_info metric = {"m", "u"}, unnamed = {"", "u"};
     const ouro_options bad[] = {
         {.compaction = 4},
@@ -29,6 +28,7 @@ TEST(options_out_of_range_are_refused)
         {.edge_length = -1},
         {.max_nodes = 1},
         {.max_nodes = UINT32_MAX},
+        {.clock_signal = 9999},
         {.metrics = &metric, .metric_count = OURO_METRICS_MAX + 1},
         {.metric_count = 1},
         {.metrics = &unnamed, .metric_count = 1},
@@ -40,8 +40,7 @@ TEST(options_out_of_range_are_refused)
     }
 }
 
-TEST(null_is_off_everywhere)
-{
+TEST(null_is_off_everywhere) {
     CHECK(ouro_thread_new(NULL) == NULL);
     CHECK(ouro_thread_fork(NULL) == NULL);
     CHECK(ouro_thread_spawn(NULL) == NULL);
@@ -62,8 +61,7 @@ TEST(null_is_off_everywhere)
     ouro_profile_free(NULL);
 }
 
-TEST(a_disabled_profile_gives_no_threads)
-{
+TEST(a_disabled_profile_gives_no_threads) {
     ouro_profile *profile = ouro_profile_new(&(ouro_options){.disabled = true});
     CHECK(ouro_thread_new(profile) == NULL);
     ouro_profile_enable(profile, true);
@@ -78,8 +76,7 @@ TEST(a_disabled_profile_gives_no_threads)
     ouro_profile_free(profile);
 }
 
-TEST(blocks_have_consecutive_ids_and_keep_their_text)
-{
+TEST(blocks_have_consecutive_ids_and_keep_their_text) {
     ouro_profile *profile = ouro_profile_new(NULL);
     ouro_block_info infos[3000];
     char name[32];
@@ -105,8 +102,7 @@ TEST(blocks_have_consecutive_ids_and_keep_their_text)
     ouro_profile_free(profile);
 }
 
-TEST(samples_at_the_root_are_shown_at_the_empty_path)
-{
+TEST(samples_at_the_root_are_shown_at_the_empty_path) {
     ouro_profile *profile = ouro_profile_new(NULL);
     ouro_thread *thread = ouro_thread_new(profile);
     contexts *all = contexts_of(profile, 1);
@@ -120,8 +116,7 @@ TEST(samples_at_the_root_are_shown_at_the_empty_path)
     ouro_profile_free(profile);
 }
 
-TEST(eight_metrics_are_kept_apart)
-{
+TEST(eight_metrics_are_kept_apart) {
     ouro_metric_info metrics[8];
     for (int m = 0; m < 8; m++) metrics[m] = (ouro_metric_info){"metric", NULL};
     for (size_t n = 1; n <= 8; n++) {
@@ -142,8 +137,7 @@ TEST(eight_metrics_are_kept_apart)
     }
 }
 
-TEST(forks_start_where_their_parent_stands)
-{
+TEST(forks_start_where_their_parent_stands) {
     ouro_profile *profile = ouro_profile_new(NULL);
     ouro_block a = add(profile, "a"), b = add(profile, "b");
     ouro_thread *thread = ouro_thread_new(profile);
@@ -173,8 +167,7 @@ TEST(forks_start_where_their_parent_stands)
     ouro_profile_free(profile);
 }
 
-TEST(a_million_deep_path_is_no_problem)
-{
+TEST(a_million_deep_path_is_no_problem) {
     ouro_profile *profile =
         ouro_profile_new(&(ouro_options){.compaction = OURO_NONE, .max_nodes = 1100000});
     ouro_block a = add(profile, "a");
@@ -192,8 +185,7 @@ TEST(a_million_deep_path_is_no_problem)
 
 // ---------------------------------------------------------------- the stack
 
-TEST(the_stack_keeps_the_tokens)
-{
+TEST(the_stack_keeps_the_tokens) {
     ouro_profile *profile = ouro_profile_new(NULL);
     ouro_block a = add(profile, "a"), b = add(profile, "b"), c = add(profile, "c");
     ouro_stack stack;
@@ -219,8 +211,7 @@ TEST(the_stack_keeps_the_tokens)
     ouro_profile_free(profile);
 }
 
-TEST(a_stack_without_a_thread_still_counts_its_depth)
-{
+TEST(a_stack_without_a_thread_still_counts_its_depth) {
     ouro_stack stack;
     ouro_stack_init(&stack, NULL);
     for (int i = 0; i < 100; i++) ouro_stack_push(&stack, 1);
@@ -299,9 +290,8 @@ static int token_of_another_thread(void) {
     return !(stats.lost == 1 && stats.calls >= 52);
 }
 
-TEST(an_exit_too_many_has_no_effect)
-{ check_misuse(exit_without_enter, false); }
-TEST(a_block_that_does_not_exist_is_charged_to_lost)
-{ check_misuse(unknown_block, true); }
-TEST(a_token_of_another_thread_does_not_leave_the_lane)
-{ check_misuse(token_of_another_thread, true); }
+TEST(an_exit_too_many_has_no_effect) { check_misuse(exit_without_enter, false); }
+TEST(a_block_that_does_not_exist_is_charged_to_lost) { check_misuse(unknown_block, true); }
+TEST(a_token_of_another_thread_does_not_leave_the_lane) {
+    check_misuse(token_of_another_thread, true);
+}

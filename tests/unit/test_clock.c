@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -30,8 +31,7 @@ static uint64_t total(ouro_profile *profile, int metric) {
     return ouro_profile_stats(profile).totals[metric];
 }
 
-TEST(the_clock_charges_the_block_that_runs)
-{
+TEST(the_clock_charges_the_block_that_runs) {
     ouro_profile *profile = clocked(0, 0);
     ouro_block a = add(profile), b = add(profile);
     ouro_thread *thread = ouro_thread_new(profile);
@@ -53,8 +53,7 @@ TEST(the_clock_charges_the_block_that_runs)
     ouro_profile_free(profile);
 }
 
-TEST(a_metric_that_is_no_time_counts_ticks)
-{
+TEST(a_metric_that_is_no_time_counts_ticks) {
     ouro_profile *profile = clocked(0, SIGUSR2);
     ouro_thread *thread = ouro_thread_new(profile);
     ouro_enter(thread, add(profile));
@@ -66,8 +65,7 @@ TEST(a_metric_that_is_no_time_counts_ticks)
     ouro_profile_free(profile);
 }
 
-TEST(the_clock_moves_with_the_scheduler)
-{
+TEST(the_clock_moves_with_the_scheduler) {
     ouro_profile *profile = clocked(0, 0);
     ouro_block a = add(profile), b = add(profile);
     ouro_thread *one = ouro_thread_new(profile), *two = ouro_thread_fork(one);
@@ -89,6 +87,50 @@ TEST(the_clock_moves_with_the_scheduler)
     ouro_thread_free(two);
     ouro_thread_free(one);
     ouro_profile_free(profile);
+}
+
+TEST(a_clock_that_is_moved_to_nobody_charges_nobody) {
+    ouro_profile *profile = clocked(0, 0);
+    ouro_thread *one = ouro_thread_new(profile), *two = ouro_thread_fork(one);
+    ouro_clock_start(one, 0, 2000);
+    while (total(profile, 0) < 2) {
+    }
+    ouro_clock_move(one, NULL);
+    ouro_clock_move(NULL, two);
+    uint64_t parked = total(profile, 0);
+    usleep(10000);
+    CHECK_EQUAL(total(profile, 0), parked);
+    ouro_clock_move(one, two); // it is still one's
+    while (total(profile, 0) < parked + 2) {
+    }
+    ouro_thread_free(two);
+    CHECK_EQUAL(ouro_clock_start(one, 0, 100), 0);
+    ouro_thread_free(one);
+    ouro_profile_free(profile);
+}
+
+static void move_to_another_profile(void) {
+    ouro_profile *profile = clocked(0, 0), *other = ouro_profile_new(NULL);
+    ouro_thread *one = ouro_thread_new(profile), *two = ouro_thread_new(other);
+    ouro_clock_start(one, 1, 2000);
+    ouro_clock_move(one, two);
+    usleep(10000);
+    _exit(ouro_profile_stats(other).totals[0] == 0 ? 0 : 1);
+}
+
+TEST(a_clock_stays_in_its_lane) {
+    pid_t child = fork();
+    if (child == 0) {
+        if (!freopen("/dev/null", "w", stderr)) _exit(9);
+        move_to_another_profile();
+    }
+    int status;
+    waitpid(child, &status, 0);
+#ifdef NDEBUG
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+#else
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+#endif
 }
 
 // Every tick that is charged is found again, however the tree changes meanwhile.
@@ -116,13 +158,10 @@ static void record_under_ticks(uint32_t cap) {
     ouro_profile_free(profile);
 }
 
-TEST(ticks_during_growth_are_not_lost)
-{ record_under_ticks(0); }
-TEST(ticks_during_pruning_are_not_lost)
-{ record_under_ticks(64); }
+TEST(ticks_during_growth_are_not_lost) { record_under_ticks(0); }
+TEST(ticks_during_pruning_are_not_lost) { record_under_ticks(64); }
 
-TEST(what_cannot_be_started_says_why)
-{
+TEST(what_cannot_be_started_says_why) {
     ouro_profile *profile = clocked(0, 0);
     ouro_thread *thread = ouro_thread_new(profile);
     CHECK(ouro_clock_start(thread, 2, 0) == -1 && errno == EINVAL);
@@ -157,8 +196,7 @@ static void *clocked_main(void *argument) {
     return NULL;
 }
 
-TEST(each_os_thread_has_its_own_clock)
-{
+TEST(each_os_thread_has_its_own_clock) {
     ouro_profile *profile = clocked(0, 0);
     add(profile);
     pthread_t ids[4];
@@ -171,8 +209,7 @@ TEST(each_os_thread_has_its_own_clock)
     ouro_profile_free(profile);
 }
 
-TEST(a_child_of_fork_has_no_clock_and_may_stop_it)
-{
+TEST(a_child_of_fork_has_no_clock_and_may_start_one) {
     ouro_profile *profile = clocked(0, 0);
     ouro_thread *thread = ouro_thread_new(profile);
     ouro_enter(thread, add(profile));
@@ -182,7 +219,6 @@ TEST(a_child_of_fork_has_no_clock_and_may_stop_it)
         uint64_t before = total(profile, 0);
         usleep(20000);
         bool still = total(profile, 0) <= before + 1;
-        ouro_clock_stop(thread);
         bool again = ouro_clock_start(thread, 0, 1000) == 0;
         before = total(profile, 0);
         while (total(profile, 0) < before + 2) {

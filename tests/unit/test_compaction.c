@@ -68,38 +68,33 @@ static const char *entered(const char *word, int compaction, int edge_length) {
     return text;
 }
 
-TEST(direct_recursion_stays_where_it_is)
-{
+TEST(direct_recursion_stays_where_it_is) {
     const char *want = "a 1, a/b 3 (2) (2 direct), a/b/c 1 *1, ";
     CHECK_TEXT(entered("abbbc", OURO_LOOPS, 0), want);
     CHECK_TEXT(entered("abbbc", OURO_EDGES, 1), want);
     CHECK_TEXT(entered("abbbc", OURO_CYCLES, 0), want);
 }
 
-TEST(edges_of_two_keep_one_copy_of_a_direct_recursion)
-{
+TEST(edges_of_two_keep_one_copy_of_a_direct_recursion) {
     CHECK_TEXT(entered("abbbc", OURO_EDGES, 2),
                "a 1, a/b 1, a/b/b 2 (1) (1 direct), a/b/b/c 1 *1, ");
     CHECK_TEXT(entered("abbbc", OURO_EDGES, 0),
                "a 1, a/b 1, a/b/b 2 (1) (1 direct), a/b/b/c 1 *1, ");
 }
 
-TEST(loops_keep_one_round_of_a_cycle)
-{
+TEST(loops_keep_one_round_of_a_cycle) {
     CHECK_TEXT(entered("ababc", OURO_LOOPS, 0), "a 1, a/b 1, a/b/a 1, a/b/a/b 1, a/b/a/b/c 1 *1, ");
     CHECK_TEXT(entered("abababac", OURO_LOOPS, 0),
                "a 1, a/b 1, a/b/a 3 (2), a/b/a/b 2, a/b/a/c 1 *1, ");
 }
 
-TEST(edges_and_cycles_go_back_to_the_first_copy)
-{
+TEST(edges_and_cycles_go_back_to_the_first_copy) {
     const char *want = "a 1, a/b 2 (1), a/b/a 1, a/b/c 1 *1, ";
     CHECK_TEXT(entered("ababc", OURO_EDGES, 2), want);
     CHECK_TEXT(entered("ababc", OURO_CYCLES, 0), want);
 }
 
-TEST(a_repeated_step_after_something_new_is_no_cycle)
-{
+TEST(a_repeated_step_after_something_new_is_no_cycle) {
     const char *row =
         "p 1, p/q 1, p/q/r 1, p/q/r/s 1, p/q/r/s/q 1, p/q/r/s/q/r 1, p/q/r/s/q/r/t 1 *1, ";
     CHECK_TEXT(entered("pqrsqrt", OURO_LOOPS, 0), row);
@@ -109,15 +104,15 @@ TEST(a_repeated_step_after_something_new_is_no_cycle)
                "p 1, p/q 1, p/q/r 2 (1), p/q/r/s 1, p/q/r/s/q 1, p/q/r/t 1 *1, ");
 }
 
-TEST(cycles_takes_the_shortest_repetition_first)
-{
+TEST(cycles_takes_the_shortest_repetition_first) {
     CHECK_TEXT(entered("acecacecce", OURO_CYCLES, 0),
                "a 1, a/c 1, a/c/e 2 (1) *1, a/c/e/c 3 (2) (1 direct), a/c/e/c/a 1, a/c/e/c/a/c 1, "
                "a/c/e/c/a/c/e 1, ");
 }
 
-TEST(none_keeps_every_frame)
-{ CHECK_TEXT(entered("abab", OURO_NONE, 0), "a 1, a/b 1, a/b/a 1, a/b/a/b 1 *1, "); }
+TEST(none_keeps_every_frame) {
+    CHECK_TEXT(entered("abab", OURO_NONE, 0), "a 1, a/b 1, a/b/a 1, a/b/a/b 1 *1, ");
+}
 
 // The word over three letters in which nothing is ever repeated at once: a -> abc, b -> ac, c -> b.
 static char *square_free(size_t length) {
@@ -152,8 +147,7 @@ static void check_square_free(int compaction, int edge_length, size_t nodes, siz
     letters_free(&l);
 }
 
-TEST(the_square_free_word_is_bounded_by_steps_and_by_nothing_else)
-{
+TEST(the_square_free_word_is_bounded_by_steps_and_by_nothing_else) {
     check_square_free(OURO_LOOPS, 0, 19, 12);
     check_square_free(OURO_EDGES, 2, 11, 7);
     check_square_free(OURO_CYCLES, 0, 1000, 1000);
@@ -183,14 +177,15 @@ static const char *tail_call_example(bool c_is_instrumented) {
     return text;
 }
 
-TEST(tail_call_returns_to_the_callers_caller)
-{ CHECK_TEXT(tail_call_example(true), "r 1, r/a 1, r/a/b 1, r/a/b/c 1 *5, r/a/d 1 *7, "); }
+TEST(tail_call_returns_to_the_callers_caller) {
+    CHECK_TEXT(tail_call_example(true), "r 1, r/a 1, r/a/b 1, r/a/b/c 1 *5, r/a/d 1 *7, ");
+}
 
-TEST(tail_call_of_code_that_is_not_instrumented_changes_nothing)
-{ CHECK_TEXT(tail_call_example(false), "r 1, r/a 1, r/a/b 1 *5, r/a/d 1 *7, "); }
+TEST(tail_call_of_code_that_is_not_instrumented_changes_nothing) {
+    CHECK_TEXT(tail_call_example(false), "r 1, r/a 1, r/a/b 1 *5, r/a/d 1 *7, ");
+}
 
-TEST(exit_and_enter_show_a_tail_call_without_its_caller)
-{
+TEST(exit_and_enter_show_a_tail_call_without_its_caller) {
     char text[1024] = "";
     letters l = letters_new(OURO_LOOPS, 0);
     ouro_enter(l.thread, letter(&l, 'a'));
@@ -202,8 +197,7 @@ TEST(exit_and_enter_show_a_tail_call_without_its_caller)
     letters_free(&l);
 }
 
-TEST(a_loop_of_tail_calls_has_constant_size)
-{
+TEST(a_loop_of_tail_calls_has_constant_size) {
     letters l = letters_new(OURO_LOOPS, 0);
     ouro_position token = ouro_enter(l.thread, letter(&l, 'a'));
     for (int i = 0; i < 100000; i++) {
@@ -219,8 +213,7 @@ TEST(a_loop_of_tail_calls_has_constant_size)
     letters_free(&l);
 }
 
-TEST(an_outer_token_repairs_what_was_skipped)
-{
+TEST(an_outer_token_repairs_what_was_skipped) {
     letters l = letters_new(OURO_LOOPS, 0);
     ouro_position outside = ouro_enter(l.thread, letter(&l, 'a'));
     ouro_position in_a = ouro_enter(l.thread, letter(&l, 'b'));
@@ -235,8 +228,7 @@ TEST(an_outer_token_repairs_what_was_skipped)
     letters_free(&l);
 }
 
-TEST(phantom_keeps_the_position_and_charges_nothing)
-{
+TEST(phantom_keeps_the_position_and_charges_nothing) {
     letters l = letters_new(OURO_LOOPS, 0);
     ouro_position outside = ouro_enter(l.thread, letter(&l, 'a'));
     for (int i = 0; i < 3; i++) {

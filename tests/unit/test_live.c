@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,8 +111,7 @@ static void check_file_equals(const char *path, ouro_profile *profile, bool runn
     ouro__live_profile_free(&file);
 }
 
-TEST(the_file_has_what_the_profile_has)
-{
+TEST(the_file_has_what_the_profile_has) {
     static const uint32_t caps[] = {0, 5000, 300, 20};
     for (int i = 0; i < 4; i++) {
         const char *path = test_path("equal.ouro");
@@ -139,8 +139,7 @@ TEST(the_file_has_what_the_profile_has)
     }
 }
 
-TEST(many_blocks_and_long_names_are_read_back)
-{
+TEST(many_blocks_and_long_names_are_read_back) {
     const char *path = test_path("blocks.ouro");
     ouro_profile *profile = live_profile(path, 100, OURO_LOOPS);
     char *name = malloc(200001);
@@ -203,8 +202,7 @@ static bool check_after_kill(const char *path, const made *counter) {
     return calls > 0;
 }
 
-TEST(nothing_is_lost_by_kill_9_at_any_moment)
-{
+TEST(nothing_is_lost_by_kill_9_at_any_moment) {
     static const uint32_t caps[] = {20, 64, 500, 3000};
     const char *path = test_path("killed.ouro");
     made *counter =
@@ -229,8 +227,7 @@ TEST(nothing_is_lost_by_kill_9_at_any_moment)
     munmap(counter, sizeof *counter);
 }
 
-TEST(a_running_program_can_be_read_at_any_moment)
-{
+TEST(a_running_program_can_be_read_at_any_moment) {
     const char *path = test_path("running.ouro");
     made *counter =
         mmap(NULL, sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -259,8 +256,7 @@ TEST(a_running_program_can_be_read_at_any_moment)
 
 // ---------------------------------------------------------------- fork(2), other files, full disks
 
-TEST(a_child_of_fork_leaves_the_file_to_its_parent)
-{
+TEST(a_child_of_fork_leaves_the_file_to_its_parent) {
     const char *path = test_path("forked.ouro");
     ouro_profile *profile = live_profile(path, 100, OURO_LOOPS);
     program p = {.thread = ouro_thread_new(profile), .first = add_blocks(profile)};
@@ -286,8 +282,91 @@ TEST(a_child_of_fork_leaves_the_file_to_its_parent)
     ouro_profile_free(profile);
 }
 
-TEST(a_second_profile_of_the_same_name_replaces_the_first_without_disturbing_it)
-{
+// The child's copy is that of the moment of the fork, whatever the parent does before the child runs.
+TEST(a_child_of_fork_has_the_profile_of_that_moment) {
+    const char *path = test_path("moment.ouro");
+    ouro_profile *profile = live_profile(path, 300, OURO_LOOPS);
+    program p = {.thread = ouro_thread_new(profile), .first = add_blocks(profile)};
+    for (int round = 1; round <= 30; round++) {
+        for (int i = 0; i < 100; i++) one_call(&p);
+        uint64_t then = ouro_profile_stats(profile).calls;
+        pid_t child = fork();
+        if (child == 0) {
+            ouro_stats stats = ouro_profile_stats(profile);
+            for (int i = 0; i < 2000; i++) one_call(&p);
+            bool good = stats.calls == then && ouro_profile_stats(profile).calls == then + 2000;
+            _exit(good ? 0 : 1);
+        }
+        for (int i = 0; i < 20000; i++) one_call(&p);
+        int status;
+        waitpid(child, &status, 0);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    check_file_equals(path, profile, true);
+    ouro_thread_free(p.thread);
+    ouro_profile_free(profile);
+}
+
+static void *make_profiles(void *path) {
+    for (int i = 0; i < 50; i++) {
+        ouro_profile *profile = live_profile(path, 20, OURO_LOOPS);
+        if (!profile) return (void *)1;
+        ouro_profile_free(profile);
+    }
+    return NULL;
+}
+
+TEST(threads_may_make_live_files_of_the_same_name) {
+    char path[512];
+    snprintf(path, sizeof path, "%s", test_path("same.ouro"));
+    pthread_t ids[2];
+    for (int i = 0; i < 2; i++) pthread_create(&ids[i], NULL, make_profiles, path);
+    for (int i = 0; i < 2; i++) {
+        void *failed;
+        pthread_join(ids[i], &failed);
+        CHECK(failed == NULL);
+    }
+}
+
+TEST(blocks_that_find_no_space_in_the_file_leave_nothing_behind) {
+    struct rlimit before, small = {0, 0};
+    getrlimit(RLIMIT_FSIZE, &before);
+    ouro_profile *profile = live_profile(test_path("space.ouro"), 20, OURO_LOOPS);
+    size_t size = 3 << 20;
+    char *name = malloc(size + 1);
+    memset(name, 'n', size);
+    name[size] = '\0';
+    small.rlim_max = before.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    uint64_t bytes = ouro_profile_stats(profile).bytes;
+    for (int i = 0; i < 20; i++) {
+        ouro_block block = ouro_add_block(profile, &(ouro_block_info){name, "f", 1, 1});
+        CHECK(block == OURO_PHANTOM && errno != 0);
+    }
+    CHECK_EQUAL(ouro_profile_stats(profile).bytes, bytes);
+    setrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, SIG_DFL);
+    CHECK(ouro_add_block(profile, &(ouro_block_info){name, "f", 1, 1}) != OURO_PHANTOM);
+    check_file_equals(test_path("space.ouro"), profile, true);
+    free(name);
+    ouro_profile_free(profile);
+}
+
+TEST(a_name_of_20_megabytes_is_read_back) {
+    const char *path = test_path("long.ouro");
+    ouro_profile *profile = live_profile(path, 20, OURO_LOOPS);
+    size_t size = 20 << 20;
+    char *name = malloc(size + 1);
+    memset(name, 'x', size);
+    name[size] = '\0';
+    ouro_add_block(profile, &(ouro_block_info){name, "f", 1, 1});
+    check_file_equals(path, profile, true);
+    free(name);
+    ouro_profile_free(profile);
+}
+
+TEST(a_second_profile_of_the_same_name_replaces_the_first_without_disturbing_it) {
     const char *path = test_path("twice.ouro");
     ouro_profile *old = live_profile(path, 100, OURO_LOOPS);
     program p = {.thread = ouro_thread_new(old), .first = add_blocks(old)};
@@ -301,8 +380,7 @@ TEST(a_second_profile_of_the_same_name_replaces_the_first_without_disturbing_it)
     ouro_profile_free(new);
 }
 
-TEST(a_full_disk_is_an_error_at_the_start)
-{
+TEST(a_full_disk_is_an_error_at_the_start) {
     struct rlimit before, small = {1 << 20, 0};
     getrlimit(RLIMIT_FSIZE, &before);
     small.rlim_max = before.rlim_max;
@@ -317,8 +395,7 @@ TEST(a_full_disk_is_an_error_at_the_start)
     signal(SIGXFSZ, SIG_DFL);
 }
 
-TEST(a_folder_that_is_not_there_is_an_error)
-{
+TEST(a_folder_that_is_not_there_is_an_error) {
     errno = 0;
     CHECK(live_profile("/nonexistent/folder/x.ouro", 0, OURO_LOOPS) == NULL);
     CHECK_EQUAL(errno, ENOENT);
@@ -374,8 +451,7 @@ static void check_error(const char *bytes, size_t size, uint64_t offset, const c
     if (!CHECK(strstr(error.message, part) != NULL)) CHECK_TEXT(error.message, part);
 }
 
-TEST(files_of_another_kind_have_their_sentence)
-{
+TEST(files_of_another_kind_have_their_sentence) {
     image good = valid_image();
     char *bytes = malloc(good.size);
     check_error("", 0, 0, "empty");
@@ -401,8 +477,7 @@ TEST(files_of_another_kind_have_their_sentence)
           strstr(error.message, "cannot open"));
 }
 
-TEST(a_file_that_is_cut_off_says_so)
-{
+TEST(a_file_that_is_cut_off_says_so) {
     image good = valid_image();
     CHECK_EQUAL(read_bytes(good.bytes, good.size).code, 0);
     for (size_t size = good.size - 1; size > 376; size -= size > 4000 ? 1 + size / 50 : 100)
@@ -410,8 +485,7 @@ TEST(a_file_that_is_cut_off_says_so)
     free(good.bytes);
 }
 
-TEST(damage_is_an_error_with_a_position_and_never_a_crash)
-{
+TEST(damage_is_an_error_with_a_position_and_never_a_crash) {
     image good = valid_image();
     char *bytes = malloc(good.size);
     int errors = 0;

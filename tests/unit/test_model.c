@@ -270,8 +270,7 @@ static void play(const rule *r, uint32_t blocks, int events, uint32_t inclinatio
     world_free(w);
 }
 
-TEST(random_streams_equal_the_naive_model_under_every_rule)
-{
+TEST(random_streams_equal_the_naive_model_under_every_rule) {
     for (int i = 0; i < 150 && !test_failures(); i++) {
         for (int r = 0; r < RULES; r++) {
             exceptions seen = {0};
@@ -282,8 +281,7 @@ TEST(random_streams_equal_the_naive_model_under_every_rule)
 }
 
 // Also by streams that never change, so that this cannot fail by bad luck.
-TEST(the_exceptions_of_the_table_are_real)
-{
+TEST(the_exceptions_of_the_table_are_real) {
     for (int r = 0; r < RULES; r++) {
         exceptions seen = {0};
         for (uint64_t seed = 1; seed <= 30; seed++) {

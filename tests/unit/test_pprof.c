@@ -130,8 +130,7 @@ static ouro_block add(ouro_profile *profile, const char *name, uint32_t line) {
     return ouro_add_block(profile, &(ouro_block_info){name, "source.x", line, 9});
 }
 
-TEST(the_message_has_what_readers_depend_on)
-{
+TEST(the_message_has_what_readers_depend_on) {
     const char *path = test_path("out.pb");
     static const ouro_metric_info metrics[] = {{"time", "nanoseconds"}, {"bytes", "bytes"}};
     ouro_profile *profile =
@@ -162,8 +161,7 @@ TEST(the_message_has_what_readers_depend_on)
     ouro_profile_free(profile);
 }
 
-TEST(pruned_is_a_block_of_its_own)
-{
+TEST(pruned_is_a_block_of_its_own) {
     const char *path = test_path("pruned.pb");
     ouro_profile *profile = ouro_profile_new(&(ouro_options){.max_nodes = 4});
     ouro_thread *thread = ouro_thread_new(profile);
@@ -184,8 +182,7 @@ TEST(pruned_is_a_block_of_its_own)
     ouro_profile_free(profile);
 }
 
-TEST(a_deep_path_is_cut_at_the_root_and_the_file_stays_linear)
-{
+TEST(a_deep_path_is_cut_at_the_root_and_the_file_stays_linear) {
     const char *path = test_path("deep.pb");
     ouro_profile *profile = ouro_profile_new(&(ouro_options){.compaction = OURO_NONE});
     ouro_block a = add(profile, "a", 1);
@@ -237,8 +234,7 @@ static file random_run(const char *path) {
     return f;
 }
 
-TEST(the_same_run_gives_the_same_bytes_apart_from_the_times)
-{
+TEST(the_same_run_gives_the_same_bytes_apart_from_the_times) {
     const char *path = test_path("same.pb");
     random_seed(42);
     file one = random_run(path);
@@ -249,8 +245,7 @@ TEST(the_same_run_gives_the_same_bytes_apart_from_the_times)
     free(two.bytes);
 }
 
-TEST(an_empty_profile_is_a_valid_file)
-{
+TEST(an_empty_profile_is_a_valid_file) {
     const char *path = test_path("empty.pb");
     ouro_profile *profile = ouro_profile_new(NULL);
     CHECK_EQUAL(ouro_profile_write(profile, path), 0);
@@ -261,8 +256,28 @@ TEST(an_empty_profile_is_a_valid_file)
     ouro_profile_free(profile);
 }
 
-TEST(what_cannot_be_written_leaves_the_old_file)
-{
+TEST(a_device_is_written_to_and_a_link_is_followed) {
+    char target[512], link[512], long_name[512];
+    snprintf(target, sizeof target, "%s", test_path("target.pb"));
+    snprintf(link, sizeof link, "%s", test_path("link.pb"));
+    memset(long_name, 0, sizeof long_name);
+    snprintf(long_name, sizeof long_name, "%s", test_path(""));
+    memset(long_name + strlen(long_name), 'n', 250);
+    ouro_profile *profile = ouro_profile_new(NULL);
+    CHECK_EQUAL(ouro_profile_write(profile, target), 0);
+    CHECK_EQUAL(symlink(target, link), 0);
+    CHECK_EQUAL(truncate(target, 0), 0);
+    CHECK_EQUAL(ouro_profile_write(profile, link), 0);
+    struct stat status;
+    CHECK(lstat(link, &status) == 0 && S_ISLNK(status.st_mode));
+    CHECK(stat(target, &status) == 0 && status.st_size > 0);
+    CHECK_EQUAL(ouro_profile_write(profile, "/dev/null"), 0);
+    CHECK(stat("/dev/null", &status) == 0 && S_ISCHR(status.st_mode));
+    CHECK_EQUAL(ouro_profile_write(profile, long_name), 0);
+    ouro_profile_free(profile);
+}
+
+TEST(what_cannot_be_written_leaves_the_old_file) {
     ouro_profile *profile = ouro_profile_new(NULL);
     errno = 0;
     CHECK(ouro_profile_write(profile, "/nonexistent/x.pb") == -1 && errno == ENOENT);

@@ -167,8 +167,7 @@ static void walk_diamonds(twin *t, pair *p, uint32_t levels, uint32_t bias) {
     unwind(p);
 }
 
-TEST(a_chain_of_diamonds_keeps_every_promise)
-{
+TEST(a_chain_of_diamonds_keeps_every_promise) {
     for (int c = 0; c < CAPS; c++) {
         twin *t = twin_new(OURO_LOOPS, caps[c]);
         for (int i = 0; i < 2000 && !test_failures(); i++) {
@@ -181,8 +180,7 @@ TEST(a_chain_of_diamonds_keeps_every_promise)
     }
 }
 
-TEST(phases_with_other_hot_contexts_keep_every_promise)
-{
+TEST(phases_with_other_hot_contexts_keep_every_promise) {
     for (int c = 1; c < CAPS; c++) {
         twin *t = twin_new(OURO_LOOPS, caps[c]);
         for (int phase = 0; phase < 6 && !test_failures(); phase++) {
@@ -205,8 +203,7 @@ static size_t square_free(char *word, size_t length) {
     return length;
 }
 
-TEST(square_free_nesting_under_cycles_keeps_every_promise)
-{
+TEST(square_free_nesting_under_cycles_keeps_every_promise) {
     char word[2048];
     size_t length = square_free(word, 1500);
     for (int c = 0; c < CAPS; c++) {
@@ -225,8 +222,7 @@ TEST(square_free_nesting_under_cycles_keeps_every_promise)
     }
 }
 
-TEST(one_long_call_is_hot_although_it_was_called_once)
-{
+TEST(one_long_call_is_hot_although_it_was_called_once) {
     twin *t = twin_new(OURO_LOOPS, 50);
     pair *p = &t->threads[0];
     enter(t, p, 60);
@@ -265,8 +261,7 @@ static void random_event(twin *t, uint32_t blocks) {
     }
 }
 
-TEST(random_streams_with_forks_and_lanes_keep_every_promise)
-{
+TEST(random_streams_with_forks_and_lanes_keep_every_promise) {
     static const int rules[] = {OURO_LOOPS, OURO_CYCLES, OURO_EDGES, OURO_NONE};
     for (int i = 0; i < 60 && !test_failures(); i++) {
         twin *t = twin_new(rules[i % 4], caps[random_below(CAPS)]);
@@ -280,8 +275,7 @@ TEST(random_streams_with_forks_and_lanes_keep_every_promise)
     }
 }
 
-TEST(a_thread_that_stands_somewhere_keeps_its_path)
-{
+TEST(a_thread_that_stands_somewhere_keeps_its_path) {
     twin *t = twin_new(OURO_LOOPS, 20);
     pair *p = &t->threads[0];
     for (uint32_t i = 40; i < 46; i++) enter(t, p, i);
@@ -303,8 +297,7 @@ TEST(a_thread_that_stands_somewhere_keeps_its_path)
     twin_free(t);
 }
 
-TEST(recursion_deeper_than_the_cap_is_charged_to_the_deepest_account)
-{
+TEST(recursion_deeper_than_the_cap_is_charged_to_the_deepest_account) {
     twin *t = twin_new(OURO_NONE, 100);
     pair *p = &t->threads[0];
     for (int i = 0; i < 5000; i++) {
@@ -331,8 +324,7 @@ TEST(recursion_deeper_than_the_cap_is_charged_to_the_deepest_account)
 }
 
 // Many prunings: epochs are merged, and the bounds still hold.
-TEST(thousands_of_prunings_keep_every_promise)
-{
+TEST(thousands_of_prunings_keep_every_promise) {
     twin *t = twin_new(OURO_LOOPS, 12);
     for (int i = 0; i < 15000 && !test_failures(); i++) {
         walk_diamonds(t, &t->threads[0], 6, 70);
@@ -342,8 +334,7 @@ TEST(thousands_of_prunings_keep_every_promise)
     twin_free(t);
 }
 
-TEST(what_ended_lanes_hold_is_given_up_to_those_that_run)
-{
+TEST(what_ended_lanes_hold_is_given_up_to_those_that_run) {
     twin *t = twin_new(OURO_LOOPS, 200);
     t->threads[1] =
         (pair){.capped = ouro_thread_new(t->capped), .exact = ouro_thread_new(t->exact)};
@@ -360,9 +351,70 @@ TEST(what_ended_lanes_hold_is_given_up_to_those_that_run)
     twin_free(t);
 }
 
+// Also from one that runs and needs no new nodes itself: it is asked.
+TEST(a_lane_that_is_warm_gives_room_to_one_that_begins) {
+    twin *t = twin_new(OURO_LOOPS, 300);
+    pair *warm = &t->threads[0];
+    for (uint32_t a = 0; a < 60; a++) {
+        for (uint32_t b = 0; b < 4; b++) {
+            enter(t, warm, a);
+            enter(t, warm, 60 + b);
+            unwind(warm);
+        }
+    }
+    t->threads[1] =
+        (pair){.capped = ouro_thread_new(t->capped), .exact = ouro_thread_new(t->exact)};
+    t->thread_count = 2;
+    for (int i = 0; i < 2000; i++) {
+        enter(t, warm, random_below(60));
+        enter(t, warm, 60 + random_below(4));
+        unwind(warm);
+        for (uint32_t d = 0; d < 5; d++) enter(t, &t->threads[1], 10 * d + random_below(2));
+        unwind(&t->threads[1]);
+    }
+    check_promises(t);
+    ouro_stats stats = ouro_profile_stats(t->capped);
+    CHECK(stats.overflow < stats.calls / 20);
+    twin_free(t);
+}
+
+TEST(where_nothing_is_open_nothing_overflows) {
+    for (uint32_t cap = 2; cap < 40; cap++) {
+        twin *t = twin_new(OURO_LOOPS, cap);
+        for (int i = 0; i < 2000; i++) {
+            enter(t, &t->threads[0], random_below(BLOCKS));
+            leave(&t->threads[0]);
+        }
+        CHECK_EQUAL(ouro_profile_stats(t->capped).overflow, 0);
+        check_promises(t);
+        twin_free(t);
+    }
+}
+
+TEST(a_thread_that_left_frames_of_its_parent_keeps_its_counts) {
+    twin *t = twin_new(OURO_LOOPS, 20);
+    ouro_thread *thread = t->threads[0].capped;
+    ouro_position outside = ouro_enter(thread, t->first + 40);
+    ouro_position inside = ouro_enter(thread, t->first + 41);
+    ouro_thread *green = ouro_thread_fork(thread);
+    ouro_exit(thread, inside);
+    ouro_exit(thread, outside);
+    ouro_exit(green, inside); // its parent's frames
+    ouro_enter(t->threads[0].exact, t->first + 40);
+    ouro_sample(t->threads[0].exact, 1000);
+    ouro_exit(t->threads[0].exact, 0);
+    for (int i = 0; i < 1000; i++) {
+        walk_diamonds(t, &t->threads[0], 8, 50);
+        ouro_sample(green, 1);
+    }
+    ouro_stats stats = ouro_profile_stats(t->capped), exact = ouro_profile_stats(t->exact);
+    CHECK(stats.totals[0] == exact.totals[0] && stats.pruned > 100);
+    ouro_thread_free(green);
+    twin_free(t);
+}
+
 // Lanes share the cap: a lane that has it all gives some of it up when another one needs it.
-TEST(a_new_lane_gets_room_under_a_full_cap)
-{
+TEST(a_new_lane_gets_room_under_a_full_cap) {
     twin *t = twin_new(OURO_LOOPS, 200);
     pair *p = &t->threads[0];
     for (int i = 0; i < 500; i++) walk_diamonds(t, p, 9, 50);

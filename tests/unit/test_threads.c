@@ -151,12 +151,9 @@ static void check_workers(uint32_t cap, const char *live) {
     ouro_profile_free(profile);
 }
 
-TEST(threads_record_while_another_reads)
-{ check_workers(1000000, NULL); }
-TEST(threads_share_a_small_cap)
-{ check_workers(500, NULL); }
-TEST(threads_share_a_live_file)
-{
+TEST(threads_record_while_another_reads) { check_workers(1000000, NULL); }
+TEST(threads_share_a_small_cap) { check_workers(500, NULL); }
+TEST(threads_share_a_live_file) {
     char live[512];
     snprintf(live, sizeof live, "%s", test_path("threads.ouro"));
     check_workers(20000, live);
@@ -170,8 +167,7 @@ static void *short_main(void *argument) {
     return NULL;
 }
 
-TEST(thousands_of_short_threads_use_few_lanes)
-{
+TEST(thousands_of_short_threads_use_few_lanes) {
     ouro_profile *profile = ouro_profile_new(NULL);
     ouro_add_block(profile, &(ouro_block_info){"a", "f", 1, 1});
     for (int i = 0; i < 2000; i++) {
@@ -185,8 +181,7 @@ TEST(thousands_of_short_threads_use_few_lanes)
 }
 
 // A fork(2) while other threads are in the middle of things: the child's locks must be free.
-TEST(a_process_that_forks_among_threads_can_go_on_in_both)
-{
+TEST(a_process_that_forks_among_threads_can_go_on_in_both) {
     ouro_profile *profile = ouro_profile_new(NULL);
     ouro_add_blocks(profile, (ouro_block_info[3]){{0}}, 3);
     watcher reader = {.profile = profile, .cap = 1000000};
