@@ -160,6 +160,7 @@ struct ouro_profile {
     ouro__lane **lanes;
     uint32_t lane_count, lane_room;
     _Atomic uint32_t nodes_used; // the quota, root included
+    _Atomic bool waiting;        // a lane below its fair share finds no room
 
     struct ouro__live *live;       // NULL: memory only
     ouro_profile *next, *previous; // all profiles, for fork(2)

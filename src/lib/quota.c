@@ -54,14 +54,24 @@ static void ask_others(const ouro__lane *needy) {
     pthread_mutex_unlock(&profile->lock);
 }
 
+// A lane above its share takes nothing while one below it waits.
+static bool take_fairly(ouro__lane *lane) {
+    _Atomic bool *waiting = &lane->profile->waiting;
+    bool above = above_fair_share(lane);
+    if (above && atomic_load_explicit(waiting, memory_order_relaxed)) return false;
+    bool taken = take(lane->profile);
+    if (!above && (!taken || lane->full))
+        atomic_store_explicit(waiting, !taken, memory_order_relaxed);
+    return taken;
+}
+
 // Leaves `full` by a pruning and by nothing else: that accounts for what overflowed meanwhile.
 static bool prune_and_take(ouro__lane *lane, ouro_position standing) {
-    ouro_profile *profile = lane->profile;
     if (!above_fair_share(lane)) ask_others(lane);
-    bool room = take(profile);
-    if (room) ouro__quota_give(profile, 1);
+    bool room = take_fairly(lane);
+    if (room) ouro__quota_give(lane->profile, 1);
     ouro__prune(lane, standing, !room);
-    lane->full = !take(profile);
+    lane->full = !take_fairly(lane);
     return !lane->full;
 }
 
@@ -78,7 +88,7 @@ bool ouro__quota_take(ouro__lane *lane, ouro_position standing) {
     lane->misses++;
     bool due = lane->misses > lane->state->used / MISSES_SHARE || lane->epoch_count == 0;
     if (lane->full && !due) return false;
-    if (!lane->full && take(lane->profile)) return true;
+    if (!lane->full && take_fairly(lane)) return true;
     if (due) return prune_and_take(lane, standing);
     lane->full = true;
     return false;

@@ -34,6 +34,9 @@ static void thread_end(ouro_thread *thread) {
     if (thread->previous_) thread->previous_->next_ = thread->next_;
     if (lane->first == thread) lane->first = thread->next_;
     lane->threads--;
+    // If others wait, they say so again.
+    if (lane->threads == 0 && lane->full)
+        atomic_store_explicit(&lane->profile->waiting, false, memory_order_relaxed);
 }
 
 // A thread at the end of a path that is laid out in a lane of its own.
