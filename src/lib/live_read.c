@@ -372,6 +372,7 @@ static lane_result read_raw(reader *r, lane_reader *l) {
         if (result != LANE_READ) return result;
         if (2 * (size_t)l->used * r->header.node_bytes > size) return LANE_CHANGED;
     }
+    if (l->used == 0) return LANE_READ; // killed before it had a root
     if (!read_records(r, l, false) || !read_records(r, l, true)) return LANE_ERROR;
     return still_the_same(r, l);
 }
@@ -471,7 +472,7 @@ static void drop_empty(const reader *r, lane_reader *l) {
 }
 
 static lane_result make_image(reader *r, lane_reader *l) {
-    if (l->used == 0) return LANE_READ; // killed before it had a root
+    if (l->used == 0) return LANE_READ;
     if (l->used < 2) {
         fail(r, EILSEQ, l->state_offset + 4, "damaged: %u node", l->used);
         return LANE_CHANGED;
