@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// The checker's messages. Two types of the same name are told apart by showing what is behind the
+// name; a field that is not there gets the most similar one that is as a hint.
+
+#include "checker.h"
+
+#include <string.h>
+
+struct fble_diagnostic *fble_complain(struct fble_checker *checker, struct fble_loc at,
+                                      const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = fble_vformat(checker->arena, format, arguments);
+    va_end(arguments);
+    return fble_report(checker->diagnostics, FBLE_ERROR, checker->unit, at, "%s", text);
+}
+
+const char *fble_show_name(struct fble_checker *checker, const struct fble_name *name) {
+    const char *text = fble_name_text(checker->arena, name);
+    size_t length = strlen(text);
+    if (length <= 60) return text;
+    return fble_format(checker->arena, "%.40s...", text);
+}
+
+const char *fble_show(struct fble_checker *checker, struct fble_type *type) {
+    return fble_type_text(checker->types, type);
+}
+
+void fble_complain_mismatch(struct fble_checker *checker, struct fble_loc at, const char *what,
+                            struct fble_type *expected, struct fble_type *actual) {
+    const char *a = fble_show(checker, expected), *b = fble_show(checker, actual);
+    const char *same = "";
+    if (!strcmp(a, b)) {
+        a = fble_type_text_open(checker->types, expected);
+        b = fble_type_text_open(checker->types, actual);
+        if (!strcmp(a, b)) same = " of another place";
+    }
+    struct fble_diagnostic *d =
+        fble_complain(checker, at, "%s should have type %s, but has type %s%s", what, a, b, same);
+    if (fble_level(expected) == 0 && fble_level(actual) == 1 &&
+        fble_equal(checker->types, expected, actual->inner))
+        fble_hint(checker->diagnostics, d, "this is the type itself, not a value of it");
+}
+
+void fble_complain_field(struct fble_checker *checker, const struct fble_name *name,
+                         struct fble_type *type, const char *what) {
+    struct fble_type *data = fble_normal_inside(checker->types, type);
+    const struct fble_field *best = NULL;
+    uint32_t most = name->word->length < 3 ? 1 : 2;
+    for (uint32_t i = 0; data && i < data->data.count; i++) {
+        const struct fble_field *field = &data->data.fields[i];
+        if (fble_same_name(&field->name, name)) continue;
+        uint32_t distance = fble_word_distance(field->name.word, name->word, most);
+        if (distance > most || distance >= field->name.word->length) continue;
+        if (distance == 0 && field->name.type == name->type) continue;
+        best = field;
+        if (distance == 0) break;
+        most = distance - 1;
+    }
+    const char *shown = fble_type_text_open(checker->types, data ? data : type);
+    struct fble_diagnostic *d =
+        fble_complain(checker, name->loc, "there is no %s '%s' in %s", what,
+                      fble_show_name(checker, name), fble_show(checker, type));
+    if (best)
+        fble_hint(checker->diagnostics, d, "%s '%s' of %s: did you mean '%s'?", what,
+                  fble_show_name(checker, name), shown, fble_show_name(checker, &best->name));
+    else if (strcmp(shown, fble_show(checker, type)))
+        fble_hint(checker->diagnostics, d, "it is %s", shown);
+}
