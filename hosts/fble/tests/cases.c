@@ -19,6 +19,7 @@ struct reader {
     struct test_case *test; // being read; NULL: a prelude is
     struct fble_text text;  // of the file being read
     const char *file_name;  // its name, or the prelude's
+    bool implicit;          // no line named it: it is there only if it has text
 };
 
 static const char *prelude(const struct reader *r, const char *name) {
@@ -30,7 +31,7 @@ static const char *prelude(const struct reader *r, const char *name) {
 // The text that was read goes where it belongs.
 static void finish_text(struct reader *r) {
     const char *text = r->text.at ? r->text.at : "";
-    if (r->test && r->file_name && (r->text.length || strcmp(r->file_name, "Main.fble"))) {
+    if (r->test && r->file_name && (r->text.length || !r->implicit)) {
         struct case_file *file = fble_alloc(r->arena, sizeof *file), **end = &r->test->files;
         *file = (struct case_file){.name = r->file_name, .text = text, .length = r->text.length};
         while (*end) end = &(*end)->next;
@@ -72,6 +73,7 @@ static bool header(struct reader *r, const char *line) {
     r->last = &test->next;
     r->test = test;
     r->file_name = "Main.fble";
+    r->implicit = true;
     fble_add_string(&r->text, text);
     return true;
 }
@@ -87,6 +89,7 @@ static bool read_line(struct reader *r, char *line, size_t length) {
     } else if (!strncmp(line, "--- ", 4) && r->test) {
         finish_text(r);
         r->file_name = fble_copy(r->arena, line + 4, length - 4);
+        r->implicit = false;
     } else if (r->file_name) {
         line[length] = '\n';
         fble_add(&r->text, line, length + 1);
