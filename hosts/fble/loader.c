@@ -143,13 +143,13 @@ static void follow(struct loading *l, struct fble_unit *unit, struct fble_path *
         module = new_module(l, path, needed);
     else if (module->state == FBLE_LOADING)
         fble_report(&program->diagnostics, FBLE_ERROR, unit, loc,
-                    "the module %s depends on itself through this mention", path->text);
+                    "the module %.200s depends on itself through this mention", path->text);
     if (module->state != FBLE_MISSING) return;
     struct fble_diagnostic *d = fble_report(&program->diagnostics, FBLE_ERROR, unit, loc,
-                                            "there is no module %s", path->text);
+                                            "there is no module %.200s", path->text);
     const char *wanted = file_name(program, ".", path, ".fble");
     if (wanted && program->search.count)
-        fble_hint(&program->diagnostics, d, "no directory of the search path has %s", wanted);
+        fble_hint(&program->diagnostics, d, "no directory of the search path has %.200s", wanted);
     else if (wanted)
         fble_hint(&program->diagnostics, d, "the search path is empty; give it with -I");
 }

@@ -172,7 +172,7 @@ static struct fble_expr *data_type(struct fble_parser *parser, enum fble_kind_of
     return params(parser, NULL, &expr->data.fields, &expr->data.count) ? expr : NULL;
 }
 
-static struct fble_expr *block(struct fble_parser *parser);
+static struct fble_expr *inner_block(struct fble_parser *parser);
 
 static struct fble_expr *braces(struct fble_parser *parser) {
     struct fble_expr *expr = new_expr(parser, FBLE_BLOCK);
@@ -191,7 +191,7 @@ static struct fble_expr *function(struct fble_parser *parser) {
     if (!first) return NULL;
     if (parser->token.kind == FBLE_WORD) {
         if (!params(parser, first, &expr->func.params, &expr->func.count)) return NULL;
-        expr->func.body = block(parser);
+        expr->func.body = inner_block(parser);
         return expr->func.body ? expr : NULL;
     }
     expr->kind = FBLE_FUNC_TYPE;
@@ -202,7 +202,7 @@ static struct fble_expr *function(struct fble_parser *parser) {
     } else if (!fble_expect(parser, ')', "',', ')' or the name of a parameter")) {
         return NULL;
     }
-    expr->func_type.result = block(parser);
+    expr->func_type.result = inner_block(parser);
     return expr->func_type.result ? expr : NULL;
 }
 
@@ -235,26 +235,29 @@ static struct fble_expr *poly(struct fble_parser *parser) {
         list = &param->next;
     } while (accept(parser, ','));
     if (!fble_expect(parser, '>', "',' or '>'")) return NULL;
-    expr->poly.body = block(parser);
+    expr->poly.body = inner_block(parser);
     return expr->poly.body ? expr : NULL;
 }
 
 static struct fble_expr *block(struct fble_parser *parser) {
-    if (!fble_nest(parser)) return NULL;
-    struct fble_expr *expr = NULL;
     switch (parser->token.kind) {
     case '{':
-        expr = braces(parser);
-        break;
+        return braces(parser);
     case '(':
-        expr = function(parser);
-        break;
+        return function(parser);
     case '<':
-        expr = poly(parser);
-        break;
+        return poly(parser);
     default:
-        fble_syntax_error(parser, "a body in '{' and '}'");
+        return fble_syntax_error(parser, "a body in '{' and '}'");
     }
+}
+
+// The block after brackets. Braces hold expressions, which count as levels; brackets after
+// brackets, as in (A@)(B@) { ... }, have to be counted here.
+static struct fble_expr *inner_block(struct fble_parser *parser) {
+    if (parser->token.kind == '{') return braces(parser);
+    if (!fble_nest(parser)) return NULL;
+    struct fble_expr *expr = block(parser);
     parser->depth--;
     return expr;
 }

@@ -122,13 +122,21 @@ struct fble_type *fble_wrap(struct fble_types *types, struct fble_type *type, ui
     return type;
 }
 
-// Of a normal form that is no poly: a parameter applied to some arguments, or plain "@".
+// Of a normal form that is no poly: a parameter applied to some arguments, or plain "@". Each
+// application remembers its kind, since a long chain is asked for it at every step.
 static struct fble_kind *kind_of_rest(struct fble_type *type) {
+    struct fble_type *known = type;
     uint32_t args = 0;
-    for (; type->kind == FBLE_T_APPLY; type = type->apply.head) args++;
-    if (type->kind != FBLE_T_VARIABLE) return NULL;
-    struct fble_kind *kind = type->variable.type_kind;
+    for (; known->kind == FBLE_T_APPLY && !known->kind_known; known = known->apply.head) args++;
+    struct fble_kind *kind = known->kind == FBLE_T_APPLY      ? known->kind_memory
+                             : known->kind == FBLE_T_VARIABLE ? known->variable.type_kind
+                                                              : NULL;
+    bool lasting = known->kind == FBLE_T_APPLY || known->kind == FBLE_T_VARIABLE;
     while (args-- && kind) kind = kind->result;
+    if (type->kind == FBLE_T_APPLY && lasting) {
+        type->kind_known = true;
+        type->kind_memory = kind;
+    }
     return kind;
 }
 

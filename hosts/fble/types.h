@@ -75,7 +75,8 @@ struct fble_type {
     struct fble_type *normal, *same, *copy, *assigned;
     uint64_t normal_stamp, same_stamp, copy_stamp;
     uint32_t same_rank;
-    bool busy, inferring, instance;
+    struct fble_kind *kind_memory; // of types.c
+    bool busy, inferring, instance, kind_known;
 };
 
 // What the type algorithms share. Private types are transparent to modules of their package, so

@@ -5,8 +5,8 @@
 // parse(print(parse(x))) = parse(x).
 
 #include "cases.h"
+#include "one_file.h"
 #include "parser.h"
-#include "tree_print.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,14 +67,7 @@ static bool check_texts(struct fble_program *program, const struct test_case *te
 
 static bool survives(struct fble_program *program, const struct test_case *test,
                      const struct fble_unit *unit) {
-    if (!unit || !unit->body) return true;
-    struct fble_text text = {.arena = &program->arena};
-    fble_print_body(&text, unit->body);
-    struct fble_unit again = {.file = "printed", .text = text.at, .length = text.length};
-    struct fble_diagnostics diagnostics = {.arena = &program->arena};
-    fble_parse(&again, &program->arena, &program->words, &diagnostics);
-    if (again.body && fble_same_body(unit->body, again.body)) return true;
-    return fail(test, "does not survive printing:\n", text.at);
+    return survives_printing(program, unit) || fail(test, "does not survive printing", "");
 }
 
 static bool check_printing(struct fble_program *program, const struct test_case *test) {
