@@ -284,8 +284,11 @@ bool fble_check_all(struct fble_checker *checker, struct fble_expr *list) {
 
 void fble_check_unit(struct fble_checker *checker) {
     struct fble_unit *unit = checker->unit;
-    unit->type = unit->body ? fble_check_body(checker, unit->body) : NULL;
-    if (checker->types->exhausted && unit->body)
+    if (!unit->body) return;
+    unit->type = fble_check_body(checker, unit->body);
+    if (checker->types->exhausted)
         fble_complain(checker, unit->body->loc,
                       "the types of this program are too large to compute");
+    else if (!unit->type && !checker->diagnostics->errors) // must not happen; never accept it
+        fble_complain(checker, unit->body->loc, "the checker has failed without a reason");
 }

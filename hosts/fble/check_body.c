@@ -31,9 +31,20 @@ static struct fble_type *unknown(const struct fble_definition *definition) {
     return type->kind == FBLE_T_TYPEOF ? type->inner : type;
 }
 
+// An annotation of the wrong level leaves its variable broken. The definition then fails in its own
+// way, unless all it does is mention that variable; so that somebody complains, this does.
+static void check_annotation_level(struct fble_checker *checker, struct fble_definition *definition,
+                                   uint32_t errors) {
+    struct fble_type *annotation = definition->annotation ? definition->annotation->type : NULL;
+    if (annotation && annotation->kind == FBLE_T_TYPEOF && checker->diagnostics->errors == errors)
+        fble_check_namespace(checker, &definition->name, annotation->inner);
+}
+
 static bool check_definition(struct fble_checker *checker, struct fble_definition *definition) {
     struct fble_type *annotation = definition->annotation ? definition->annotation->type : NULL;
+    uint32_t errors = checker->diagnostics->errors;
     struct fble_type *type = fble_check(checker, definition->value);
+    if (!type) check_annotation_level(checker, definition, errors);
     if (!type || !fble_check_namespace(checker, &definition->name, type)) return false;
     if (!definition->annotation) return true;
     if (!annotation || annotation->kind != FBLE_T_TYPEOF) return false;

@@ -4,14 +4,12 @@
 
 #include "command.h"
 
-// Make splits at blanks and gives $, #, %, : and backslash a meaning of their own.
-static void print_name(const char *name) {
+// Make splits at blanks and gives $ and # a meaning; a target also must not look like a pattern.
+static void print_name(const char *name, bool target) {
     for (; *name; name++) {
-        if (*name == '$')
-            putchar('$');
-        else if (*name == ' ' || *name == '\t' || *name == '#' || *name == '\\' || *name == ':' ||
-                 *name == '%')
-            putchar('\\');
+        if (*name == '$') putchar('$');
+        if (*name == ' ' || *name == '\t' || *name == '#') putchar('\\');
+        if (target && (*name == '%' || *name == ':')) putchar('\\');
         putchar(*name);
     }
 }
@@ -31,11 +29,11 @@ static int run(struct fble_program *program, struct fble_options *options) {
     fble_program_load(program, options->main);
     int status = fble_finish(program, options);
     if (status != FBLE_FINE) return status;
-    print_name(options->target ? options->target : default_target(program, options));
+    print_name(options->target ? options->target : default_target(program, options), true);
     putchar(':');
     for (uint32_t i = 0; i < program->files.count; i++) {
         fputs(" \\\n  ", stdout);
-        print_name(program->files.at[i]);
+        print_name(program->files.at[i], false);
     }
     putchar('\n');
     return FBLE_FINE;
