@@ -24,7 +24,7 @@
 
 #include "words.h"
 
-enum { FBLE_DEEPEST = 1500 };
+enum { FBLE_DEEPEST = 2500 };
 
 struct fble_type;
 struct fble_label;
