@@ -46,6 +46,27 @@ static bool same_fields(struct fble_types *types, const struct fble_type *a,
     return true;
 }
 
+static bool is_alone(const struct fble_types *types, const struct fble_type *param) {
+    return param->same_stamp != types->module_stamp || (!param->same && !param->same_rank);
+}
+
+// The bodies are compared with the two parameters as one. Merging them does that, as long as each
+// has only one partner; a parameter that is merged already, as when a recursive type unfolds next
+// to two different binders, is replaced in both bodies by a new one.
+static bool same_poly(struct fble_types *types, struct fble_type *a, struct fble_type *b) {
+    struct fble_type *v = a->poly.param, *w = b->poly.param;
+    if (!fble_kind_equal(v->variable.type_kind, w->variable.type_kind)) return false;
+    if (is_alone(types, v) && is_alone(types, w)) {
+        merge(types, v, w);
+        later(types, a->poly.body, b->poly.body);
+        return true;
+    }
+    uint32_t depth = (a->depth > b->depth ? a->depth : b->depth) + 1;
+    struct fble_type *both = fble_parameter(types, &v->variable.name, v->variable.type_kind, depth);
+    later(types, fble_instance(types, a, both), fble_instance(types, b, both));
+    return true;
+}
+
 // Compares two normal nodes of different classes, assuming them equal, and leaves their parts for
 // later.
 static bool same_outside(struct fble_types *types, struct fble_type *a, struct fble_type *b) {
@@ -59,12 +80,7 @@ static bool same_outside(struct fble_types *types, struct fble_type *a, struct f
         later(types, a->func.result, b->func.result);
         return true;
     case FBLE_T_POLY:
-        if (!fble_kind_equal(a->poly.param->variable.type_kind, b->poly.param->variable.type_kind))
-            return false;
-        struct fble_type *v = class_of(types, a->poly.param), *w = class_of(types, b->poly.param);
-        if (v != w) merge(types, v, w);
-        later(types, a->poly.body, b->poly.body);
-        return true;
+        return same_poly(types, a, b);
     case FBLE_T_APPLY:
         later(types, a->apply.head, b->apply.head);
         later(types, a->apply.arg, b->apply.arg);
