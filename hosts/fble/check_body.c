@@ -173,9 +173,10 @@ static void check_import(struct fble_checker *checker, struct fble_statement *im
         if (pick->annotation) fble_check_type(checker, pick->annotation);
     if (type) normal = fble_normal(checker->types, type);
     if (normal && normal->kind != FBLE_T_STRUCT) {
-        fble_complain(checker, fble_expr_loc(import->import.value),
-                      "only a struct can be imported from, and this has type %s",
-                      fble_show(checker, type));
+        struct fble_diagnostic *d = fble_complain(
+            checker, fble_expr_loc(import->import.value),
+            "only a struct can be imported from, and this has type %s", fble_show(checker, type));
+        fble_hint_opaque(checker, d, type);
         normal = NULL;
     }
     uint64_t mark = ++checker->words->marks;

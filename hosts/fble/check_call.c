@@ -78,10 +78,13 @@ static struct fble_type *apply(struct fble_checker *checker, struct fble_inferre
     struct fble_type *func = inferred->inside;
     if (!func) return NULL;
     if (func->kind != FBLE_T_FUNC) {
-        fble_complain(
-            checker, at, "this is called, but it %s %s, which is no function",
-            func->kind == FBLE_T_TYPEOF ? "is the type" : "has type",
-            fble_show(checker, func->kind == FBLE_T_TYPEOF ? func->inner : inferred->poly));
+        bool type = func->kind == FBLE_T_TYPEOF;
+        struct fble_diagnostic *d =
+            fble_complain(checker, at, "this is called, but it %s %s, which is no %s",
+                          type ? "is the type" : "has type",
+                          fble_show(checker, type ? func->inner : inferred->poly),
+                          type ? "struct type" : "function");
+        fble_hint_opaque(checker, d, func);
         return NULL;
     }
     fble_match(checker, inferred, func->func.arg, arg);
@@ -203,8 +206,10 @@ static struct fble_type *union_value(struct fble_checker *checker, struct fble_s
     const struct fble_name *name = &suffix->field.name;
     if (!data) return NULL;
     if (data->kind != FBLE_T_UNION) {
-        fble_complain(checker, at, "%s is not a union type, so it has no tag %s",
-                      fble_show(checker, inferred->poly), fble_show_name(checker, name));
+        struct fble_diagnostic *d =
+            fble_complain(checker, at, "%s is not a union type, so it has no tag %s",
+                          fble_show(checker, inferred->poly), fble_show_name(checker, name));
+        fble_hint_opaque(checker, d, data);
         return NULL;
     }
     const struct fble_field *field = find_tag(data, name, &suffix->field.field);

@@ -27,6 +27,31 @@ const char *fble_show(struct fble_checker *checker, struct fble_type *type) {
     return fble_type_text(checker->types, type);
 }
 
+void fble_hint_opaque(struct fble_checker *checker, struct fble_diagnostic *diagnostic,
+                      struct fble_type *type) {
+    uint32_t level;
+    type = fble_normal(checker->types, fble_strip(type, &level));
+    if (!type || diagnostic->hint) return;
+    if (type->kind == FBLE_T_PRIVATE)
+        fble_hint(checker->diagnostics, diagnostic, "only modules of the package %s see inside %s",
+                  type->private.package->text, fble_show(checker, type));
+    if (type->kind != FBLE_T_VARIABLE) return;
+    const char *name = fble_show_name(checker, &type->variable.name);
+    switch (type->variable.kind) {
+    case FBLE_V_PARAMETER:
+        break;
+    case FBLE_V_TYPE:
+        fble_hint(checker->diagnostics, diagnostic,
+                  "inside its own let %s is abstract; make it a let of its own", name);
+        break;
+    case FBLE_V_VALUE:
+        fble_hint(checker->diagnostics, diagnostic,
+                  "inside its own definition the type of %s is not known; write it in front of %s",
+                  name, name);
+        break;
+    }
+}
+
 void fble_complain_mismatch(struct fble_checker *checker, struct fble_loc at, const char *what,
                             struct fble_type *expected, struct fble_type *actual) {
     const char *a = fble_show(checker, expected), *b = fble_show(checker, actual);
@@ -41,6 +66,8 @@ void fble_complain_mismatch(struct fble_checker *checker, struct fble_loc at, co
     if (fble_level(expected) == 0 && fble_level(actual) == 1 &&
         fble_equal(checker->types, expected, actual->inner))
         fble_hint(checker->diagnostics, d, "this is the type itself, not a value of it");
+    fble_hint_opaque(checker, d, actual);
+    fble_hint_opaque(checker, d, expected);
 }
 
 void fble_complain_field(struct fble_checker *checker, const struct fble_name *name,

@@ -11,9 +11,11 @@ static struct fble_type *check_access(struct fble_checker *checker, struct fble_
     struct fble_type *type = head ? fble_normal(checker->types, head) : NULL;
     if (!type) return NULL;
     if (type->kind != FBLE_T_STRUCT && type->kind != FBLE_T_UNION) {
-        fble_complain(checker, at, "only structs and unions have fields; this %s %s",
-                      type->kind == FBLE_T_TYPEOF ? "is the type" : "has type",
-                      fble_show(checker, type->kind == FBLE_T_TYPEOF ? head->inner : head));
+        struct fble_diagnostic *d =
+            fble_complain(checker, at, "only structs and unions have fields; this %s %s",
+                          type->kind == FBLE_T_TYPEOF ? "is the type" : "has type",
+                          fble_show(checker, type->kind == FBLE_T_TYPEOF ? head->inner : head));
+        fble_hint_opaque(checker, d, head);
         return NULL;
     }
     for (uint32_t i = 0; i < type->data.count; i++) {
@@ -70,8 +72,11 @@ static struct fble_type *check_copy(struct fble_checker *checker, struct fble_su
     struct fble_type *type = head ? fble_normal(checker->types, head) : NULL;
     if (!type) return NULL;
     if (type->kind != FBLE_T_STRUCT) {
-        fble_complain(checker, at, "only a struct can be copied with changes; this has type %s",
-                      fble_show(checker, head));
+        fble_hint_opaque(checker,
+                         fble_complain(checker, at,
+                                       "only a struct can be copied with changes; this has type %s",
+                                       fble_show(checker, head)),
+                         head);
         return NULL;
     }
     return check_slots(checker, suffix, head, type) && good ? head : NULL;
@@ -118,8 +123,11 @@ bool fble_check_branches(struct fble_checker *checker, struct fble_suffix *suffi
     if (!type) return false;
     if (type->kind == FBLE_T_UNION)
         return choose_arms(checker, suffix, head, type, whole, other) && good;
-    fble_complain(checker, at, "only a union has branches to select from; this has type %s",
-                  fble_show(checker, head));
+    fble_hint_opaque(checker,
+                     fble_complain(checker, at,
+                                   "only a union has branches to select from; this has type %s",
+                                   fble_show(checker, head)),
+                     head);
     return false;
 }
 
@@ -186,7 +194,10 @@ static struct fble_type *apply_type(struct fble_checker *checker, struct fble_ty
                                     struct fble_expr *arg, struct fble_loc whole) {
     struct fble_kind *kind = fble_kind_of(checker->types, head);
     if (!kind) {
-        fble_complain(checker, whole, "%s takes no type argument", fble_show(checker, head));
+        fble_hint_opaque(
+            checker,
+            fble_complain(checker, whole, "%s takes no type argument", fble_show(checker, head)),
+            head);
         return NULL;
     }
     if (!arg->type) return NULL;

@@ -99,6 +99,9 @@ bool fble_check_namespace(struct fble_checker *checker, const struct fble_name *
 struct fble_diagnostic *fble_complain(struct fble_checker *checker, struct fble_loc at,
                                       const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+// Says, if it is so, why nothing can be done with a value of this type or with the type itself.
+void fble_hint_opaque(struct fble_checker *checker, struct fble_diagnostic *diagnostic,
+                      struct fble_type *type);
 void fble_complain_mismatch(struct fble_checker *checker, struct fble_loc at, const char *what,
                             struct fble_type *expected, struct fble_type *actual);
 void fble_complain_field(struct fble_checker *checker, const struct fble_name *name,

@@ -96,7 +96,7 @@ static int byte_after(const struct fble_lexer *lexer, int n) {
 }
 
 // A "." that begins a compound. Where the third byte is missing, the place is that byte's.
-static int dot(struct fble_lexer *lexer, struct fble_loc *loc) {
+static int dot(struct fble_lexer *lexer, struct fble_token *token) {
     int second = byte_after(lexer, 1);
     if (second == '=') {
         lexer->at += 2;
@@ -108,14 +108,17 @@ static int dot(struct fble_lexer *lexer, struct fble_loc *loc) {
     }
     lexer->at += 2;
     if (byte_after(lexer, 0) != '(') {
-        *loc = here(lexer);
+        token->loc = here(lexer);
+        token->wrong = second == '?'   ? "'(' must follow '.?' at once"
+                       : second == '@' ? "'(' must follow '.@' at once"
+                                       : "'(' must follow '.%' at once";
         return FBLE_MALFORMED;
     }
     lexer->at++;
     return second == '?' ? FBLE_SELECT_OPEN : second == '@' ? FBLE_COPY_OPEN : FBLE_PRIVATE_OPEN;
 }
 
-static int punctuation(struct fble_lexer *lexer, struct fble_loc *loc) {
+static int punctuation(struct fble_lexer *lexer, struct fble_token *token) {
     static const struct {
         char first, second;
         int kind;
@@ -123,7 +126,7 @@ static int punctuation(struct fble_lexer *lexer, struct fble_loc *loc) {
                      {'+', '(', FBLE_UNION_OPEN},
                      {':', '=', FBLE_BIND},
                      {'(', '.', FBLE_FIELD_OPEN}};
-    if (*lexer->at == '.') return dot(lexer, loc);
+    if (*lexer->at == '.') return dot(lexer, token);
     int second = byte_after(lexer, 1);
     for (size_t i = 0; i < sizeof compounds / sizeof *compounds; i++) {
         if (*lexer->at != compounds[i].first || second != compounds[i].second) continue;
@@ -147,10 +150,11 @@ struct fble_token fble_lex(struct fble_lexer *lexer) {
         token.word = quoted_word(lexer);
         break;
     case PUNCTUATION:
-        token.kind = punctuation(lexer, &token.loc);
+        token.kind = punctuation(lexer, &token);
         break;
     default:
         token.kind = FBLE_MALFORMED;
+        token.wrong = "a NUL byte has no meaning";
         lexer->at++;
     }
     return token;
@@ -159,7 +163,6 @@ struct fble_token fble_lex(struct fble_lexer *lexer) {
 const char *fble_token_text(struct fble_arena *arena, const struct fble_token *token) {
     static const char *const compounds[] = {"*(", "+(", ".?(", ".@(", ".%(", ".=", ":=", "(."};
     if (token->kind == FBLE_END) return "the end of the file";
-    if (token->kind == FBLE_MALFORMED) return "this byte";
     if (token->kind == FBLE_WORD) {
         if (token->word->length > 40) return "this word";
         struct fble_text text = {.arena = arena};

@@ -26,6 +26,7 @@ struct fble_token {
     int kind;
     struct fble_loc loc;
     struct fble_word *word; // of FBLE_WORD
+    const char *wrong;      // of FBLE_MALFORMED: what is wrong
 };
 
 struct fble_lexer {

@@ -20,6 +20,8 @@ void *fble_syntax_error_at(struct fble_parser *parser, struct fble_loc loc, cons
 }
 
 void *fble_syntax_error(struct fble_parser *parser, const char *wanted) {
+    if (parser->token.kind == FBLE_MALFORMED)
+        return fble_syntax_error_at(parser, parser->token.loc, parser->token.wrong);
     if (parser->failed) return NULL;
     parser->failed = true;
     struct fble_diagnostic *d = fble_report(parser->diagnostics, FBLE_ERROR, parser->unit,
