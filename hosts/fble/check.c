@@ -80,7 +80,7 @@ static void complain_undefined(struct fble_checker *checker, const struct fble_n
     struct fble_diagnostic *d =
         fble_complain(checker, name->loc, "%s is not defined", fble_show_name(checker, name));
     struct fble_name other = {.word = name->word, .type = !name->type};
-    struct fble_declaration *near = similar(checker, name);
+    struct fble_declaration *near = fble_wants_hints(checker) ? similar(checker, name) : NULL;
     if (name->word->scope[!name->type])
         fble_hint(checker->diagnostics, d, "did you mean the %s %s?",
                   other.type ? "type" : "variable", fble_show_name(checker, &other));

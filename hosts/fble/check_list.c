@@ -168,10 +168,18 @@ static void complain_letter(struct fble_checker *checker, struct fble_suffix *su
                   fble_show(checker, element));
 }
 
+// Collected once per file and element type: programs have many literals over few alphabets.
+static struct alphabet *alphabet_of(struct fble_checker *checker, struct fble_type *normal) {
+    struct alphabet *alphabet = *fble_pair(checker->arena, &checker->alphabets, normal, NULL);
+    if (alphabet) return alphabet;
+    alphabet = fble_alloc(checker->arena, sizeof *alphabet);
+    collect_letters(checker, alphabet, normal);
+    return *fble_pair(checker->arena, &checker->alphabets, normal, NULL) = alphabet;
+}
+
 static bool split(struct fble_checker *checker, struct fble_suffix *suffix,
                   struct fble_type *element, struct fble_type *normal) {
-    struct alphabet *alphabet = fble_alloc(checker->arena, sizeof *alphabet);
-    collect_letters(checker, alphabet, normal);
+    struct alphabet *alphabet = alphabet_of(checker, normal);
     const struct fble_word *word = suffix->literal.word;
     struct fble_letter **letters = fble_alloc(checker->arena, word->length * sizeof *letters);
     suffix->literal.letters = letters;

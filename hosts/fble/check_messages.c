@@ -52,6 +52,49 @@ void fble_hint_opaque(struct fble_checker *checker, struct fble_diagnostic *diag
     }
 }
 
+// One step towards the first difference of two types of the same sort: the parts that differ, and
+// the words for the way to them. False if the difference is right here.
+static bool step_to_difference(struct fble_checker *checker, struct fble_type **a,
+                               struct fble_type **b, struct fble_text *way) {
+    struct fble_type *x = fble_normal(checker->types, *a), *y = fble_normal(checker->types, *b);
+    if (!x || !y || x->kind != y->kind) return false;
+    if (x->kind == FBLE_T_FUNC) {
+        bool args = fble_equal(checker->types, x->func.arg, y->func.arg);
+        fble_add_string(way, args ? " result" : " argument");
+        *a = args ? x->func.result : x->func.arg;
+        *b = args ? y->func.result : y->func.arg;
+        return true;
+    }
+    if ((x->kind != FBLE_T_STRUCT && x->kind != FBLE_T_UNION) || x->data.count != y->data.count)
+        return false;
+    for (uint32_t i = 0; i < x->data.count; i++) {
+        const struct fble_field *f = &x->data.fields[i], *g = &y->data.fields[i];
+        if (!fble_same_name(&f->name, &g->name)) return false;
+        if (fble_equal(checker->types, f->type, g->type)) continue;
+        fble_add_string(way, " .");
+        fble_add_string(way, fble_show_name(checker, &f->name));
+        *a = f->type;
+        *b = g->type;
+        return true;
+    }
+    return false;
+}
+
+// Where two types differ, if that is deep enough inside not to be seen at a glance.
+static void hint_difference(struct fble_checker *checker, struct fble_diagnostic *diagnostic,
+                            struct fble_type *expected, struct fble_type *actual) {
+    struct fble_text way = {.arena = checker->arena};
+    int steps = 0;
+    while (fble_wants_hints(checker) && steps < 8 &&
+           step_to_difference(checker, &expected, &actual, &way))
+        steps++;
+    if (!steps || diagnostic->hint) return;
+    const char *a = fble_show(checker, expected), *b = fble_show(checker, actual);
+    if (!strcmp(a, b)) return;
+    fble_hint(checker->diagnostics, diagnostic, "they differ at%s: %s there, %s here", way.at, a,
+              b);
+}
+
 void fble_complain_mismatch(struct fble_checker *checker, struct fble_loc at, const char *what,
                             struct fble_type *expected, struct fble_type *actual) {
     const char *a = fble_show(checker, expected), *b = fble_show(checker, actual);
@@ -68,6 +111,7 @@ void fble_complain_mismatch(struct fble_checker *checker, struct fble_loc at, co
         fble_hint(checker->diagnostics, d, "this is the type itself, not a value of it");
     fble_hint_opaque(checker, d, actual);
     fble_hint_opaque(checker, d, expected);
+    hint_difference(checker, d, expected, actual);
 }
 
 void fble_complain_field(struct fble_checker *checker, const struct fble_name *name,
@@ -75,7 +119,7 @@ void fble_complain_field(struct fble_checker *checker, const struct fble_name *n
     struct fble_type *data = fble_normal_inside(checker->types, type);
     const struct fble_field *best = NULL;
     uint32_t most = name->word->length < 3 ? 1 : 2;
-    for (uint32_t i = 0; data && i < data->data.count; i++) {
+    for (uint32_t i = 0; data && fble_wants_hints(checker) && i < data->data.count; i++) {
         const struct fble_field *field = &data->data.fields[i];
         if (fble_same_name(&field->name, name)) continue;
         uint32_t distance = fble_word_distance(field->name.word, name->word, most);

@@ -18,10 +18,11 @@ struct fble_checker {
     struct fble_words *words;
     struct fble_diagnostics *diagnostics;
     struct fble_unit *unit;
-    uint32_t depth;         // type parameters in scope
-    uint32_t in_typeof;     // @<...> around the expression, which will not be evaluated
-    struct fble_list scope; // declarations in scope, innermost last
-    struct fble_list open;  // statements whose rest is being checked
+    uint32_t depth;              // type parameters in scope
+    uint32_t in_typeof;          // @<...> around the expression, which will not be evaluated
+    struct fble_list scope;      // declarations in scope, innermost last
+    struct fble_list open;       // statements whose rest is being checked
+    struct fble_pairs alphabets; // of check_list.c
 };
 
 // Checks one file, as part of the module that `types` was entered for. Sets unit->type.
@@ -94,6 +95,11 @@ void fble_leave_scope(struct fble_checker *checker, uint32_t count);
 // Names must hold values of their namespace's level; an error at the name if this one does not.
 bool fble_check_namespace(struct fble_checker *checker, const struct fble_name *name,
                           struct fble_type *type);
+
+// Hints may take long to find; a program with very many errors goes without.
+static inline bool fble_wants_hints(const struct fble_checker *checker) {
+    return checker->diagnostics->errors <= 100;
+}
 
 // Messages.
 struct fble_diagnostic *fble_complain(struct fble_checker *checker, struct fble_loc at,

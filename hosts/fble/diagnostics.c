@@ -77,8 +77,8 @@ void fble_diagnostics_sort(struct fble_diagnostics *all) {
 // The line, without its end; its length is 0 if there is no such line.
 static const char *source_line(const struct fble_unit *unit, uint32_t line, size_t *length) {
     *length = 0;
+    if (!unit->text || !line) return NULL;
     const char *at = unit->text, *end = at + unit->length;
-    if (!at || !line) return NULL;
     for (uint32_t i = 1; i < line && at; i++) {
         at = memchr(at, '\n', (size_t)(end - at));
         if (at) at++;

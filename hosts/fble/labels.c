@@ -29,8 +29,8 @@ static struct fble_label *new_label(struct labeller *l, enum fble_label_kind kin
     return label;
 }
 
-static const struct fble_step *inside(struct labeller *l, const struct fble_step *outer, int kind,
-                                      const struct fble_name *name) {
+static const struct fble_step *inside(struct labeller *l, const struct fble_step *outer,
+                                      enum fble_step_kind kind, const struct fble_name *name) {
     struct fble_step *step = fble_alloc(&l->program->arena, sizeof *step);
     step->outer = outer;
     step->kind = kind;

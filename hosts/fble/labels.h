@@ -23,10 +23,12 @@ enum fble_label_kind {
     FBLE_LABEL_BRANCH,   // the arm or default of a select, or the rest of a body after a guard
 };
 
+enum fble_step_kind { FBLE_STEP_VARIABLE, FBLE_STEP_FUNCTION, FBLE_STEP_TAG, FBLE_STEP_DEFAULT };
+
 // One step inwards; a position is the chain of steps to the module's body, which is NULL.
 struct fble_step {
     const struct fble_step *outer;
-    enum { FBLE_STEP_VARIABLE, FBLE_STEP_FUNCTION, FBLE_STEP_TAG, FBLE_STEP_DEFAULT } kind;
+    enum fble_step_kind kind;
     struct fble_name name; // of variables and tags
 };
 

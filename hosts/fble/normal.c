@@ -290,14 +290,17 @@ static void copy_depths(struct substitution *s) {
             changed = true;
         }
     }
-    for (uint32_t i = s->first; changed && i < copies->count; i++)
-        ((struct fble_type *)copies->at[i])->depth = most;
+    for (uint32_t i = s->first; changed && i < copies->count; i++) {
+        struct fble_type *copy = copies->at[i];
+        bool poly = copy->kind == FBLE_T_POLY && copy->poly.param->depth <= most;
+        copy->depth = poly ? copy->poly.param->depth - 1 : most;
+    }
 }
 
 struct fble_type *fble_instance(struct fble_types *types, struct fble_type *poly,
                                 struct fble_type *arg) {
-    void **place = fble_pair(types->arena, &types->instances, poly, arg);
-    if (*place) return *place;
+    struct fble_type *known_one = *fble_pair(types->arena, &types->instances, poly, arg);
+    if (known_one) return known_one;
     if (types->budget == 0) {
         types->exhausted = true; // what comes out now is wrong, and the checker says why
         return poly->poly.body;

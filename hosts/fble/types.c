@@ -54,7 +54,8 @@ struct fble_type *fble_poly_type(struct fble_types *types, struct fble_type *par
 struct fble_type *fble_apply_type(struct fble_types *types, struct fble_type *head,
                                   struct fble_type *arg) {
     void **place = fble_pair(types->arena, &types->applications, head, arg);
-    if (*place) return *place;
+    struct fble_type *known = *place;
+    if (known) return known;
     struct fble_type *type = new_type(types, FBLE_T_APPLY, deeper(head->depth, arg->depth));
     type->apply.head = head;
     type->apply.arg = arg;

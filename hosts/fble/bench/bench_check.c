@@ -79,7 +79,7 @@ static void bench_literal(void) {
 }
 
 static void bench_equality(void) {
-    for (int kind = 0; kind < EQUAL_KINDS; kind++) {
+    for (enum equality_kind kind = 0; kind < EQUAL_KINDS; kind++) {
         for (unsigned n = 10; n <= 10000; n *= 10) {
             struct fble_arena arena = {0};
             struct fble_text text = {.arena = &arena};

@@ -177,7 +177,7 @@ static void replace(struct pieces *p, uint32_t at, uint32_t old, const struct pi
     struct piece copy[MOST_TOKENS];
     if (count) memcpy(copy, by, count * sizeof *by); // it may be part of what moves
     memmove(p->at + at + count, p->at + at + old, (p->count - at - old) * sizeof *by);
-    memcpy(p->at + at, copy, count * sizeof *by);
+    if (count) memcpy(p->at + at, copy, count * sizeof *by);
     p->count = p->count - old + count;
 }
 
