@@ -65,9 +65,8 @@ static bool is_alias_cycle(struct fble_statement *let, const struct fble_definit
         for (struct fble_suffix *s = value->suffixes; s; s = s->next)
             if (s->kind != FBLE_PRIVATE) return false;
         if (value->kind != FBLE_NAME || !value->name.name.type) return false;
-        for (at = let->let.definitions; at; at = at->next)
-            if (at->declaration == value->name.declaration) break;
-        if (!at) return false;
+        at = value->name.declaration ? value->name.declaration->defined : NULL;
+        if (!at || at->let != let) return false;
         if (at == start) return true;
     }
     return false;

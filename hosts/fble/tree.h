@@ -9,8 +9,8 @@
 // of statements and a result, for the same reason. Only brackets nest, at most FBLE_DEEPEST levels,
 // so walks of the tree may recurse over brackets, and nothing else.
 //
-// Erasure. Types are dummies at run time: an expression whose `type` is a type-of has no code. Poly
-// brackets, type applications and private casts do nothing. What a compiler needs is
+// Erasure. A type is a dummy at run time, and @<...> is never evaluated. Poly brackets, type
+// applications and private casts do nothing. What a compiler needs is
 //   name         -> declaration            access       -> field
 //   call         -> form: struct or apply  union value  -> field
 //   select       -> chosen                 literal      -> letters
