@@ -271,9 +271,20 @@ struct fble_type *fble_check_until(struct fble_checker *checker, struct fble_exp
     return type;
 }
 
+// Said once, for the innermost expression that was being checked; all messages after it would be
+// about types that are not there.
+static struct fble_type *too_large(struct fble_checker *checker, struct fble_expr *expr) {
+    if (!checker->types->exhausted_said)
+        fble_report(checker->diagnostics, FBLE_ERROR, checker->unit, fble_expr_loc(expr),
+                    "the types of this expression are too large to compute");
+    checker->types->exhausted_said = true;
+    return expr->type = NULL;
+}
+
 struct fble_type *fble_check(struct fble_checker *checker, struct fble_expr *expr) {
     struct fble_loc at;
-    return expr->type = fble_check_until(checker, expr, NULL, &at);
+    expr->type = fble_check_until(checker, expr, NULL, &at);
+    return checker->types->exhausted ? too_large(checker, expr) : expr->type;
 }
 
 bool fble_check_all(struct fble_checker *checker, struct fble_expr *list) {
@@ -287,8 +298,7 @@ void fble_check_unit(struct fble_checker *checker) {
     if (!unit->body) return;
     unit->type = fble_check_body(checker, unit->body);
     if (checker->types->exhausted)
-        fble_complain(checker, unit->body->loc,
-                      "the types of this program are too large to compute");
+        too_large(checker, unit->body->result);
     else if (!unit->type && !checker->diagnostics->errors) // must not happen; never accept it
         fble_complain(checker, unit->body->loc, "the checker has failed without a reason");
 }

@@ -13,6 +13,7 @@ struct fble_diagnostic *fble_complain(struct fble_checker *checker, struct fble_
     va_start(arguments, format);
     const char *text = fble_vformat(checker->arena, format, arguments);
     va_end(arguments);
+    if (checker->types->exhausted) return &checker->unsaid;
     return fble_report(checker->diagnostics, FBLE_ERROR, checker->unit, at, "%s", text);
 }
 

@@ -18,11 +18,12 @@ struct fble_checker {
     struct fble_words *words;
     struct fble_diagnostics *diagnostics;
     struct fble_unit *unit;
-    uint32_t depth;              // type parameters in scope
-    uint32_t in_typeof;          // @<...> around the expression, which will not be evaluated
-    struct fble_list scope;      // declarations in scope, innermost last
-    struct fble_list open;       // statements whose rest is being checked
-    struct fble_pairs alphabets; // of check_list.c
+    uint32_t depth;                // type parameters in scope
+    uint32_t in_typeof;            // @<...> around the expression, which will not be evaluated
+    struct fble_list scope;        // declarations in scope, innermost last
+    struct fble_list open;         // statements whose rest is being checked
+    struct fble_pairs alphabets;   // of check_list.c
+    struct fble_diagnostic unsaid; // stands for messages that are not given, see too_large
 };
 
 // Checks one file, as part of the module that `types` was entered for. Sets unit->type.

@@ -86,14 +86,15 @@ struct fble_types {
     const struct fble_path *module;
     uint64_t module_stamp, copy_stamp;
     uint64_t budget; // nodes that may still be copied, see FBLE_MOST_COPIES
-    bool exhausted;  // the budget was not enough
+    bool exhausted;  // the budget was not enough: types may be wrong from now on
+    bool exhausted_said;
     struct fble_pairs applications, instances;
     struct fble_list work, copies, unions, pending;
     struct fble_pairs matched, bound;
 };
 
 // A type-level program can grow without sense; the checker gives up beyond this many nodes.
-enum { FBLE_MOST_COPIES = 3000000 };
+enum { FBLE_MOST_COPIES = 1000000 };
 
 void fble_types_enter(struct fble_types *types, const struct fble_path *module);
 

@@ -197,3 +197,23 @@ TEST(applications_with_many_arguments)
     fble_program_free(&program);
     fble_arena_free(&arena);
 }
+
+// N25@<U@> has 2^25 levels: whoever compares it has to give up, with one message.
+TEST(types_that_grow_without_sense_are_an_error)
+{
+    struct fble_arena arena = {0};
+    struct fble_text text =
+        source(&arena, PRELUDE "N0@ = <@ X@> { *(X@ a); }; M0@ = <@ X@> { *(X@ a); };\n",
+               "N%d@ = <@ X@> { N%-@<N%-@<X@>>; }; M%d@ = <@ X@> { M%-@<M%-@<X@>>; };\n", 25, "",
+               "", "(N%d@<U@> a) {\n  M%d@<U@> b = a; b; };\n");
+    struct fble_program program;
+    check_text(&program, text.at, text.length);
+    if (CHECK_EQUAL(program.diagnostics.errors, 1)) {
+        struct fble_diagnostic *d = program.diagnostics.first;
+        while (d->severity != FBLE_ERROR) d = d->next;
+        CHECK_TEXT(d->message, "the types of this expression are too large to compute");
+        CHECK_EQUAL(d->loc.line, 29);
+    }
+    fble_program_free(&program);
+    fble_arena_free(&arena);
+}
