@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The command line of fble: test_command.py FBLE
+"""The command line of fble: test_command.py FBLE PLAIN
 
 Runs the program as a user does: options, exit status, what goes where, the shape of the messages,
-JSON, dependencies. One case per function; its name is the sentence.
+JSON, dependencies. One case per function; its name is the sentence. PLAIN is built without the
+sanitizers, which need more memory than the one case that has little of it.
 """
-import json, os, subprocess, sys, tempfile
+import json, os, resource, subprocess, sys, tempfile
 
 FBLE = os.path.abspath(sys.argv[1])
+PLAIN = os.path.abspath(sys.argv[2])
 UNIT = "*()();\n"
 
 
@@ -227,6 +229,14 @@ def deps_does_not_check_types(t):
     same(run(t, "deps", "A.fble")[0], 0)
     write(t, "B.fble", "/No%;")
     same(run(t, "deps", "B.fble")[:2], (2, ""))
+
+
+def running_out_of_memory_is_said(t):
+    write(t, "A.fble", "x = *()();\n" * 500000 + "x;\n")
+    limit = 128 << 20
+    done = subprocess.run([PLAIN, "check", "A.fble"], cwd=t, capture_output=True, text=True,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+    same((done.returncode, done.stderr), (5, "fble: out of memory\n"))
 
 
 def main():

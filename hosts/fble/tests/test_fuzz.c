@@ -9,6 +9,7 @@
 #include "one_file.h"
 #include "parser.h"
 #include "test.h"
+#include "tree_print.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,11 +51,28 @@ static bool about_a_letter(const struct fble_diagnostic *d) {
     return !strncmp(d->message, "no letter", 9);
 }
 
+// What the checker says does not depend on blanks and comments: the printed program gets as many
+// errors and warnings, and they begin alike.
+static bool printed_is_the_same(struct fble_program *program, const struct fble_module *module) {
+    if (!module->value->body) return true;
+    struct fble_text text = {.arena = &program->arena};
+    fble_print_body(&text, module->value->body);
+    struct fble_program again;
+    check_text(&again, text.at, text.length);
+    bool good = CHECK_EQUAL(program->diagnostics.errors, again.diagnostics.errors) &&
+                CHECK_EQUAL(program->diagnostics.warnings, again.diagnostics.warnings);
+    if (good && program->diagnostics.count == 1)
+        good = CHECK_TEXT(program->diagnostics.first->message, again.diagnostics.first->message);
+    fble_program_free(&again);
+    return good;
+}
+
 static bool check_one(const char *text, size_t length) {
     struct fble_program program;
     alarm(HANG_SECONDS);
     struct fble_module *module = check_text(&program, text, length);
     bool good = CHECK(survives_printing(&program, module->value));
+    good = good && printed_is_the_same(&program, module);
     for (struct fble_diagnostic *d = program.diagnostics.first; d; d = d->next)
         good &= CHECK(about_a_letter(d) || inside(d->loc, text, length)) &&
                 CHECK(!strstr(d->message, "without a reason"));
