@@ -14,8 +14,8 @@ UNIT = "*()();\n"
 
 
 def run(folder, *arguments, **environment):
-    done = subprocess.run([FBLE, *arguments], cwd=folder, capture_output=True, text=True, timeout=60,
-                          env={**os.environ, **environment})
+    done = subprocess.run([FBLE, *arguments], cwd=folder, capture_output=True, text=True,
+                          timeout=60, env={**os.environ, **environment})
     return done.returncode, done.stdout, done.stderr
 
 
@@ -143,17 +143,18 @@ def a_file_that_cannot_be_read_is_another_error(t):
 
 def usage_errors(t):
     write(t, "A.fble", UNIT)
-    for arguments in ([], ["nosuch"], ["check"], ["check", "-m"], ["check", "-m", "A"], ["check", "-m", "/A"],
-                      ["check", "--nosuch", "A.fble"], ["check", "A.txt"], ["check", "A.fble", "B.fble"],
-                      ["check", "A.fble", "-m", "/A%"], ["check", ".fble"], ["deps"], ["help", "nosuch"]):
+    for line in ("", "nosuch", "check", "check -m", "check -m A", "check -m /A",
+                 "check --nosuch A.fble", "check A.txt", "check A.fble B.fble",
+                 "check A.fble -m /A%", "check .fble", "deps", "help nosuch"):
+        arguments = line.split()
         code, _, err = run(t, *arguments)
         same((arguments, code), (arguments, 4))
         assert err, arguments
 
 
 def help_goes_to_stdout(t):
-    for arguments in (["--help"], ["-h"], ["help"], ["help", "check"], ["check", "--help"], ["help", "deps"]):
-        code, out, err = run(t, *arguments)
+    for line in ("--help", "-h", "help", "help check", "check --help", "help deps"):
+        code, out, err = run(t, *line.split())
         same((code, err), (0, ""))
         assert out.startswith("usage: fble"), out
     assert "-p" in run(t, "help", "check")[1]
@@ -179,7 +180,8 @@ def json_is_for_editors(t):
     found = json.loads(out)
     same(found["errors"], 1)
     first = found["diagnostics"][0]
-    same((first["file"], first["line"], first["column"], first["severity"]), ("A.fble", 1, 17, "error"))
+    place = (first["file"], first["line"], first["column"], first["severity"])
+    same(place, ("A.fble", 1, 17, "error"))
     write(t, "B.fble", "x = *()(); *();\n")
     code, out, _ = run(t, "check", "--json", "B.fble")
     same((code, json.loads(out)["warnings"]), (0, 1))
@@ -211,8 +213,8 @@ def deps_is_a_rule_for_make(t):
     code, out, err = run(t, "deps", "-I", ".", "-m", "/A%")
     same((code, err), (0, ""))
     same(out, "A: \\\n  A.fble \\\n  B.fble.@ \\\n  B.fble \\\n  c\\ d.fble\n")
-    same(run(t, "deps", "-t", "a.out", "--alone", "A.fble")[1].split(), ["a.out:", "\\", "A.fble", "\\", "B.fble.@",
-                                                                 "\\", "c\\", "d.fble"])
+    rule = run(t, "deps", "-t", "a.out", "--alone", "A.fble")[1]
+    same(rule.replace(" \\\n ", ""), "a.out: A.fble B.fble.@ c\\ d.fble\n")
 
 
 def make_reads_the_rule(t):
