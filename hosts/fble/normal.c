@@ -269,8 +269,21 @@ static uint32_t depth_of(const struct fble_type *type) {
     return depth;
 }
 
-// The copies' depths, as a least fixed point. Parts mostly come after what they are part of, so
-// one pass backwards does nearly all; if a few passes are not enough, a bound from above is used.
+// One pass over the copies' depths, in either direction; true if something changed.
+static bool raise_depths(const struct fble_list *copies, uint32_t first, bool backwards) {
+    bool changed = false;
+    for (uint32_t n = 0; n < copies->count - first; n++) {
+        struct fble_type *copy = copies->at[backwards ? copies->count - 1 - n : first + n];
+        uint32_t depth = depth_of(copy);
+        changed |= depth != copy->depth;
+        copy->depth = depth;
+    }
+    return changed;
+}
+
+// The copies' depths, as a least fixed point. Parts mostly come after what they are part of, or all
+// before it, so a pass backwards and one forwards do nearly all; if a few passes are not enough, a
+// bound from above is used.
 static void copy_depths(struct substitution *s) {
     struct fble_list *copies = &s->types->copies;
     uint32_t most = s->arg->depth;
@@ -280,16 +293,8 @@ static void copy_depths(struct substitution *s) {
         copy->depth = 0;
     }
     bool changed = true;
-    for (int pass = 0; changed && pass < 8; pass++) {
-        changed = false;
-        for (uint32_t i = copies->count; i-- > s->first;) {
-            struct fble_type *copy = copies->at[i];
-            uint32_t depth = depth_of(copy);
-            if (depth == copy->depth) continue;
-            copy->depth = depth;
-            changed = true;
-        }
-    }
+    for (int pass = 0; changed && pass < 8; pass++)
+        changed = raise_depths(copies, s->first, pass % 2 == 0);
     for (uint32_t i = s->first; changed && i < copies->count; i++) {
         struct fble_type *copy = copies->at[i];
         bool poly = copy->kind == FBLE_T_POLY && copy->poly.param->depth <= most;

@@ -6,7 +6,7 @@ Runs the program as a user does: options, exit status, what goes where, the shap
 JSON, dependencies. One case per function; its name is the sentence. PLAIN is built without the
 sanitizers, which need more memory than the one case that has little of it.
 """
-import json, os, resource, subprocess, sys, tempfile
+import json, os, resource, socket, subprocess, sys, tempfile
 
 FBLE = os.path.abspath(sys.argv[1])
 PLAIN = os.path.abspath(sys.argv[2])
@@ -141,6 +141,29 @@ def a_file_that_cannot_be_read_is_another_error(t):
         same(run(t, "check", "Shut.fble")[0], 5)
 
 
+def a_file_that_fails_to_open_is_another_error(t):
+    with socket.socket(socket.AF_UNIX) as server:
+        os.chdir(t)  # the name of a socket must be short
+        server.bind("A.fble")
+        write(t, "B.fble", "/A%;")
+        code, _, err = run(t, "check", "B.fble")
+        os.chdir("/")
+    same(code, 5)
+    assert err.startswith("A.fble:1:1: error: cannot read the file: "), err
+
+
+def an_empty_search_path_is_pointed_out(t):
+    assert "give it with -I" in run(t, "check", "-m", "/A%")[2]
+
+
+def very_many_messages_are_cut(t):
+    write(t, "A.fble", "".join(f"a{i} = zz{i};\n" for i in range(250)) + "*();\n")
+    _, _, err = run(t, "check", "A.fble")
+    same(err.count(": error:"), 100)
+    same(err.splitlines()[-1], "150 more messages are not shown")
+    same(len(json.loads(run(t, "check", "--json", "A.fble")[1])["diagnostics"]), 250)
+
+
 def usage_errors(t):
     write(t, "A.fble", UNIT)
     for line in ("", "nosuch", "check", "check -m", "check -m A", "check -m /A",
@@ -195,6 +218,9 @@ def json_replaces_what_is_not_utf8(t):
     code, out, _ = run(t, "check", "--json", "A.fble")
     same(code, 2)
     same(json.loads(out)["diagnostics"][0]["message"], "\ufffdä\ufffd is not defined")
+    write(t, "B.fble", 'a"\\\x01;\n')
+    same(json.loads(run(t, "check", "--json", "B.fble")[1])["diagnostics"][0]["message"],
+         'a"\\\x01 is not defined')
 
 
 def headers_are_enough_for_checking_alone(t):

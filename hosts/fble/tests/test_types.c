@@ -230,6 +230,47 @@ static bool instance_made_deeper(struct fble_arena *arena, uint64_t seed) {
 TEST(so_does_an_instance_made_under_parameters_and_applied_later)
 { for_random_seeds(instance_made_deeper); }
 
+// A chain of types, each a part of the next, that a struct has as fields in random order, with
+// polys among them: nothing can be said about the order in which parts are copied.
+static const char *scrambled(struct fble_arena *arena, uint64_t seed, const char *type) {
+    enum { LINKS = 40 };
+    struct fble_text text = {.arena = arena};
+    int order[LINKS];
+    random_seed(seed);
+    fble_add_string(&text, fble_format(arena, "{ X0@ = *(%s v);", type));
+    for (int i = 1; i < LINKS; i++) {
+        static const char *const before[] = {"*(", "(", "<@ Q@>(Q@) { ", "Opt@<"};
+        static const char *const after[] = {" p, U@ q)", ") { U@; }", "; }", ">"};
+        uint32_t link = random_below(4);
+        fble_add_string(
+            &text, fble_format(arena, " X%d@ = %sX%d@%s;", i, before[link], i - 1, after[link]));
+    }
+    for (int i = 0; i < LINKS; i++) {
+        int j = (int)random_below((uint32_t)i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    for (int i = 0; i < LINKS; i++)
+        fble_add_string(&text, fble_format(arena, "%s X%d@ f%d", i ? "," : " *(", order[i], i));
+    fble_add_string(&text, "); }");
+    return text.at;
+}
+
+static bool instance_of_scrambled(struct fble_arena *arena, uint64_t seed) {
+    const char *open = scrambled(arena, seed, "A@"), *closed = scrambled(arena, seed, "X@");
+    const char *other = scrambled(arena, seed, "U@");
+    const char *poly = fble_format(arena,
+                                   "P@ = <@ A@> { *(%s v); };"
+                                   " F = <@ D@, @ E@, @ S@>(P@<S@> x) { x.v; }; (P@<X@> a) {",
+                                   open);
+    const char *use = "b = F<U@, U@, X@>(a); b; };";
+    return seed % 20 || (expect(arena, true, fble_format(arena, "%s %s %s", poly, closed, use)) &&
+                         expect(arena, false, fble_format(arena, "%s %s %s", poly, other, use)));
+}
+
+TEST(so_does_an_instance_whose_parts_are_scrambled)
+{ for_random_seeds(instance_of_scrambled); }
+
 static bool another_argument(struct fble_arena *arena, uint64_t seed) {
     bool used[3];
     const char *body = type_text(arena, seed, "U@", "Y@", "Z@", used);
