@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The checker's entry, scopes, and the expressions that are not suffixes. Each kind of atom has one
-// function that checks the parts, then the atom's own conditions, and gives its type.
+// function that checks the parts, then the atom's own conditions, and gives its type. A scope is a
+// stack of declarations; the innermost one of a name hangs on its word, so looking it up is a load.
 
 #include "checker.h"
 

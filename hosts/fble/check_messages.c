@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The checker's messages. Two types of the same name are told apart by showing what is behind the
-// name; a field that is not there gets the most similar one that is as a hint.
+// name; where large types differ inside, the way to the first difference is pointed out; a field
+// that is not there gets the most similar one that is as a hint. Nothing here decides what is an
+// error.
 
 #include "checker.h"
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// fble check: reads and checks a program, and shows what is wrong with it.
+// fble check: reads and checks a program, and shows what is wrong with it. Errors in one module do
+// not keep the others from being checked, so that one run shows all there is to repair. How a
+// program is found and checked is the business of loader.c and program.c; this file only prints and
+// exits.
 
 #include "command.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// fble deps: the files that a program reads, as a rule for make.
+// fble deps: the files that a program reads, as a rule for make. The program is loaded, not
+// checked, so the rule is there before the types are right; but a file that is missing or does not
+// parse leaves the list incomplete, and then there is no rule.
 
 #include "command.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// fble: finds the command, gives it a program to work with, and cleans up.
+// fble: finds the command, gives it a program to work with, and cleans up. The commands are a
+// table; a new one is a file of its own and a line here. Only this part of the host prints or
+// exits, the rest returns and reports.
 
 #include "command.h"
 

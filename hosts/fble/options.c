@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Options of all commands: the search path, packages, the main module or file. Options may stand
-// after the file; `--` ends them.
+// after the file; `--` ends them. A file alone is turned into a module path and a directory, so
+// that nothing behind this point knows of files given by hand.
 
 #include "command.h"
 #include "parser.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Checks a loaded program, module by module in the order of dependence. Dependents see a module by
-// its header if it has one. Warnings and labels come after a module has no errors.
+// its header if it has one. Warnings and labels come after a module has no errors; modules that
+// mention a broken one are checked all the same, and what depends on its type fails silently.
 
 #include "checker.h"
 #include "labels.h"

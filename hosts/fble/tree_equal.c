@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Are two syntax trees the same but for their locations? Both must come from the same table of
-// words, so that words and paths are compared as pointers.
+// words, so that words and paths are compared as pointers. This is for testing the printer: the
+// types and labels that the checker writes into a tree are not looked at.
 
 #include "tree_print.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A syntax tree as source: one statement per line, indented by the nesting of braces. Every form
-// prints exactly what the parser reads for it, so parsing the text gives the same tree.
+// prints exactly what the parser reads for it, sugar included, so parsing the text gives the same
+// tree. Comments are gone: the tree has none.
 
 #include "tree_print.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads files of test programs (the format is in cases.h) and puts their programs on disk.
+// Reads files of test programs (the format is in cases.h) and puts their programs on disk. Cases
+// are files because that is what the loader is about: search paths, headers and names with blanks
+// are tested by the same means as everything else.
 
 #include "cases.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What the checker writes into the tree for the next stage: labels with both of their names and
-// their places, and what names, fields, selects, calls and letters refer to.
+// their places, and what names, fields, selects, calls and letters refer to. The expected names are
+// those of the reference's section on profiling.
 
 #include "labels.h"
 #include "one_file.h"
