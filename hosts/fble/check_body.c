@@ -138,19 +138,11 @@ static void check_let(struct fble_checker *checker, struct fble_statement *let) 
     }
 }
 
-static const struct fble_field *field_of(const struct fble_type *type, const struct fble_name *name,
-                                         uint32_t *index) {
-    for (*index = 0; *index < type->data.count; ++*index)
-        if (fble_same_name(&type->data.fields[*index].name, name))
-            return &type->data.fields[*index];
-    return NULL;
-}
-
 static struct fble_type *check_pick(struct fble_checker *checker, struct fble_pick *pick,
                                     struct fble_type *type) {
     struct fble_type *annotation = pick->annotation ? pick->annotation->type : NULL;
     const struct fble_name *name = fble_pick_field(pick);
-    const struct fble_field *field = field_of(type, name, &pick->index);
+    const struct fble_field *field = fble_find_field(checker->types, type, name, &pick->index);
     if (!field) {
         fble_complain_field(checker, name, type, "field");
         return NULL;

@@ -192,14 +192,6 @@ struct fble_type *fble_check_call(struct fble_checker *checker, struct fble_suff
     return check_application(checker, suffix, head, at, whole);
 }
 
-static const struct fble_field *find_tag(const struct fble_type *data, const struct fble_name *name,
-                                         uint32_t *index) {
-    for (*index = 0; *index < data->data.count; ++*index)
-        if (fble_same_name(&data->data.fields[*index].name, name))
-            return &data->data.fields[*index];
-    return NULL;
-}
-
 static struct fble_type *union_value(struct fble_checker *checker, struct fble_suffix *suffix,
                                      struct fble_inferred *inferred, struct fble_loc at) {
     struct fble_type *data = inferred->inside, *type, *arg = suffix->field.value->type;
@@ -212,7 +204,8 @@ static struct fble_type *union_value(struct fble_checker *checker, struct fble_s
         fble_hint_opaque(checker, d, data);
         return NULL;
     }
-    const struct fble_field *field = find_tag(data, name, &suffix->field.field);
+    const struct fble_field *field =
+        fble_find_field(checker->types, data, name, &suffix->field.field);
     if (!field) {
         fble_complain_field(checker, name, inferred->poly, "tag");
         return NULL;

@@ -18,12 +18,10 @@ static struct fble_type *check_access(struct fble_checker *checker, struct fble_
         fble_hint_opaque(checker, d, head);
         return NULL;
     }
-    for (uint32_t i = 0; i < type->data.count; i++) {
-        if (!fble_same_name(&type->data.fields[i].name, &suffix->field.name)) continue;
-        suffix->field.field = i;
-        suffix->field.of_union = type->kind == FBLE_T_UNION;
-        return type->data.fields[i].type;
-    }
+    suffix->field.of_union = type->kind == FBLE_T_UNION;
+    const struct fble_field *field =
+        fble_find_field(checker->types, type, &suffix->field.name, &suffix->field.field);
+    if (field) return field->type;
     fble_complain_field(checker, &suffix->field.name, head,
                         type->kind == FBLE_T_UNION ? "tag" : "field");
     return NULL;

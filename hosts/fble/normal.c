@@ -177,7 +177,7 @@ static struct fble_type *copy_of(struct substitution *s, struct fble_type *type)
     copy->type_of = copy->written = copy->normal = copy->same = copy->copy = copy->assigned = NULL;
     copy->normal_stamp = copy->same_stamp = 0;
     copy->same_rank = 0;
-    copy->busy = copy->inferring = copy->instance = copy->kind_known = false;
+    copy->busy = copy->inferring = copy->instance = copy->kind_known = copy->indexed = false;
     copy->copy_stamp = s->types->copy_stamp;
     type->copy = copy;
     type->copy_stamp = s->types->copy_stamp;

@@ -9,8 +9,9 @@
 // of statements and a result, for the same reason. Only brackets nest, at most FBLE_DEEPEST levels,
 // so walks of the tree may recurse over brackets, and nothing else.
 //
-// Erasure. A type is a dummy at run time, and @<...> is never evaluated. Poly brackets, type
-// applications and private casts do nothing. What a compiler needs is
+// Erasure. An expression whose `type` is a type-of (types.h) denotes a type: its value is a dummy,
+// and a function does not capture what is mentioned only there. @<...> is never evaluated. Poly
+// brackets, type applications and private casts do nothing. What a compiler needs is
 //   name         -> declaration            access       -> field
 //   call         -> form: struct or apply  union value  -> field
 //   select       -> chosen                 literal      -> letters

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Making types, and their kinds. Applications are made once per head and argument, so a type that
-// is written a thousand times, such as List@<Int@>, is one node whose normal form is found once.
+// Making types, their fields and their kinds. Applications are made once per head and argument, so
+// a type that is written a thousand times, such as List@<Int@>, is one node whose normal form is
+// found once. What a type is equal to, or reduces to, is asked elsewhere.
 
 #include "types.h"
 
@@ -105,6 +106,34 @@ struct fble_type *fble_type_of(struct fble_types *types, struct fble_type *type)
     struct fble_type *outer = new_type(types, FBLE_T_TYPEOF, type->depth);
     outer->inner = type;
     return type->type_of = outer;
+}
+
+// Types with many fields get an index when they are first searched: a union with thousands of tags
+// is used thousands of times. The word and its namespace are one key.
+enum { FEW_FIELDS = 16 };
+
+static const void *field_key(const struct fble_name *name) {
+    return (const char *)name->word + name->type;
+}
+
+static void index_fields(struct fble_types *types, struct fble_type *type) {
+    for (uint32_t i = type->data.count; i-- > 0;)
+        *fble_pair(types->arena, &types->fields, type, field_key(&type->data.fields[i].name)) =
+            &type->data.fields[i];
+    type->indexed = true;
+}
+
+const struct fble_field *fble_find_field(struct fble_types *types, struct fble_type *type,
+                                         const struct fble_name *name, uint32_t *index) {
+    const struct fble_field *fields = type->data.fields, *found = NULL;
+    if (type->data.count > FEW_FIELDS) {
+        if (!type->indexed) index_fields(types, type);
+        found = *fble_pair(types->arena, &types->fields, type, field_key(name));
+    }
+    for (uint32_t i = 0; i < type->data.count && type->data.count <= FEW_FIELDS && !found; i++)
+        if (fble_same_name(&fields[i].name, name)) found = &fields[i];
+    if (found) *index = (uint32_t)(found - fields);
+    return found;
 }
 
 uint32_t fble_level(const struct fble_type *type) {

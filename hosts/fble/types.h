@@ -76,7 +76,7 @@ struct fble_type {
     uint64_t normal_stamp, same_stamp, copy_stamp;
     uint32_t same_rank;
     struct fble_kind *kind_memory; // of types.c
-    bool busy, inferring, instance, kind_known;
+    bool busy, inferring, instance, kind_known, indexed;
 };
 
 // What the type algorithms share. Private types are transparent to modules of their package, so
@@ -88,7 +88,7 @@ struct fble_types {
     uint64_t budget; // nodes that may still be copied, see FBLE_MOST_COPIES
     bool exhausted;  // the budget was not enough: types may be wrong from now on
     bool exhausted_said;
-    struct fble_pairs applications, instances;
+    struct fble_pairs applications, instances, fields;
     struct fble_list work, copies, unions, pending;
     struct fble_pairs matched, bound;
 };
@@ -121,6 +121,10 @@ struct fble_type *fble_type_of(struct fble_types *types, struct fble_type *type)
 uint32_t fble_level(const struct fble_type *type);
 struct fble_type *fble_strip(struct fble_type *type, uint32_t *level);
 struct fble_type *fble_wrap(struct fble_types *types, struct fble_type *type, uint32_t level);
+
+// The field of a struct or union type, and its index, or NULL.
+const struct fble_field *fble_find_field(struct fble_types *types, struct fble_type *type,
+                                         const struct fble_name *name, uint32_t *index);
 
 // Normal form of the head: never a defined variable, a private type with access, or an application
 // that reduces. NULL for a vacuous type, whose normal form would need itself.

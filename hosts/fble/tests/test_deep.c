@@ -153,6 +153,14 @@ TEST(functions_with_many_parameters)
 { works(PRELUDE "(U@ x0", ", U@ x%d", MANY, ") { u; };\n"); }
 TEST(types_with_many_fields)
 { works(PRELUDE "*(U@ x0", ", U@ x%d", MANY, ");\n"); }
+TEST(unions_with_many_tags_used_often)
+{
+    struct fble_arena arena = {0};
+    struct fble_text all = source(&arena, PRELUDE "T@ = +(U@ x0", ", U@ x%d", MANY, "", "", ");\n");
+    struct fble_text uses = source(&arena, "", "_ = T@(x%d: u).x%d;\n", MANY, "", "", "u;\n");
+    works(all.at, "", 0, uses.at);
+    fble_arena_free(&arena);
+}
 TEST(polys_with_many_parameters)
 { works(PRELUDE "<@ T0@", ", @ T%d@", MANY, "> { U@; };\n"); }
 TEST(long_chains_of_types_are_compared)
