@@ -4,13 +4,41 @@
 // Suffixes are read by a loop and hang on their atom as a list. Recursion happens for brackets
 // only and is limited to FBLE_DEEPEST levels; beyond that the parse ends with an error, which also
 // bounds every later walk of the tree. A syntax error is reported at the first token that cannot
-// stand where it does.
+// stand where it does; parsing goes on after the statement, so that the next one is found too.
 
 #include "parser.h"
 
 #include <string.h>
 
-void fble_advance(struct fble_parser *parser) { parser->token = fble_lex(&parser->lexer); }
+enum { MOST_SYNTAX_ERRORS = 20 };
+
+static int bracket(int kind) {
+    switch (kind) {
+    case '(':
+    case '{':
+    case '[':
+    case FBLE_STRUCT_OPEN:
+    case FBLE_UNION_OPEN:
+    case FBLE_SELECT_OPEN:
+    case FBLE_COPY_OPEN:
+    case FBLE_PRIVATE_OPEN:
+    case FBLE_FIELD_OPEN:
+        return 1;
+    case ')':
+    case '}':
+    case ']':
+        return -1;
+    default:
+        return 0;
+    }
+}
+
+void fble_advance(struct fble_parser *parser) {
+    int change = bracket(parser->token.kind);
+    if (change > 0) parser->brackets++;
+    if (change < 0 && parser->brackets) parser->brackets--;
+    parser->token = fble_lex(&parser->lexer);
+}
 
 void *fble_syntax_error_at(struct fble_parser *parser, struct fble_loc loc, const char *message) {
     if (!parser->failed)
@@ -401,6 +429,24 @@ struct fble_expr *fble_parse_expr(struct fble_parser *parser) {
     return expr;
 }
 
+static struct fble_body *module_body(struct fble_parser *parser) {
+    struct fble_body *body = fble_parse_body(parser);
+    if (body && parser->token.kind != FBLE_END)
+        return fble_syntax_error(parser, "a statement or the end of the file");
+    return body;
+}
+
+// After a syntax error: goes on behind the statement of the module that contains it, as far as the
+// brackets tell. False if nothing is left.
+static bool skip_statement(struct fble_parser *parser) {
+    while (parser->token.kind != FBLE_END && (parser->token.kind != ';' || parser->brackets))
+        fble_advance(parser);
+    if (parser->token.kind == ';') fble_advance(parser);
+    parser->failed = false;
+    parser->depth = 0;
+    return parser->token.kind != FBLE_END;
+}
+
 bool fble_parse(struct fble_unit *unit, struct fble_arena *arena, struct fble_words *words,
                 struct fble_diagnostics *diagnostics) {
     struct fble_parser parser = {.arena = arena,
@@ -411,11 +457,12 @@ bool fble_parse(struct fble_unit *unit, struct fble_arena *arena, struct fble_wo
                                  .mark = ++words->marks};
     fble_lexer_start(&parser.lexer, arena, words, unit->text, unit->length);
     fble_advance(&parser);
-    struct fble_body *body = fble_parse_body(&parser);
-    if (body && parser.token.kind != FBLE_END)
-        body = fble_syntax_error(&parser, "a statement or the end of the file");
-    unit->body = body;
-    return body != NULL;
+    unit->body = module_body(&parser);
+    // The rest is read for more errors only. It begins a new body, so that an error is one.
+    for (int more = 0; parser.failed && more < MOST_SYNTAX_ERRORS && skip_statement(&parser);
+         more++)
+        module_body(&parser);
+    return unit->body != NULL;
 }
 
 struct fble_path *fble_parse_path(struct fble_arena *arena, struct fble_words *words,

@@ -18,10 +18,11 @@ struct fble_parser {
     struct fble_mention **mention;
     uint64_t mark; // of paths this file mentioned already
     uint32_t depth;
-    bool failed; // the first syntax error ends the parse; all functions return at once
+    uint32_t brackets; // open ones, not counting < and >
+    bool failed;       // after a syntax error all functions return at once
 };
 
-// Fills unit->body and unit->mentions. On a syntax error reports it and leaves the body NULL.
+// Fills unit->body and unit->mentions. On syntax errors reports them and leaves the body NULL.
 bool fble_parse(struct fble_unit *unit, struct fble_arena *arena, struct fble_words *words,
                 struct fble_diagnostics *diagnostics);
 

@@ -80,7 +80,7 @@ static void works(const char *before, const char *repeated, int times, const cha
 }
 
 TEST(deep_braces_are_an_error)
-{ too_deep("{", "u;", "};"); }
+{ too_deep("{", "u", "; }"); }
 TEST(deep_round_brackets_are_an_error)
 { too_deep("(", "U@", ") { U@; }"); }
 TEST(deep_calls_are_an_error)
