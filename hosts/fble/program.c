@@ -17,7 +17,7 @@ static void check_unit(struct fble_program *program, struct fble_unit *unit) {
                                    .unit = unit};
     uint32_t errors = program->diagnostics.errors;
     fble_check_unit(&checker);
-    if (unit->body && program->diagnostics.errors == errors)
+    if (unit->type && program->diagnostics.errors == errors)
         fble_warn_unused(&program->diagnostics, unit);
 }
 

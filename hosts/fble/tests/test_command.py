@@ -125,6 +125,14 @@ def warnings_do_not_fail(t):
     assert err.startswith("A.fble:1:1: warning: "), err
 
 
+def nothing_is_called_unused_where_a_dependency_is_broken(t):
+    write(t, "A.fble", "x = /B%; unused = *()(); x.y;\n")
+    write(t, "B.fble", "zz;\n")
+    code, _, err = run(t, "check", "A.fble")
+    same(code, 2)
+    assert "B.fble:1:1: error" in err and "warning" not in err, err
+
+
 def a_missing_main_module_is_reported_at_its_path(t):
     code, _, err = run(t, "check", "-I", ".", "-m", "/No/Such%")
     same(code, 2)
