@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+//
+// The checker's messages. Two types of the same name are told apart by showing what is behind the
+// name; where large types differ inside, the way to the first difference is pointed out; a field
+// that is not there gets the most similar one that is as a hint. Nothing here decides what is an
+// error.
+
+#include "checker.h"
+
+#include <string.h>
+
+struct fble_diagnostic *fble_complain(struct fble_checker *checker, struct fble_loc at,
+                                      const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = fble_vformat(checker->arena, format, arguments);
+    va_end(arguments);
+    if (checker->types->exhausted) return &checker->unsaid;
+    return fble_report(checker->diagnostics, FBLE_ERROR, checker->unit, at, "%s", text);
+}
+
+const char *fble_show_name(struct fble_checker *checker, const struct fble_name *name) {
+    const char *text = fble_name_text(checker->arena, name);
+    size_t length = strlen(text);
+    if (length <= 60) return text;
+    return fble_format(checker->arena, "%.40s...", text);
+}
+
+const char *fble_show(struct fble_checker *checker, struct fble_type *type) {
+    return fble_type_text(checker->types, type);
+}
+
+void fble_hint_opaque(struct fble_checker *checker, struct fble_diagnostic *diagnostic,
+                      struct fble_type *type) {
+    uint32_t level;
+    type = fble_normal(checker->types, fble_strip(type, &level));
+    if (!type || diagnostic->hint) return;
+    if (type->kind == FBLE_T_PRIVATE)
+        fble_hint(checker->diagnostics, diagnostic, "only modules of the package %s see inside %s",
+                  type->private.package->text, fble_show(checker, type));
+    if (type->kind != FBLE_T_VARIABLE) return;
+    const char *name = fble_show_name(checker, &type->variable.name);
+    switch (type->variable.kind) {
+    case FBLE_V_PARAMETER:
+        break;
+    case FBLE_V_TYPE:
+        fble_hint(checker->diagnostics, diagnostic,
+                  "inside its own let %s is abstract; make it a let of its own", name);
+        break;
+    case FBLE_V_VALUE:
+        fble_hint(checker->diagnostics, diagnostic,
+                  "inside its own definition the type of %s is not known; write it in front of %s",
+                  name, name);
+        break;
+    }
+}
+
+// One step towards the first difference of two types of the same sort: the parts that differ, and
+// the words for the way to them. False if the difference is right here.
+static bool step_to_difference(struct fble_checker *checker, struct fble_type **a,
+                               struct fble_type **b, struct fble_text *way) {
+    struct fble_type *x = fble_normal(checker->types, *a), *y = fble_normal(checker->types, *b);
+    if (!x || !y || x->kind != y->kind) return false;
+    if (x->kind == FBLE_T_FUNC) {
+        bool args = fble_equal(checker->types, x->func.arg, y->func.arg);
+        fble_add_string(way, args ? " result" : " argument");
+        *a = args ? x->func.result : x->func.arg;
+        *b = args ? y->func.result : y->func.arg;
+        return true;
+    }
+    if ((x->kind != FBLE_T_STRUCT && x->kind != FBLE_T_UNION) || x->data.count != y->data.count)
+        return false;
+    for (uint32_t i = 0; i < x->data.count; i++) {
+        const struct fble_field *f = &x->data.fields[i], *g = &y->data.fields[i];
+        if (!fble_same_name(&f->name, &g->name)) return false;
+        if (fble_equal(checker->types, f->type, g->type)) continue;
+        fble_add_string(way, " .");
+        fble_add_string(way, fble_show_name(checker, &f->name));
+        *a = f->type;
+        *b = g->type;
+        return true;
+    }
+    return false;
+}
+
+// Where two types differ, if that is deep enough inside not to be seen at a glance.
+static void hint_difference(struct fble_checker *checker, struct fble_diagnostic *diagnostic,
+                            struct fble_type *expected, struct fble_type *actual) {
+    struct fble_text way = {.arena = checker->arena};
+    int steps = 0;
+    while (fble_wants_hints(checker) && steps < 8 &&
+           step_to_difference(checker, &expected, &actual, &way))
+        steps++;
+    if (!steps || diagnostic->hint) return;
+    const char *a = fble_show(checker, expected), *b = fble_show(checker, actual);
+    if (!strcmp(a, b)) return;
+    fble_hint(checker->diagnostics, diagnostic, "they differ at%s: %s there, %s here", way.at, a,
+              b);
+}
+
+void fble_complain_mismatch(struct fble_checker *checker, struct fble_loc at, const char *what,
+                            struct fble_type *expected, struct fble_type *actual) {
+    const char *a = fble_show(checker, expected), *b = fble_show(checker, actual);
+    const char *same = "";
+    if (!strcmp(a, b)) {
+        a = fble_type_text_open(checker->types, expected);
+        b = fble_type_text_open(checker->types, actual);
+        if (!strcmp(a, b)) same = " of another place";
+    }
+    struct fble_diagnostic *d =
+        fble_complain(checker, at, "%s should have type %s, but has type %s%s", what, a, b, same);
+    if (fble_level(expected) == 0 && fble_level(actual) == 1 &&
+        fble_equal(checker->types, expected, actual->inner))
+        fble_hint(checker->diagnostics, d, "this is the type itself, not a value of it");
+    fble_hint_opaque(checker, d, actual);
+    fble_hint_opaque(checker, d, expected);
+    hint_difference(checker, d, expected, actual);
+}
+
+void fble_complain_field(struct fble_checker *checker, const struct fble_name *name,
+                         struct fble_type *type, const char *what) {
+    struct fble_type *data = fble_normal_inside(checker->types, type);
+    const struct fble_field *best = NULL;
+    uint32_t most = name->word->length < 3 ? 1 : 2;
+    for (uint32_t i = 0; data && fble_wants_hints(checker) && i < data->data.count; i++) {
+        const struct fble_field *field = &data->data.fields[i];
+        if (fble_same_name(&field->name, name)) continue;
+        uint32_t distance = fble_word_distance(field->name.word, name->word, most);
+        if (distance > most || distance >= field->name.word->length) continue;
+        if (distance == 0 && field->name.type == name->type) continue;
+        best = field;
+        if (distance == 0) break;
+        most = distance - 1;
+    }
+    const char *shown = fble_type_text_open(checker->types, data ? data : type);
+    struct fble_diagnostic *d =
+        fble_complain(checker, name->loc, "there is no %s '%s' in %s", what,
+                      fble_show_name(checker, name), fble_show(checker, type));
+    if (best)
+        fble_hint(checker->diagnostics, d, "%s '%s' of %s: did you mean '%s'?", what,
+                  fble_show_name(checker, name), shown, fble_show_name(checker, &best->name));
+    else if (strcmp(shown, fble_show(checker, type)))
+        fble_hint(checker->diagnostics, d, "it is %s", shown);
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// fble check: reads and checks a program, and shows what is wrong with it. Errors in one module do
+// not keep the others from being checked, so that one run shows all there is to repair. How a
+// program is found and checked is the business of loader.c and program.c; this file only prints and
+// exits.
+
+#include "command.h"
+
+int fble_finish(struct fble_program *program, const struct fble_options *options) {
+    struct fble_diagnostics *d = &program->diagnostics;
+    fble_diagnostics_sort(d);
+    if (options->json)
+        fble_diagnostics_print_json(d, stdout);
+    else
+        fble_diagnostics_print(d, stderr);
+    return d->unreadable ? FBLE_OTHER : d->errors ? FBLE_COMPILE_ERROR : FBLE_FINE;
+}
+
+static int run(struct fble_program *program, struct fble_options *options) {
+    fble_program_load(program, options->main);
+    fble_program_check(program);
+    return fble_finish(program, options);
+}
+
+const struct fble_command fble_command_check = {
+    .name = "check",
+    .summary = "check the types of a program",
+    .usage =
+        "usage: fble check [options] -m /Module%\n"
+        "       fble check [options] FILE.fble\n"
+        "\n"
+        "Reads the module and everything it mentions and checks all of it. A file alone is the\n"
+        "module /NAME% of its folder. Messages go to stderr as FILE:LINE:COL: error: TEXT.\n"
+        "\n"
+        "  -I DIR, --include DIR   look for modules in DIR too\n"
+        "  -p PKG, --package PKG   and in the package PKG, found by FBLE_PACKAGE_PATH\n"
+        "  -m PATH, --module PATH  the main module, such as /Foo/Bar%\n"
+        "      --alone             check the main module only; headers are enough for the rest\n"
+        "      --json              messages as JSON on stdout\n"
+        "\n"
+        "exit status: 0 fine, 2 compile error, 4 usage, 5 other, such as an unreadable file\n",
+    .run = run,
+};

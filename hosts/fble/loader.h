@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// Modules and programs: finding files, reading them, ordering them.
+
+#ifndef FBLE_LOADER_H
+#define FBLE_LOADER_H
+
+#include "diagnostics.h"
+#include "types.h"
+
+enum fble_module_state { FBLE_NEW, FBLE_LOADING, FBLE_LOADED, FBLE_MISSING };
+
+struct fble_module {
+    struct fble_path *path;
+    struct fble_unit *header, *value; // either may be missing, not both
+    enum fble_module_state state;
+    struct fble_type *type; // [checker] what dependents see; NULL: errors
+    // [checker] every label of the module, in the order of the source; see labels.h
+    struct fble_list labels;
+};
+
+struct fble_program {
+    struct fble_arena arena;
+    struct fble_words words;
+    struct fble_diagnostics diagnostics;
+    struct fble_types types;
+    struct fble_list search;  // const char *, directories
+    struct fble_list modules; // struct fble_module *, each after its dependencies
+    struct fble_list files;   // const char *, every file read, in that order
+    // Only the main module is compiled: of the others headers are enough, and their values are
+    // read only if there is no header.
+    bool alone;
+};
+
+// A program lives in one arena; free it with fble_program_free, whatever happened.
+void fble_program_start(struct fble_program *program);
+void fble_program_free(struct fble_program *program);
+void fble_program_search(struct fble_program *program, const char *directory);
+
+// Reads the module and everything it mentions. False, with a message, if some of that failed; what
+// could be read is there and can be checked nevertheless.
+bool fble_program_load(struct fble_program *program, struct fble_path *main);
+
+// Type-checks and labels what was loaded, and warns about unused names.
+bool fble_program_check(struct fble_program *program);
+
+#endif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// fble: finds the command, gives it a program to work with, and cleans up. The commands are a
+// table; a new one is a file of its own and a line here. Only this part of the host prints or
+// exits, the rest returns and reports.
+
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef FBLE_VERSION
+#define FBLE_VERSION "unknown"
+#endif
+
+static const struct fble_command *const commands[] = {&fble_command_check, &fble_command_deps};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void no_memory(void) {
+    fputs("fble: out of memory\n", stderr);
+    exit(FBLE_OTHER);
+}
+
+static const struct fble_command *find(const char *name) {
+    for (int i = 0; i < COMMANDS; i++)
+        if (!strcmp(commands[i]->name, name)) return commands[i];
+    return NULL;
+}
+
+static void print_help(FILE *to) {
+    fputs("usage: fble COMMAND [options]\n\n", to);
+    for (int i = 0; i < COMMANDS; i++)
+        fprintf(to, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\n`fble help COMMAND` says more about one of them.\n", to);
+}
+
+static int help(const char *name) {
+    const struct fble_command *command = name ? find(name) : NULL;
+    if (command)
+        fputs(command->usage, stdout);
+    else if (!name)
+        print_help(stdout);
+    else
+        fprintf(stderr, "fble: there is no command %s\n", name);
+    return command || !name ? FBLE_FINE : FBLE_USAGE;
+}
+
+static int run(const struct fble_command *command, char **arguments) {
+    struct fble_program program;
+    struct fble_options options = {0};
+    for (char **a = arguments; *a && strcmp(*a, "--"); a++)
+        if (!strcmp(*a, "-h") || !strcmp(*a, "--help")) return help(command->name);
+    fble_program_start(&program);
+    int status = fble_options_read(&program, &options, command, arguments);
+    if (status == FBLE_FINE) status = command->run(&program, &options);
+    fble_program_free(&program);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    fble_out_of_memory = no_memory;
+    const char *first = argc > 1 ? argv[1] : NULL;
+    if (!first) {
+        print_help(stderr);
+        return FBLE_USAGE;
+    }
+    if (!strcmp(first, "--help") || !strcmp(first, "-h")) return help(NULL);
+    if (!strcmp(first, "help")) return help(argc > 2 ? argv[2] : NULL);
+    if (!strcmp(first, "--version") || !strcmp(first, "-v")) {
+        puts("fble " FBLE_VERSION);
+        return FBLE_FINE;
+    }
+    const struct fble_command *command = find(first);
+    if (command) return run(command, argv + 2);
+    fprintf(stderr, "fble: there is no command %s\n", first);
+    print_help(stderr);
+    return FBLE_USAGE;
+}

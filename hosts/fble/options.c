@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+//
+// Options of all commands: the search path, packages, the main module or file. Options may stand
+// after the file; `--` ends them. A file alone is turned into a module path and a directory, so
+// that nothing behind this point knows of files given by hand.
+
+#include "command.h"
+#include "parser.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#ifndef FBLE_PACKAGES
+#define FBLE_PACKAGES "/usr/local/share/fble"
+#endif
+
+struct reader {
+    struct fble_program *program;
+    struct fble_options *options;
+    const struct fble_command *command;
+    char **at;
+    struct fble_list files;
+};
+
+static int usage_error(const struct reader *r, const char *message, const char *what) {
+    fprintf(stderr, "fble %s: %s%s\n%s", r->command->name, message, what, r->command->usage);
+    return FBLE_USAGE;
+}
+
+// The value of an option with one, as in -I DIR, -IDIR, --module PATH or --module=PATH.
+static bool takes(struct reader *r, char letter, const char *word, const char **value) {
+    const char *text = *r->at;
+    size_t length = strlen(word);
+    if (letter && text[0] == '-' && text[1] == letter) {
+        *value = text[2] ? text + 2 : *++r->at;
+        return true;
+    }
+    if (strncmp(text, "--", 2) || strncmp(text + 2, word, length)) return false;
+    if (text[2 + length] && text[2 + length] != '=') return false;
+    *value = text[2 + length] ? text + 3 + length : *++r->at;
+    return true;
+}
+
+static bool is_directory(const char *name) {
+    struct stat status;
+    return !stat(name, &status) && S_ISDIR(status.st_mode);
+}
+
+// The first DIR/NAME that exists, for DIR in FBLE_PACKAGE_PATH and then where packages go.
+static int add_package(struct reader *r, const char *name) {
+    const char *path = getenv("FBLE_PACKAGE_PATH");
+    const char *all = fble_format(&r->program->arena, "%s:%s", path ? path : "", FBLE_PACKAGES);
+    for (const char *end; *all; all = *end ? end + 1 : end) {
+        end = all + strcspn(all, ":");
+        if (end == all) continue;
+        const char *directory =
+            fble_format(&r->program->arena, "%.*s/%s", (int)(end - all), all, name);
+        if (!is_directory(directory)) continue;
+        fble_program_search(r->program, directory);
+        return FBLE_FINE;
+    }
+    return usage_error(r, "no such package in FBLE_PACKAGE_PATH: ", name);
+}
+
+static int set_main(struct reader *r, const char *text) {
+    r->options->main = fble_parse_path(&r->program->arena, &r->program->words, text);
+    if (r->options->main) return FBLE_FINE;
+    return usage_error(r, "a module path looks like /Foo/Bar%, not ", text);
+}
+
+static int read_option(struct reader *r) {
+    const char *value = "", *text = *r->at;
+    int status = FBLE_FINE;
+    if (!strcmp(text, "--json"))
+        r->options->json = true;
+    else if (!strcmp(text, "--alone"))
+        r->options->alone = r->program->alone = true;
+    else if (takes(r, 'I', "include", &value) && value)
+        fble_program_search(r->program, value);
+    else if (value && takes(r, 'p', "package", &value) && value)
+        status = add_package(r, value);
+    else if (value && takes(r, 'm', "module", &value) && value)
+        status = set_main(r, value);
+    else if (value && takes(r, 't', "target", &value) && value)
+        r->options->target = value;
+    else
+        return usage_error(r, value ? "unknown option " : "no value for ", text);
+    if (status == FBLE_FINE) r->at++;
+    return status;
+}
+
+// A file alone is the module of its name in its folder, which comes first in the search path.
+static int set_file(struct reader *r, const char *file) {
+    size_t length = strlen(file);
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    if (length < 6 || strcmp(file + length - 5, ".fble") || name == file + length - 5)
+        return usage_error(r, "a file must be called NAME.fble, not ", file);
+    struct stat status;
+    if (stat(file, &status) || S_ISDIR(status.st_mode)) {
+        fprintf(stderr, "fble %s: cannot read %s\n", r->command->name, file);
+        return FBLE_OTHER;
+    }
+    struct fble_arena *arena = &r->program->arena;
+    const char *folder = !slash          ? "."
+                         : slash == file ? "/"
+                                         : fble_copy(arena, file, (size_t)(slash - file));
+    struct fble_word *word = fble_word(arena, &r->program->words,
+                                       fble_copy(arena, name, strlen(name)), strlen(name) - 5);
+    r->options->main = fble_path(arena, &r->program->words, &word, 1);
+    r->options->file = file;
+    struct fble_list rest = r->program->search;
+    r->program->search = (struct fble_list){0};
+    fble_program_search(r->program, folder);
+    for (uint32_t i = 0; i < rest.count; i++) fble_program_search(r->program, rest.at[i]);
+    return FBLE_FINE;
+}
+
+int fble_options_read(struct fble_program *program, struct fble_options *options,
+                      const struct fble_command *command, char **arguments) {
+    struct reader r = {program, options, command, arguments, {0}};
+    bool more = true;
+    while (*r.at) {
+        int status = FBLE_FINE;
+        if (more && !strcmp(*r.at, "--")) {
+            more = false;
+            r.at++;
+        } else if (more && **r.at == '-' && r.at[0][1]) {
+            status = read_option(&r);
+        } else {
+            fble_push(&program->arena, &r.files, *r.at++);
+        }
+        if (status != FBLE_FINE) return status;
+    }
+    if (r.files.count > 1) return usage_error(&r, "one file at a time, not also ", r.files.at[1]);
+    if (r.files.count && options->main) return usage_error(&r, "give a file or -m, not both", "");
+    if (r.files.count) return set_file(&r, r.files.at[0]);
+    return options->main ? FBLE_FINE : usage_error(&r, "give a file or -m /Module%", "");
+}
