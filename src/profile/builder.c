@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+//
+// Finding and making nodes. Children are found by a hash of (parent, block); back edges have a
+// table of their own, because there are few. Only a transition that was never taken before asks the
+// rule.
+//
+// The rules need to know where a step (caller's block, callee's block) stands on the path. So the
+// builder keeps the path it made a node on last, and per step the deepest place on that path, with
+// a chain to the one before: the answer needs no walk up the path, and a path of a million blocks
+// costs a million times the same. The design's words for the rules stand at each function.
+
+#include "builder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOKBACK = 4096 }; // for `cycles`, and for chains of one step under `edges` 3
+
+typedef struct {
+    uint32_t from, block, to;
+} back_edge;
+
+struct builder {
+    profile *profile;
+    int rule, edge_length;
+    lookup children;
+    lookup backs;
+    back_edge *back;
+    uint32_t back_count, back_room;
+
+    // Per node, for the rules; node_room says how many there is room for.
+    uint32_t *step, *distinct, *depth;
+    uint32_t node_room;
+
+    // Steps: their blocks, and the deepest depth where each stands on the path below; 0 = nowhere.
+    lookup steps;
+    uint32_t *caller, *callee, *deepest;
+    uint32_t step_count, step_room;
+
+    // The path: nodes by depth, the root at 0. before[d]: the next higher place of the same step.
+    uint32_t *path, *before, *blocks;
+    uint32_t path_depth, path_room;
+
+    // The last stack and its nodes.
+    uint32_t *stack, *stack_node;
+    size_t stack_length, stack_room;
+};
+
+// The column with more room, or as it was, with *ok cleared.
+static void *grown(void *column, uint64_t room, size_t size, bool *ok) {
+    void *larger = realloc(column, room * size);
+    if (!larger) *ok = false;
+    return larger ? larger : column;
+}
+
+static uint32_t *grown_words(uint32_t *column, uint64_t room, bool *ok) {
+    return grown(column, room, sizeof *column, ok);
+}
+
+static void out_of_memory(builder *b) {
+    if (!b->profile->failed) b->profile->failed = ENOMEM;
+}
+
+builder *ouro__builder_new(profile *p, int rule, int edge_length) {
+    builder *b = calloc(1, sizeof *b);
+    if (!b) return NULL;
+    b->profile = p;
+    b->rule = rule == RULE_AS_IT_IS ? RULE_NONE : rule;
+    b->edge_length = edge_length ? edge_length : 2;
+    p->rule = rule;
+    p->edge_length = b->edge_length;
+    return b;
+}
+
+void ouro__builder_free(builder *b) {
+    if (!b) return;
+    ouro__lookup_free(&b->children);
+    ouro__lookup_free(&b->backs);
+    ouro__lookup_free(&b->steps);
+    free(b->back);
+    free(b->step);
+    free(b->distinct);
+    free(b->depth);
+    free(b->caller);
+    free(b->callee);
+    free(b->deepest);
+    free(b->path);
+    free(b->before);
+    free(b->blocks);
+    free(b->stack);
+    free(b->stack_node);
+    free(b);
+}
+
+// ---------------------------------------------------------------- steps and the path
+
+// edges 1 looks at blocks alone: there a step has no caller.
+static uint32_t find_step(builder *b, uint32_t caller, uint32_t callee) {
+    if (b->rule == RULE_EDGES && b->edge_length == 1) caller = NO_BLOCK;
+    uint32_t hash = ouro__hash_pair(caller, callee), row;
+    for (uint64_t at = ouro__lookup_first(&b->steps, hash);
+         (row = ouro__lookup_next(&b->steps, hash, &at)) != NO_ROW;) {
+        if (b->caller[row] == caller && b->callee[row] == callee) return row;
+    }
+    if (b->step_count == b->step_room) {
+        uint32_t room = b->step_room ? b->step_room * 2 : 1024;
+        bool ok = true;
+        b->caller = grown_words(b->caller, room, &ok);
+        b->callee = grown_words(b->callee, room, &ok);
+        b->deepest = grown_words(b->deepest, room, &ok);
+        if (!ok) return NO_ROW;
+        b->step_room = room;
+    }
+    if (!ouro__lookup_add(&b->steps, hash, b->step_count)) return NO_ROW;
+    b->caller[b->step_count] = caller;
+    b->callee[b->step_count] = callee;
+    b->deepest[b->step_count] = 0;
+    return b->step_count++;
+}
+
+static bool room_for_path(builder *b, uint32_t depth) {
+    if (depth < b->path_room) return true;
+    uint64_t room = b->path_room ? (uint64_t)b->path_room * 2 : 1024;
+    while (room <= depth) room *= 2;
+    bool ok = true;
+    b->path = grown_words(b->path, room, &ok);
+    b->before = grown_words(b->before, room, &ok);
+    b->blocks = grown_words(b->blocks, room, &ok);
+    if (!ok) return false;
+    b->path_room = (uint32_t)room;
+    return true;
+}
+
+static void path_pop_to(builder *b, uint32_t depth) {
+    for (; b->path_depth > depth; b->path_depth--)
+        b->deepest[b->step[b->path[b->path_depth]]] = b->before[b->path_depth];
+}
+
+static void path_push(builder *b, uint32_t node) {
+    uint32_t d = ++b->path_depth, step = b->step[node];
+    b->path[d] = node;
+    b->blocks[d] = b->profile->block[node];
+    b->before[d] = b->deepest[step];
+    b->deepest[step] = d;
+}
+
+// Makes the path that of `node`: pops what differs, and pushes the rest, which is first noted
+// bottom up in the places where it goes.
+static bool path_seek(builder *b, uint32_t node) {
+    const uint32_t *parent = b->profile->parent;
+    uint32_t depth = b->depth[node], shared = depth, up = node;
+    if (!room_for_path(b, depth)) return false;
+    b->path[0] = 0;
+    if (b->path_depth > depth) path_pop_to(b, depth);
+    while (shared > b->path_depth || (shared > 0 && b->path[shared] != up)) {
+        up = parent[up];
+        shared--;
+    }
+    path_pop_to(b, shared);
+    up = node;
+    for (uint32_t d = depth; d > shared; d--, up = parent[up]) b->path[d] = up;
+    for (uint32_t d = shared + 1; d <= depth; d++) path_push(b, b->path[d]);
+    return true;
+}
+
+// ---------------------------------------------------------------- the rules
+
+// Each gives the node to go back to, or NO_NODE for a new child. The path is that of `at`.
+
+// loops: a step may be repeated only after something new. `distinct` counts the distinct steps of a
+// path, so a node with as many as `at` is on the stretch since the last new one.
+static uint32_t loops(const builder *b, uint32_t at, uint32_t step, uint32_t *distinct) {
+    uint32_t depth = b->deepest[step];
+    *distinct = b->distinct[at] + (depth == 0);
+    if (depth == 0) return NO_NODE;
+    uint32_t node = b->path[depth];
+    return b->distinct[node] == b->distinct[at] ? node : NO_NODE;
+}
+
+// edges: do the last k blocks of path + block already stand, adjacent, on the path?
+static uint32_t edges(const builder *b, uint32_t step) {
+    uint32_t depth = b->deepest[step];
+    if (b->path_depth + 1 < (uint32_t)b->edge_length) return NO_NODE;
+    if (b->edge_length < 3) return depth ? b->path[depth] : NO_NODE;
+    uint32_t third = b->blocks[b->path_depth - 1];
+    for (int seen = 0; depth > 2 && seen < LOOKBACK; seen++, depth = b->before[depth]) {
+        if (b->blocks[depth - 2] == third) return b->path[depth];
+    }
+    return NO_NODE;
+}
+
+// cycles: if the last n blocks of path + block repeat the n just before them, go back to the node
+// that ended the first copy; shortest first.
+static uint32_t cycles(const builder *b, uint32_t block) {
+    const uint32_t *end = b->blocks + b->path_depth + 1;
+    uint32_t length = b->path_depth, longest = (length < LOOKBACK ? length + 1 : LOOKBACK) / 2;
+    if (longest && end[-1] == block) return b->path[length];
+    for (uint32_t n = 2; n <= longest; n++) {
+        if (end[-(int64_t)n] != block || end[-(int64_t)n - 1] != end[-1]) continue;
+        if (memcmp(end - (n - 1), end - (2 * (size_t)n - 1), (n - 1) * sizeof *end) == 0)
+            return b->path[length + 1 - n];
+    }
+    return NO_NODE;
+}
+
+static uint32_t ask_rule(builder *b, uint32_t at, uint32_t block, uint32_t step,
+                         uint32_t *distinct) {
+    *distinct = 1;
+    if (at == 0) return NO_NODE;
+    if (b->rule == RULE_LOOPS) return loops(b, at, step, distinct);
+    if (b->rule == RULE_EDGES) return edges(b, step);
+    return cycles(b, block);
+}
+
+// ---------------------------------------------------------------- transitions
+
+static uint32_t add_child(builder *b, uint32_t at, uint32_t block, uint32_t hash) {
+    uint32_t node = ouro__profile_add_node(b->profile, at, block);
+    if (node && !ouro__lookup_add(&b->children, hash, node)) out_of_memory(b);
+    return node;
+}
+
+static void add_back_edge(builder *b, uint32_t at, uint32_t block, uint32_t hash, uint32_t to) {
+    if (b->back_count == b->back_room) {
+        uint32_t room = b->back_room ? b->back_room * 2 : 256;
+        bool ok = true;
+        b->back = grown(b->back, room, sizeof *b->back, &ok);
+        if (!ok) return out_of_memory(b);
+        b->back_room = room;
+    }
+    if (!ouro__lookup_add(&b->backs, hash, b->back_count)) return out_of_memory(b);
+    b->back[b->back_count++] = (back_edge){at, block, to};
+}
+
+static bool room_for_node(builder *b, uint32_t node) {
+    if (node < b->node_room) return true;
+    uint64_t room = b->node_room ? (uint64_t)b->node_room * 2 : 1024;
+    bool ok = true;
+    b->step = grown_words(b->step, room, &ok);
+    b->distinct = grown_words(b->distinct, room, &ok);
+    b->depth = grown_words(b->depth, room, &ok);
+    if (!ok) return false;
+    if (!b->node_room) b->step[0] = b->distinct[0] = b->depth[0] = 0;
+    b->node_room = (uint32_t)room;
+    return true;
+}
+
+static uint32_t first_time(builder *b, uint32_t at, uint32_t block, uint32_t hash) {
+    if (!room_for_node(b, b->profile->node_count) || !path_seek(b, at)) {
+        out_of_memory(b);
+        return 0;
+    }
+    uint32_t step = find_step(b, b->profile->block[at], block), distinct;
+    if (step == NO_ROW) {
+        out_of_memory(b);
+        return 0;
+    }
+    uint32_t to = ask_rule(b, at, block, step, &distinct);
+    if (to != NO_NODE) {
+        add_back_edge(b, at, block, hash, to);
+        return to;
+    }
+    to = add_child(b, at, block, hash);
+    if (!to || !room_for_path(b, b->path_depth + 1)) {
+        out_of_memory(b);
+        return 0;
+    }
+    b->step[to] = step;
+    b->distinct[to] = distinct;
+    b->depth[to] = b->path_depth + 1;
+    path_push(b, to);
+    return to;
+}
+
+uint32_t ouro__builder_enter(builder *b, uint32_t at, uint32_t block) {
+    const profile *p = b->profile;
+    if (b->rule == RULE_LOOPS && p->block[at] == block) return at;
+    uint32_t hash = ouro__hash_pair(at, block), row;
+    for (uint64_t i = ouro__lookup_first(&b->children, hash);
+         (row = ouro__lookup_next(&b->children, hash, &i)) != NO_ROW;) {
+        if (p->parent[row] == at && p->block[row] == block) return row;
+    }
+    if (p->failed) return 0;
+    if (b->rule == RULE_NONE) return add_child(b, at, block, hash);
+    for (uint64_t i = ouro__lookup_first(&b->backs, hash);
+         (row = ouro__lookup_next(&b->backs, hash, &i)) != NO_ROW;) {
+        if (b->back[row].from == at && b->back[row].block == block) return b->back[row].to;
+    }
+    return first_time(b, at, block, hash);
+}
+
+static bool room_for_stack(builder *b, size_t length) {
+    if (length < b->stack_room) return true;
+    size_t room = length * 2 + 64;
+    bool ok = true;
+    b->stack = grown_words(b->stack, room, &ok);
+    b->stack_node = grown_words(b->stack_node, room, &ok);
+    if (!ok) return false;
+    b->stack_room = room;
+    return true;
+}
+
+uint32_t ouro__builder_stack(builder *b, const uint32_t *blocks, size_t length) {
+    if (!room_for_stack(b, length)) {
+        out_of_memory(b);
+        return 0;
+    }
+    size_t same = 0, most = length < b->stack_length ? length : b->stack_length;
+    while (same < most && b->stack[same] == blocks[same]) same++;
+    uint32_t node = same ? b->stack_node[same - 1] : 0;
+    for (size_t i = same; i < length; i++) {
+        node = ouro__builder_enter(b, node, blocks[i]);
+        b->stack[i] = blocks[i];
+        b->stack_node[i] = node;
+    }
+    b->stack_length = length;
+    return node;
+}
