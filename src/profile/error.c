@@ -10,45 +10,41 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool fill(error *e, int code, uint64_t offset, const char *position, const char *format,
+static void fill(error *e, int code, uint64_t offset, const char *position, const char *format,
                  va_list arguments) {
-    if (!e) return false;
+    if (!e) return;
     e->code = code;
     e->offset = offset;
     int n = snprintf(e->message, sizeof e->message, "%s", position);
     vsnprintf(e->message + n, sizeof e->message - (size_t)n, format, arguments);
-    return false;
 }
 
-bool ouro__fail(error *e, int code, const char *format, ...) {
+void ouro__error_set(error *e, int code, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     fill(e, code, 0, "", format, arguments);
     va_end(arguments);
-    return false;
 }
 
-bool ouro__fail_at_byte(error *e, uint64_t offset, const char *format, ...) {
+void ouro__error_at_byte(error *e, uint64_t offset, const char *format, ...) {
     char number[32], position[48];
     snprintf(position, sizeof position, "byte %s: ", ouro__grouped(number, offset));
     va_list arguments;
     va_start(arguments, format);
     fill(e, EILSEQ, offset, position, format, arguments);
     va_end(arguments);
-    return false;
 }
 
-bool ouro__fail_at_line(error *e, uint64_t offset, uint64_t line, const char *format, ...) {
+void ouro__error_at_line(error *e, uint64_t offset, uint64_t line, const char *format, ...) {
     char number[32], position[48];
     snprintf(position, sizeof position, "line %s: ", ouro__grouped(number, line));
     va_list arguments;
     va_start(arguments, format);
     fill(e, EILSEQ, offset, position, format, arguments);
     va_end(arguments);
-    return false;
 }
 
-bool ouro__fail_memory(error *e) { return ouro__fail(e, ENOMEM, "out of memory"); }
+void ouro__error_memory(error *e) { ouro__error_set(e, ENOMEM, "out of memory"); }
 
 char *ouro__grouped(char *text, uint64_t number) {
     char digits[24];

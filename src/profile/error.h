@@ -16,16 +16,22 @@ typedef struct {
     char message[480];
 } error;
 
-// All give false, so that a failing function can end with `return ouro__fail(...)`. `e` may be
-// NULL.
-bool ouro__fail(error *e, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// All are false, so that a failing function can end with `return ouro__fail(...)`, and the compiler
+// knows it. `e` may be NULL.
+#define ouro__fail(...) (ouro__error_set(__VA_ARGS__), false)
 // "byte 1,204: ..."
-bool ouro__fail_at_byte(error *e, uint64_t offset, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+#define ouro__fail_at_byte(...) (ouro__error_at_byte(__VA_ARGS__), false)
 // "line 12: ..."; `offset` is where the line begins.
-bool ouro__fail_at_line(error *e, uint64_t offset, uint64_t line, const char *format, ...)
+#define ouro__fail_at_line(...) (ouro__error_at_line(__VA_ARGS__), false)
+#define ouro__fail_memory(e) (ouro__error_memory(e), false)
+
+void ouro__error_set(error *e, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void ouro__error_at_byte(error *e, uint64_t offset, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void ouro__error_at_line(error *e, uint64_t offset, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-bool ouro__fail_memory(error *e);
+void ouro__error_memory(error *e);
 
 // The digits in groups of three: 1,204. `room` of at least 32 bytes; gives `text` back.
 char *ouro__grouped(char *text, uint64_t number);

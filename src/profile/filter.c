@@ -132,7 +132,7 @@ static void move_origin(profile *p, profile *to, const uint8_t *kept, const uint
 
 static profile *finished(profile *to, bool ok, error *e) {
     if (to && ok && ouro__profile_finish(to, e)) return to;
-    if (!to || !ok) ouro__fail_memory(e);
+    if (!to || !ok) ouro__error_memory(e);
     ouro__profile_free(to);
     return NULL;
 }

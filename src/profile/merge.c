@@ -84,7 +84,7 @@ bool ouro__merger_add(merger *to, const profile *p, error *e) {
     uint32_t *place = calloc(p->node_count, sizeof *place),
              *blocks = calloc((size_t)p->block_count + 1, 4);
     bool ok = place && blocks;
-    if (!ok) ouro__fail_memory(e);
+    if (!ok) ouro__error_memory(e);
     for (uint32_t m = 0; ok && m < p->metric_count; m++) find_metric(to, p, m);
     if (ok) find_places(to, p, place, blocks);
     if (ok && to->sum->failed)

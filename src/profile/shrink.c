@@ -11,7 +11,7 @@
 
 static profile *finished(profile *to, bool ok, error *e) {
     if (to && ok && ouro__profile_finish(to, e)) return to;
-    if (!to || !ok) ouro__fail_memory(e);
+    if (!to || !ok) ouro__error_memory(e);
     ouro__profile_free(to);
     return NULL;
 }
@@ -34,7 +34,7 @@ static bool divide(const profile *p, int64_t by, int64_t **values, uint8_t *need
 
 profile *ouro__divided(const profile *p, int64_t by, error *e) {
     if (by < 1) {
-        ouro__fail(e, EINVAL, "a period of %lld; it must be 1 or more", (long long)by);
+        ouro__error_set(e, EINVAL, "a period of %lld; it must be 1 or more", (long long)by);
         return NULL;
     }
     profile *to = ouro__profile_like_with_blocks(p);
