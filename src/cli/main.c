@@ -2,8 +2,9 @@
 //
 // ouro: finds the command and runs it.
 
-#include "cli.h"
 #include "ouro.h"
+
+#include "cli.h"
 
 #include <locale.h>
 #include <stdio.h>

@@ -77,7 +77,7 @@ static bool fail_line(const reader *r, text line, const char *expected) {
 }
 
 static uint32_t add_text(reader *r, text t) {
-    uint32_t number = ouro__text_add(&r->profile->texts, t.at, length(t));
+    uint32_t number = ouro__texts_add(&r->profile->texts, t.at, length(t));
     if (number == NO_ROW) r->profile->failed = ENOMEM;
     return number == NO_ROW ? 0 : number;
 }
@@ -109,6 +109,7 @@ static text without_offset(text name) {
 
 // `ADDRESS NAME+0xOFFSET (OBJECT)`; false if it does not begin with an address.
 static bool parse_frame(text line, text *name, text *object) {
+    static const char unknown[] = "[unknown]";
     line = trimmed(line);
     const char *at = line.at;
     while (at < line.end && is_hex(*at)) at++;
@@ -117,7 +118,7 @@ static bool parse_frame(text line, text *name, text *object) {
     *object = last_group(rest);
     if (object->at < object->end) rest.end = object->at - 1;
     *name = without_offset(trimmed(rest));
-    if (name->at == name->end) *name = (text){"[unknown]", "[unknown]" + 9};
+    if (name->at == name->end) *name = (text){unknown, unknown + strlen(unknown)};
     return true;
 }
 
@@ -338,24 +339,24 @@ static bool is_source_line(text line) {
     return at < line.end && at > line.at && at[-1] == ':';
 }
 
+// perf pads short commands on the left, so a line that begins with a space may be a header.
+static bool is_padded_header(text line) {
+    header h;
+    return *line.at == ' ' && parse_header(line, &h) && h.event.at < h.event.end;
+}
+
 static bool read_line(reader *r, text line) {
     if (line.at == line.end || (length(line) == 1 && *line.at == '\r')) {
         end_sample(r);
         return true;
     }
     if (*line.at == '#') return true;
-    if (!is_space(*line.at)) return begin_sample(r, line);
-    uint32_t row = NO_ROW;
-    if (r->open && !find_frame(r, line, &row)) return false;
+    if (!is_space(*line.at) || is_padded_header(line)) return begin_sample(r, line);
+    if (!r->open) return fail_line(r, line, "a sample before its frames");
+    uint32_t row;
+    if (!find_frame(r, line, &row)) return false;
     if (row != NO_ROW) return push_frame(r, row);
-    if (*line.at == '\t' || r->depth) {
-        if (r->open && is_source_line(line)) return true;
-        if (r->open || *line.at == '\t')
-            return fail_line(r, line,
-                             r->open ? "a frame: address, name, (object)"
-                                     : "a sample before its frames");
-    }
-    return begin_sample(r, line); // perf pads short commands on the left
+    return is_source_line(line) || fail_line(r, line, "a frame: address, name, (object)");
 }
 
 static void reader_free(reader *r) {
@@ -407,9 +408,7 @@ bool ouro__perf_probe(const unsigned char *bytes, size_t size) {
         header h;
         if (!seen && !(parse_header(line, &h) && h.event.at < h.event.end)) return false;
         if (!seen && h.rest.at < h.rest.end) return parse_frame(h.rest, &name, &object);
-        if (seen)
-            return is_space(*line.at) ? parse_frame(line, &name, &object) || parse_header(line, &h)
-                                      : parse_header(line, &h);
+        if (seen) return parse_frame(line, &name, &object) || parse_header(line, &h);
         seen = true;
     }
     return seen;

@@ -21,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIELDS_PROBED = 8 };
+
 typedef struct {
     const unsigned char *bytes;
     size_t size;
@@ -158,7 +160,7 @@ static bool text_at(const reader *r, uint64_t index, const unsigned char *at, sl
 }
 
 static uint32_t add_text(reader *r, slice text) {
-    uint32_t number = ouro__text_add(&r->profile->texts, (const char *)text.bytes, text.size);
+    uint32_t number = ouro__texts_add(&r->profile->texts, (const char *)text.bytes, text.size);
     if (number == NO_ROW) r->profile->failed = ENOMEM;
     return number == NO_ROW ? 0 : number;
 }
@@ -416,7 +418,7 @@ static bool pack_locations(reader *r, wire in, sample *s) {
             if (!ouro__wire_varint(&list, &id) || !keep_unpacked(r, id)) return false;
         }
     }
-    s->locations = (slice){r->unpacked[r->turn], r->unpacked_size};
+    if (r->unpacked_size) s->locations = (slice){r->unpacked[r->turn], r->unpacked_size};
     return !in.failed;
 }
 
@@ -498,7 +500,7 @@ static bool find_node(reader *r, const sample *s, uint32_t *node) {
     size_t fresh = 0;
     if (!room_for(r, shared + now.size - same)) return false;
     for (; in.at < in.end; fresh++) {
-        if (!ouro__wire_varint(&in, &r->ids[fresh])) return false;
+        if (!ouro__wire_small(&in, &r->ids[fresh])) return false;
     }
     r->before = now;
     r->before_count = shared + fresh;
@@ -511,7 +513,7 @@ static bool charge_packed(reader *r, sample *s, const wire_field *field, uint32_
     wire in = {r->base, field->bytes, field->bytes + field->size, r->error, false};
     uint64_t value;
     while (in.at < in.end) {
-        if (!ouro__wire_varint(&in, &value)) return false;
+        if (!ouro__wire_small(&in, &value)) return false;
         if (s->values < r->type_count)
             ouro__charge(r->profile, (uint32_t)s->values, node, (int64_t)value);
         s->values++;
@@ -537,7 +539,7 @@ static bool charge(reader *r, wire in, sample *s, uint32_t node) {
 }
 
 static bool read_sample(reader *r, const wire *top, const wire_field *field, uint32_t *node) {
-    sample s = {.start = field->start};
+    sample s = {.start = field->start, .locations = {field->start, 0}};
     return find_locations(r, ouro__wire_in(top, field), &s) && find_node(r, &s, node) &&
            charge(r, ouro__wire_in(top, field), &s, *node);
 }
@@ -595,7 +597,8 @@ profile *ouro__pprof_read(const input *in, const read_options *options, error *e
                 .size = in->size,
                 .options = options,
                 .error = e,
-                .profile = ouro__profile_new()};
+                .profile = ouro__profile_new(),
+                .before = {in->bytes, 0}};
     int rule = ouro__rule(options, RULE_AS_IT_IS);
     r.builder = r.profile ? ouro__builder_new(r.profile, rule, options->edge_length) : NULL;
     bool ok = r.builder || ouro__fail_memory(e);
@@ -609,19 +612,17 @@ profile *ouro__pprof_read(const input *in, const read_options *options, error *e
     return NULL;
 }
 
-// A few fields that hang together, the first of them one that a profile begins with.
+// Fields that hang together, the first of them a message: text can look like one field, but not
+// like many.
 bool ouro__pprof_probe(const unsigned char *bytes, size_t size) {
     wire w = {bytes, bytes, bytes + size, NULL, false};
     wire_field field;
-    int seen = 0;
-    while (seen < 8 && ouro__wire_next(&w, &field)) {
+    for (int seen = 0; seen < FIELDS_PROBED && ouro__wire_next(&w, &field); seen++) {
         bool message = field.number >= PROFILE_SAMPLE_TYPE && field.number <= PROFILE_STRING;
-        bool number = (field.number > PROFILE_STRING && field.number <= PROFILE_FIELDS) &&
-                      field.type != WIRE_FIXED32;
-        if (message ? field.type != WIRE_BYTES : !number) return false;
-        seen++;
+        bool known = field.number <= PROFILE_FIELDS && field.type != WIRE_FIXED32;
+        if (message ? field.type != WIRE_BYTES : !known || seen == 0) return false;
     }
-    // A file that is cut in the first field is better called cut than unknown.
-    return seen > 0 || (w.failed && size > 4 && bytes[0] == 0x0a && bytes[1] > 1 && bytes[1] < 16 &&
-                        bytes[2] == 8);
+    // A file that is cut in its first fields is better called cut than unknown: most begin with a
+    // sample type.
+    return !w.failed || (size > 4 && bytes[0] == 0x0a && bytes[1] < 32 && bytes[2] == 8);
 }

@@ -50,7 +50,7 @@ static void put_length(writer *w, unsigned field, uint64_t size) {
 }
 
 static uint32_t string_of(writer *w, const char *text) {
-    uint32_t number = ouro__text_add(&w->strings, text, strlen(text));
+    uint32_t number = ouro__texts_add(&w->strings, text, strlen(text));
     return number == NO_ROW ? 0 : number;
 }
 

@@ -69,6 +69,22 @@ static inline wire ouro__wire_in(const wire *outer, const wire_field *field) {
 bool ouro__wire_next(wire *w, wire_field *field);
 bool ouro__wire_varint(wire *w, uint64_t *value);
 
+// The same for numbers that are mostly small: ids.
+static inline bool ouro__wire_small(wire *w, uint64_t *value) {
+    const unsigned char *at = w->at;
+    if (w->end - at < 3 || at[0] < 128) {
+        if (at == w->end || at[0] >= 128) return ouro__wire_varint(w, value);
+        *value = at[0];
+        w->at++;
+        return true;
+    }
+    bool two = at[1] < 128;
+    if (!two && at[2] >= 128) return ouro__wire_varint(w, value);
+    *value = (at[0] & 127u) | (at[1] & 127u) << 7 | (two ? 0 : (uint32_t)at[2] << 14);
+    w->at += two ? 2 : 3;
+    return true;
+}
+
 static inline size_t ouro__varint_size(uint64_t value) {
     return value < 128 ? 1 : (size_t)(70 - __builtin_clzll(value)) / 7;
 }

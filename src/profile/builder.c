@@ -277,8 +277,11 @@ uint32_t ouro__builder_enter(builder *b, uint32_t at, uint32_t block) {
     const profile *p = b->profile;
     if (b->rule == RULE_LOOPS && p->block[at] == block) return at;
     uint32_t hash = ouro__hash_pair(at, block), row;
+    // The node that was made last has no children yet: a path that is new is not looked up block by
+    // block.
+    bool childless = at + 1 == p->node_count;
     for (uint64_t i = ouro__lookup_first(&b->children, hash);
-         (row = ouro__lookup_next(&b->children, hash, &i)) != NO_ROW;) {
+         !childless && (row = ouro__lookup_next(&b->children, hash, &i)) != NO_ROW;) {
         if (p->parent[row] == at && p->block[row] == block) return row;
     }
     if (p->failed) return 0;

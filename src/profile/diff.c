@@ -18,7 +18,7 @@ typedef struct {
 enum { NONE_YET = UINT32_MAX, MANY = UINT32_MAX - 1 };
 
 static uint32_t text_of(name_table *t, const char *text) {
-    return ouro__text_add(&t->names, text, strlen(text));
+    return ouro__texts_add(&t->names, text, strlen(text));
 }
 
 static bool note_names(name_table *t, const profile *p) {
@@ -124,9 +124,14 @@ bool ouro__compare(const profile *a, uint32_t before, const profile *b, uint32_t
     uint8_t *sides = calloc((size_t)g.count + 1, 1);
     ok = ok && sides && ouro__totals(a, before, group_a, g.count, &ta) &&
          ouro__totals(b, after, group_b, g.count, &tb);
+    if (ok && a == b) {
+        // Two counts of the same paths: what counts nothing on one side is not there.
+        for (uint32_t i = 0; i < g.count; i++)
+            sides[i] = (ta.overall[i] != 0) | (uint8_t)((tb.overall[i] != 0) << 1);
+    }
     if (ok) {
-        note_sides(a, group_a, 1, sides);
-        note_sides(b, group_b, 2, sides);
+        note_sides(a, group_a, a == b ? 0 : 1, sides);
+        note_sides(b, group_b, a == b ? 0 : 2, sides);
         ok = fill(&t, &g, &ta, &tb, sides, c);
     }
     ouro__texts_free(&t.names);

@@ -100,7 +100,7 @@ static bool fail_unknown(const profile *p, const char *text, uint32_t *blocks, e
 bool ouro__find_block(const profile *p, const char *text, uint32_t *found, error *e) {
     uint32_t *blocks = malloc(((size_t)p->block_count + 1) * sizeof *blocks), count = 0;
     if (!blocks) return ouro__fail_memory(e);
-    uint32_t name = ouro__text_find(&p->texts, text, strlen(text));
+    uint32_t name = ouro__texts_find(&p->texts, text, strlen(text));
     for (uint32_t b = 0; name != NO_ROW && b < p->block_count; b++) {
         if (p->blocks[b].name == name) blocks[count++] = b;
     }

@@ -58,7 +58,7 @@ static uint32_t fail(profile *p, int code) {
 // ---------------------------------------------------------------- texts, blocks, metrics
 
 uint32_t ouro__profile_add_text(profile *p, const char *text) {
-    uint32_t number = ouro__text_add(&p->texts, text, strlen(text));
+    uint32_t number = ouro__texts_add(&p->texts, text, strlen(text));
     return number == NO_ROW ? fail(p, ENOMEM) : number;
 }
 
@@ -85,7 +85,7 @@ uint32_t ouro__profile_add_block(profile *p, const block_info *b) {
 }
 
 uint32_t ouro__profile_add_named(profile *p, const char *name, size_t length) {
-    uint32_t text = ouro__text_add(&p->texts, name, length);
+    uint32_t text = ouro__texts_add(&p->texts, name, length);
     if (text == NO_ROW) text = fail(p, ENOMEM);
     return ouro__profile_add_block(p, &(block_info){.name = text});
 }

@@ -9,7 +9,7 @@
 
 bool ouro__texts_init(texts *t) {
     *t = (texts){0};
-    return ouro__text_add(t, "", 0) == 0;
+    return ouro__texts_add(t, "", 0) == 0;
 }
 
 void ouro__texts_free(texts *t) {
@@ -29,7 +29,7 @@ static uint32_t find(const texts *t, uint32_t hash, const char *text, size_t len
     return NO_ROW;
 }
 
-uint32_t ouro__text_find(const texts *t, const char *text, size_t length) {
+uint32_t ouro__texts_find(const texts *t, const char *text, size_t length) {
     return find(t, ouro__hash_bytes(text, length), text, length);
 }
 
@@ -51,7 +51,7 @@ static bool reserve(texts *t, size_t length) {
     return true;
 }
 
-uint32_t ouro__text_add(texts *t, const char *text, size_t length) {
+uint32_t ouro__texts_add(texts *t, const char *text, size_t length) {
     uint32_t hash = ouro__hash_bytes(text, length), row = find(t, hash, text, length);
     if (row != NO_ROW) return row;
     if (t->count >= NO_ROW / 2 || !reserve(t, length) ||

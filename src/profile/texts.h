@@ -19,9 +19,9 @@ bool ouro__texts_init(texts *t);
 void ouro__texts_free(texts *t);
 
 // The number of a text, NO_ROW if memory ran out. `text` must not lie in `t` itself.
-uint32_t ouro__text_add(texts *t, const char *text, size_t length);
+uint32_t ouro__texts_add(texts *t, const char *text, size_t length);
 // The number of a text that is there, else NO_ROW.
-uint32_t ouro__text_find(const texts *t, const char *text, size_t length);
+uint32_t ouro__texts_find(const texts *t, const char *text, size_t length);
 
 // Valid until the next text is added.
 static inline const char *ouro__text(const texts *t, uint32_t number) {

@@ -104,7 +104,8 @@ static void model_enter(path *p, uint8_t x, int rule, int k) {
     }
 }
 
-// Places that a stack only passes are noted in `passed`, if there is one: their steps count for knots.
+// Places that a stack only passes are noted in `passed`, if there is one: their steps count for
+// knots.
 static path model_canonical(const path *p, int rule, int k, list *passed) {
     path out = {0};
     for (int i = 0; i < p->length; i++) {
