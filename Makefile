@@ -37,6 +37,7 @@ bench: ## the figures of bench/README.md, measured here
 
 fuzz: ## fuzz the readers for ten minutes (FUZZ_SECONDS=600)
 	@tools/bootstrap test
+	@tools/fuzz_readers $${FUZZ_SECONDS:-600}
 	@tools/fuzz $${FUZZ_SECONDS:-600}
 
 install: build ## install to PREFIX (/usr/local), under DESTDIR if that is set

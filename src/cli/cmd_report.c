@@ -18,7 +18,7 @@ static const char *const allowed[] = {"self",   "overall", "sequences", "tree", 
 
 // Text shows a screen, programs get everything, unless --top says.
 static uint32_t top_of(const options *o, uint32_t text) {
-    if (o->top >= 0) return o->top > UINT32_MAX ? UINT32_MAX : (uint32_t)o->top;
+    if (o->top >= 0) return (uint32_t)o->top;
     return o->as == AS_TEXT ? text : UINT32_MAX;
 }
 

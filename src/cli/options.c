@@ -136,6 +136,7 @@ static void take_value(options *o, int option, const char *value) {
         break;
     case O_TOP:
         o->top = (long)parse_count(o, "--top", value, 0);
+        if (o->top > UINT32_MAX) o->top = UINT32_MAX;
         break;
     case O_FROM:
         o->from = value;
