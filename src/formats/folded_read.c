@@ -33,6 +33,8 @@ typedef struct {
     uint32_t *frames; // where each of its blocks ends, from the stack's beginning
     uint32_t *nodes;
     size_t frame_count, room;
+    uint32_t *block_of; // by text: the block of that name, NO_BLOCK = not yet
+    size_t block_of_room;
     char *unescaped;
     size_t unescaped_room;
 } reader;
@@ -153,6 +155,25 @@ static bool unescape(reader *r, text *name) {
     return true;
 }
 
+// The block of a name, found in one step.
+static bool find_block(reader *r, text name, uint32_t *block) {
+    size_t size = (size_t)(name.end - name.at);
+    uint32_t number = ouro__texts_add(&r->profile->texts, name.at, size);
+    if (number == NO_ROW) return ouro__fail_memory(r->error);
+    if (number >= r->block_of_room) {
+        size_t room = (size_t)number * 2 + 256;
+        uint32_t *grown = realloc(r->block_of, room * sizeof *grown);
+        if (!grown) return ouro__fail_memory(r->error);
+        r->block_of = grown;
+        for (; r->block_of_room < room; r->block_of_room++)
+            r->block_of[r->block_of_room] = NO_BLOCK;
+    }
+    if (r->block_of[number] == NO_BLOCK)
+        r->block_of[number] = ouro__profile_add_block(r->profile, &(block_info){.name = number});
+    *block = r->block_of[number];
+    return true;
+}
+
 static bool enter_stack(reader *r, text stack, uint32_t *node) {
     if (stack.end - stack.at > UINT32_MAX / 2)
         return ouro__fail(r->error, EFBIG, "a line of more than 2 GB");
@@ -171,10 +192,11 @@ static bool enter_stack(reader *r, text stack, uint32_t *node) {
         if (escaped && !unescape(r, &name)) return false;
         if (!room_for_frame(r)) return false;
         // An empty block comes from a doubled semicolon and says nothing.
-        if (name.end > name.at)
-            *node = ouro__builder_enter(
-                r->builder, *node,
-                ouro__profile_add_named(r->profile, name.at, (size_t)(name.end - name.at)));
+        uint32_t block;
+        if (name.end > name.at) {
+            if (!find_block(r, name, &block)) return false;
+            *node = ouro__builder_enter(r->builder, *node, block);
+        }
         r->frames[r->frame_count] = (uint32_t)(end - stack.at);
         r->nodes[r->frame_count++] = *node;
         at = end + 1;
@@ -244,6 +266,7 @@ profile *ouro__folded_read(const input *in, const read_options *options, error *
     ouro__builder_free(r.builder);
     free(r.frames);
     free(r.nodes);
+    free(r.block_of);
     free(r.unescaped);
     if (ok) return r.profile;
     ouro__profile_free(r.profile);

@@ -4,10 +4,10 @@
 // table of their own, because there are few. Only a transition that was never taken before asks the
 // rule.
 //
-// The rules need to know where a step (caller's block, callee's block) stands on the path. So the
-// builder keeps the path it made a node on last, and per step the deepest place on that path, with
-// a chain to the one before: the answer needs no walk up the path, and a path of a million blocks
-// costs a million times the same. The design's words for the rules stand at each function.
+// The rules need to know where blocks stand on the path. So the builder keeps the path it made a
+// node on last, and per block the deepest place on that path, with a chain to the one before: the
+// rules look at the places of one block, not at the whole path, and a block that is new on its
+// path, as most are, costs nothing. The design's words for the rules stand at each function.
 
 #include "builder.h"
 
@@ -15,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOKBACK = 4096 }; // for `cycles`, and for chains of one step under `edges` 3
+enum {
+    LOOKBACK = 4096
+}; // places of a block that are looked at; where that cuts, the path just stays longer
 
 typedef struct {
     uint32_t from, block, to;
@@ -30,17 +32,13 @@ struct builder {
     uint32_t back_count, back_room;
 
     // Per node, for the rules; node_room says how many there is room for.
-    uint32_t *step, *distinct, *depth;
+    uint32_t *distinct, *depth;
     uint32_t node_room;
 
-    // Steps: their blocks, and the deepest depth where each stands on the path below; 0 = nowhere.
-    lookup steps;
-    uint32_t *caller, *callee, *deepest;
-    uint32_t step_count, step_room;
-
-    // The path: nodes by depth, the root at 0. before[d]: the next higher place of the same step.
-    uint32_t *path, *before, *blocks;
-    uint32_t path_depth, path_room;
+    // The path: nodes and blocks by depth, the root at 0. deepest[b]: the deepest place of block b,
+    // 0 = none; before[d]: the next higher place of the same block.
+    uint32_t *path, *blocks, *before, *deepest;
+    uint32_t path_depth, path_room, block_room;
 
     // The last stack and its nodes.
     uint32_t *stack, *stack_node;
@@ -77,13 +75,9 @@ void ouro__builder_free(builder *b) {
     if (!b) return;
     ouro__lookup_free(&b->children);
     ouro__lookup_free(&b->backs);
-    ouro__lookup_free(&b->steps);
     free(b->back);
-    free(b->step);
     free(b->distinct);
     free(b->depth);
-    free(b->caller);
-    free(b->callee);
     free(b->deepest);
     free(b->path);
     free(b->before);
@@ -93,30 +87,18 @@ void ouro__builder_free(builder *b) {
     free(b);
 }
 
-// ---------------------------------------------------------------- steps and the path
+// ---------------------------------------------------------------- the path
 
-// edges 1 looks at blocks alone: there a step has no caller.
-static uint32_t find_step(builder *b, uint32_t caller, uint32_t callee) {
-    if (b->rule == RULE_EDGES && b->edge_length == 1) caller = NO_BLOCK;
-    uint32_t hash = ouro__hash_pair(caller, callee), row;
-    for (uint64_t at = ouro__lookup_first(&b->steps, hash);
-         (row = ouro__lookup_next(&b->steps, hash, &at)) != NO_ROW;) {
-        if (b->caller[row] == caller && b->callee[row] == callee) return row;
-    }
-    if (b->step_count == b->step_room) {
-        uint32_t room = b->step_room ? b->step_room * 2 : 1024;
-        bool ok = true;
-        b->caller = grown_words(b->caller, room, &ok);
-        b->callee = grown_words(b->callee, room, &ok);
-        b->deepest = grown_words(b->deepest, room, &ok);
-        if (!ok) return NO_ROW;
-        b->step_room = room;
-    }
-    if (!ouro__lookup_add(&b->steps, hash, b->step_count)) return NO_ROW;
-    b->caller[b->step_count] = caller;
-    b->callee[b->step_count] = callee;
-    b->deepest[b->step_count] = 0;
-    return b->step_count++;
+static bool room_for_block(builder *b, uint32_t block) {
+    if (block < b->block_room) return true;
+    uint32_t room = b->block_room ? b->block_room : 1024;
+    while (room <= block) room *= 2;
+    bool ok = true;
+    b->deepest = grown_words(b->deepest, room, &ok);
+    if (!ok) return false;
+    memset(b->deepest + b->block_room, 0, (room - b->block_room) * sizeof *b->deepest);
+    b->block_room = room;
+    return true;
 }
 
 static bool room_for_path(builder *b, uint32_t depth) {
@@ -134,15 +116,15 @@ static bool room_for_path(builder *b, uint32_t depth) {
 
 static void path_pop_to(builder *b, uint32_t depth) {
     for (; b->path_depth > depth; b->path_depth--)
-        b->deepest[b->step[b->path[b->path_depth]]] = b->before[b->path_depth];
+        b->deepest[b->blocks[b->path_depth]] = b->before[b->path_depth];
 }
 
 static void path_push(builder *b, uint32_t node) {
-    uint32_t d = ++b->path_depth, step = b->step[node];
+    uint32_t d = ++b->path_depth, block = b->profile->block[node];
     b->path[d] = node;
-    b->blocks[d] = b->profile->block[node];
-    b->before[d] = b->deepest[step];
-    b->deepest[step] = d;
+    b->blocks[d] = block;
+    b->before[d] = b->deepest[block];
+    b->deepest[block] = d;
 }
 
 // Makes the path that of `node`: pops what differs, and pushes the rest, which is first noted
@@ -168,10 +150,23 @@ static bool path_seek(builder *b, uint32_t node) {
 
 // Each gives the node to go back to, or NO_NODE for a new child. The path is that of `at`.
 
+// The deepest place where `block` stands behind the last k - 1 blocks of the path; 0 = nowhere.
+static uint32_t find_run(const builder *b, uint32_t block, uint32_t k) {
+    uint32_t end = b->path_depth;
+    if (end + 1 < k) return 0;
+    uint32_t depth = b->deepest[block];
+    for (int seen = 0; depth >= k && seen < LOOKBACK; seen++, depth = b->before[depth]) {
+        uint32_t same = 1;
+        while (same < k && b->blocks[depth - same] == b->blocks[end + 1 - same]) same++;
+        if (same == k) return depth;
+    }
+    return 0;
+}
+
 // loops: a step may be repeated only after something new. `distinct` counts the distinct steps of a
 // path, so a node with as many as `at` is on the stretch since the last new one.
-static uint32_t loops(const builder *b, uint32_t at, uint32_t step, uint32_t *distinct) {
-    uint32_t depth = b->deepest[step];
+static uint32_t loops(const builder *b, uint32_t at, uint32_t block, uint32_t *distinct) {
+    uint32_t depth = find_run(b, block, 2);
     *distinct = b->distinct[at] + (depth == 0);
     if (depth == 0) return NO_NODE;
     uint32_t node = b->path[depth];
@@ -179,15 +174,9 @@ static uint32_t loops(const builder *b, uint32_t at, uint32_t step, uint32_t *di
 }
 
 // edges: do the last k blocks of path + block already stand, adjacent, on the path?
-static uint32_t edges(const builder *b, uint32_t step) {
-    uint32_t depth = b->deepest[step];
-    if (b->path_depth + 1 < (uint32_t)b->edge_length) return NO_NODE;
-    if (b->edge_length < 3) return depth ? b->path[depth] : NO_NODE;
-    uint32_t third = b->blocks[b->path_depth - 1];
-    for (int seen = 0; depth > 2 && seen < LOOKBACK; seen++, depth = b->before[depth]) {
-        if (b->blocks[depth - 2] == third) return b->path[depth];
-    }
-    return NO_NODE;
+static uint32_t edges(const builder *b, uint32_t block) {
+    uint32_t depth = find_run(b, block, (uint32_t)b->edge_length);
+    return depth ? b->path[depth] : NO_NODE;
 }
 
 // cycles: if the last n blocks of path + block repeat the n just before them, go back to the node
@@ -204,12 +193,11 @@ static uint32_t cycles(const builder *b, uint32_t block) {
     return NO_NODE;
 }
 
-static uint32_t ask_rule(builder *b, uint32_t at, uint32_t block, uint32_t step,
-                         uint32_t *distinct) {
+static uint32_t ask_rule(builder *b, uint32_t at, uint32_t block, uint32_t *distinct) {
     *distinct = 1;
     if (at == 0) return NO_NODE;
-    if (b->rule == RULE_LOOPS) return loops(b, at, step, distinct);
-    if (b->rule == RULE_EDGES) return edges(b, step);
+    if (b->rule == RULE_LOOPS) return loops(b, at, block, distinct);
+    if (b->rule == RULE_EDGES) return edges(b, block);
     return cycles(b, block);
 }
 
@@ -237,26 +225,21 @@ static bool room_for_node(builder *b, uint32_t node) {
     if (node < b->node_room) return true;
     uint64_t room = b->node_room ? (uint64_t)b->node_room * 2 : 1024;
     bool ok = true;
-    b->step = grown_words(b->step, room, &ok);
     b->distinct = grown_words(b->distinct, room, &ok);
     b->depth = grown_words(b->depth, room, &ok);
     if (!ok) return false;
-    if (!b->node_room) b->step[0] = b->distinct[0] = b->depth[0] = 0;
+    if (!b->node_room) b->distinct[0] = b->depth[0] = 0;
     b->node_room = (uint32_t)room;
     return true;
 }
 
 static uint32_t first_time(builder *b, uint32_t at, uint32_t block, uint32_t hash) {
-    if (!room_for_node(b, b->profile->node_count) || !path_seek(b, at)) {
+    if (!room_for_node(b, b->profile->node_count) || !room_for_block(b, block) ||
+        !path_seek(b, at)) {
         out_of_memory(b);
         return 0;
     }
-    uint32_t step = find_step(b, b->profile->block[at], block), distinct;
-    if (step == NO_ROW) {
-        out_of_memory(b);
-        return 0;
-    }
-    uint32_t to = ask_rule(b, at, block, step, &distinct);
+    uint32_t distinct, to = ask_rule(b, at, block, &distinct);
     if (to != NO_NODE) {
         add_back_edge(b, at, block, hash, to);
         return to;
@@ -266,7 +249,6 @@ static uint32_t first_time(builder *b, uint32_t at, uint32_t block, uint32_t has
         out_of_memory(b);
         return 0;
     }
-    b->step[to] = step;
     b->distinct[to] = distinct;
     b->depth[to] = b->path_depth + 1;
     path_push(b, to);

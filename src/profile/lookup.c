@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// The hash index: open addressing, linear probing, at most two thirds full. Rows are never removed.
+// The hash index: open addressing, linear probing, at most two thirds full. Rows are never removed. A table of
+// many megabytes is asked for in huge pages: probes go everywhere, and most of their cost is the page.
 
 #include "lookup.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
-enum { FIRST_SLOTS = 256 };
+enum { FIRST_SLOTS = 256, FAST_GROWTH = 1 << 18, HUGE_PAGE = 1 << 21 };
 
 static void put(uint64_t *slots, uint64_t mask, uint64_t slot) {
     uint64_t at = slot >> 32 & mask;
@@ -14,9 +17,20 @@ static void put(uint64_t *slots, uint64_t mask, uint64_t slot) {
     slots[at] = slot;
 }
 
+static uint64_t *new_slots(uint64_t count) {
+    size_t bytes = count * sizeof(uint64_t);
+    if (bytes < HUGE_PAGE) return calloc(count, sizeof(uint64_t));
+    uint64_t *slots = aligned_alloc(HUGE_PAGE, bytes);
+    if (!slots) return NULL;
+    madvise(slots, bytes, MADV_HUGEPAGE); // only advice: nothing to do if it is not taken
+    memset(slots, 0, bytes);
+    return slots;
+}
+
+// Small tables grow faster, since every growth touches all slots.
 static bool grow(lookup *l) {
-    uint64_t size = l->mask ? (l->mask + 1) * 2 : FIRST_SLOTS;
-    uint64_t *slots = calloc(size, sizeof *slots);
+    uint64_t size = l->mask ? (l->mask + 1) * (l->mask < FAST_GROWTH ? 4 : 2) : FIRST_SLOTS;
+    uint64_t *slots = new_slots(size);
     if (!slots) return false;
     for (uint64_t i = 0; l->mask && i <= l->mask; i++) {
         if (l->slots[i]) put(slots, size - 1, l->slots[i]);

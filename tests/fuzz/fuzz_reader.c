@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// One fuzz target per reader, chosen by READER (a format's name, or "probe") when it is compiled. The first byte chooses the
-// compaction rule; the rest is the file. Whatever comes in, a reader gives a valid profile or an error with a message; a
-// profile that was read is asked everything and written in every format.
+// One fuzz target per reader, chosen by READER (a format's name, or "probe") when it is compiled.
+// The first byte chooses the compaction rule; the rest is the file. Whatever comes in, a reader
+// gives a valid profile or an error with a message; a profile that was read is asked everything and
+// written in every format.
 
 #include "format.h"
 #include "questions.h"
@@ -39,7 +40,9 @@ static void write_all(const profile *p) {
         if (!f->write) continue;
         output *out = ouro__output_open("/dev/null", false, &e);
         if (!out) abort();
-        bool ok = f->write(p, &(write_options){.title = "t", .metric = p->default_metric, .share = 0.001}, out, &e);
+        bool ok =
+            f->write(p, &(write_options){.title = "t", .metric = p->default_metric, .share = 0.001},
+                     out, &e);
         ouro__output_close(out, ok, &e);
     }
 }
@@ -47,12 +50,14 @@ static void write_all(const profile *p) {
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     if (size < 2) return 0;
     error e = {0};
-    read_options options = {.rule = rules[data[0] % 5], .edge_length = 1 + data[0] % 3, .keep_origin = data[0] >> 7};
+    read_options options = {
+        .rule = rules[data[0] % 5], .edge_length = 1 + data[0] % 3, .keep_origin = data[0] >> 7};
     // A copy of the exact size, so that the sanitizer sees a read behind its end.
     unsigned char *bytes = malloc(size - 1);
     memcpy(bytes, data + 1, size - 1);
     input in = {.bytes = bytes, .size = size - 1, .fd = -1};
-    const format *f = strcmp(READER, "probe") == 0 ? ouro__format_probe(in.bytes, in.size, &e) : ouro__format_named(READER);
+    const format *f = strcmp(READER, "probe") == 0 ? ouro__format_probe(in.bytes, in.size, &e)
+                                                   : ouro__format_named(READER);
     profile *p = f ? f->read(&in, &options, &e) : NULL;
     if (!p && (!e.code || !e.message[0])) abort();
     if (p && !ouro__profile_is_valid(p)) abort();
