@@ -27,6 +27,7 @@ void fail_memory(void) {
 typedef struct {
     const char *path;
     struct timespec start;
+    double after; // seconds
     bool shown;
 } progress;
 
@@ -36,10 +37,10 @@ static double seconds_since(const struct timespec *start) {
     return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
 }
 
-// Nothing for what is done within a second.
+// Nothing for what is done within a second, or what OURO_PROGRESS says.
 static void progress_show(void *user, double done) {
     progress *p = user;
-    if (seconds_since(&p->start) < 1) return;
+    if (seconds_since(&p->start) < p->after) return;
     fprintf(stderr, "\rreading %s: %3.0f%%", p->path, 100 * done);
     p->shown = true;
 }
@@ -62,7 +63,8 @@ const format *format_option(const char *name) {
 
 profile *load_profile(const options *o, const char *path, bool keep_origin) {
     error e = {0};
-    progress shown = {.path = path};
+    const char *after = getenv("OURO_PROGRESS");
+    progress shown = {.path = path, .after = after ? strtod(after, NULL) : 1};
     clock_gettime(CLOCK_MONOTONIC, &shown.start);
     read_options r = {.rule = o->rule, .edge_length = o->edge_length, .keep_origin = keep_origin};
     if (isatty(STDERR_FILENO)) r.progress = progress_show;

@@ -410,6 +410,31 @@ def a_path_of_a_million_blocks_works():
 
 
 @case
+def running_out_of_memory_is_a_sentence():
+    import resource
+    write("a.folded", "".join(f"main;f{i};g{i * 7 % 1000};h{i} 1\n" for i in range(300000)))
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (40 << 20, 40 << 20))
+    for arguments in ["report", "a.folded"], ["convert", "a.folded", "b.pb"], ["convert", "a.folded", "b.html"]:
+        done = subprocess.run([OURO, *arguments], capture_output=True, preexec_fn=limit)
+        assert done.returncode == 1 and b"out of memory" in done.stderr, (arguments, done)
+    assert not os.path.exists("b.pb")
+
+
+@case
+def progress_is_shown_on_a_terminal_only_and_only_if_it_takes_long():
+    write("a.folded", "".join(f"main;f{i} 1\n" for i in range(200000)))
+    assert "reading" not in in_terminal("report", "a.folded")
+    os.environ["OURO_PROGRESS"] = "0"
+    try:
+        shown = in_terminal("report", "a.folded")
+        assert re.search(r"\rreading a.folded: +\d+%", shown) and "\r\033[K" in shown
+        done = subprocess.run([OURO, "report", "a.folded"], capture_output=True)
+        assert done.returncode == 0 and done.stderr == b""
+    finally:
+        del os.environ["OURO_PROGRESS"]
+
+
+@case
 def every_option_is_in_the_manual_and_in_the_completions():
     bash = open(os.path.join(ROOT, "docs", "completions", "ouro.bash")).read()
     zsh = open(os.path.join(ROOT, "docs", "completions", "_ouro")).read()
