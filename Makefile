@@ -34,6 +34,7 @@ bench: ## the figures of bench/README.md, measured here
 	@tools/bootstrap bench
 	@$(MAKE) --no-print-directory build
 	@bench/run $(BUILD)
+	@bench/tools/run $(BUILD)
 
 fuzz: ## fuzz the readers for ten minutes (FUZZ_SECONDS=600)
 	@tools/bootstrap test

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Finding and making nodes. Children are found by a hash of (parent, block); back edges have a
-// table of their own, because there are few. Only a transition that was never taken before asks the
-// rule.
+// Finding and making nodes. The children of a node are a list, the newest first; a family that gets
+// larger than FEW is in a hash of (parent, block) too. Most families are small, and a path that is
+// new is made near nodes that were just touched, so it costs no cache misses. Back edges have a
+// table of their own. Only a transition that was never taken before asks the rule.
 //
 // The rules need to know where blocks stand on the path. So the builder keeps the path it made a
 // node on last, and per block the deepest place on that path, with a chain to the one before: the
@@ -16,8 +17,10 @@
 #include <string.h>
 
 enum {
-    LOOKBACK = 4096
-}; // places of a block that are looked at; where that cuts, the path just stays longer
+    LOOKBACK =
+        4096, // places of a block that are looked at; where that cuts, the path just stays longer
+    FEW = 4   // children that are looked through before the hash is asked
+};
 
 typedef struct {
     uint32_t from, block, to;
@@ -26,12 +29,14 @@ typedef struct {
 struct builder {
     profile *profile;
     int rule, edge_length;
-    lookup children;
+    lookup children; // of large families
     lookup backs;
     back_edge *back;
     uint32_t back_count, back_room;
 
-    // Per node, for the rules; node_room says how many there is room for.
+    // Per node: its newest child and the next older child of its parent, 0 = none; and for the
+    // rules.
+    uint32_t *first, *next;
     uint32_t *distinct, *depth;
     uint32_t node_room;
 
@@ -76,6 +81,8 @@ void ouro__builder_free(builder *b) {
     ouro__lookup_free(&b->children);
     ouro__lookup_free(&b->backs);
     free(b->back);
+    free(b->first);
+    free(b->next);
     free(b->distinct);
     free(b->depth);
     free(b->deepest);
@@ -203,9 +210,61 @@ static uint32_t ask_rule(builder *b, uint32_t at, uint32_t block, uint32_t *dist
 
 // ---------------------------------------------------------------- transitions
 
-static uint32_t add_child(builder *b, uint32_t at, uint32_t block, uint32_t hash) {
+static bool room_for_node(builder *b, uint32_t node) {
+    if (node < b->node_room) return true;
+    uint64_t room = b->node_room ? (uint64_t)b->node_room * 2 : 1024;
+    bool ok = true;
+    b->first = grown_words(b->first, room, &ok);
+    b->next = grown_words(b->next, room, &ok);
+    if (b->rule != RULE_NONE) b->distinct = grown_words(b->distinct, room, &ok);
+    if (b->rule != RULE_NONE) b->depth = grown_words(b->depth, room, &ok);
+    if (!ok) return false;
+    if (!b->node_room) b->first[0] = b->next[0] = 0;
+    if (!b->node_room && b->rule != RULE_NONE) b->distinct[0] = b->depth[0] = 0;
+    b->node_room = (uint32_t)room;
+    return true;
+}
+
+// Looks through the newest children. *family: how many there are; above FEW, the family is in the
+// hash.
+static uint32_t find_child(const builder *b, uint32_t at, uint32_t block, uint32_t hash,
+                           int *family) {
+    const profile *p = b->profile;
+    uint32_t child = b->node_room ? b->first[at] : 0, row;
+    for (*family = 0; child && *family < FEW; ++*family, child = b->next[child]) {
+        if (p->block[child] == block) return child;
+    }
+    if (!child) return NO_NODE;
+    *family = FEW + 1;
+    for (uint64_t i = ouro__lookup_first(&b->children, hash);
+         (row = ouro__lookup_next(&b->children, hash, &i)) != NO_ROW;) {
+        if (p->parent[row] == at && p->block[row] == block) return row;
+    }
+    return NO_NODE;
+}
+
+// A family that becomes large is put into the hash, all of it.
+static bool index_family(builder *b, uint32_t at, uint32_t hash, int family) {
+    uint32_t child = b->first[at];
+    if (family > FEW) return ouro__lookup_add(&b->children, hash, child);
+    for (; family == FEW && child; child = b->next[child]) {
+        if (!ouro__lookup_add(&b->children, ouro__hash_pair(at, b->profile->block[child]), child))
+            return false;
+    }
+    return true;
+}
+
+static uint32_t add_child(builder *b, uint32_t at, uint32_t block, uint32_t hash, int family) {
+    if (!room_for_node(b, b->profile->node_count)) {
+        out_of_memory(b);
+        return 0;
+    }
     uint32_t node = ouro__profile_add_node(b->profile, at, block);
-    if (node && !ouro__lookup_add(&b->children, hash, node)) out_of_memory(b);
+    if (!node) return 0;
+    b->first[node] = 0;
+    b->next[node] = b->first[at];
+    b->first[at] = node;
+    if (!index_family(b, at, hash, family)) out_of_memory(b);
     return node;
 }
 
@@ -221,19 +280,7 @@ static void add_back_edge(builder *b, uint32_t at, uint32_t block, uint32_t hash
     b->back[b->back_count++] = (back_edge){at, block, to};
 }
 
-static bool room_for_node(builder *b, uint32_t node) {
-    if (node < b->node_room) return true;
-    uint64_t room = b->node_room ? (uint64_t)b->node_room * 2 : 1024;
-    bool ok = true;
-    b->distinct = grown_words(b->distinct, room, &ok);
-    b->depth = grown_words(b->depth, room, &ok);
-    if (!ok) return false;
-    if (!b->node_room) b->distinct[0] = b->depth[0] = 0;
-    b->node_room = (uint32_t)room;
-    return true;
-}
-
-static uint32_t first_time(builder *b, uint32_t at, uint32_t block, uint32_t hash) {
+static uint32_t first_time(builder *b, uint32_t at, uint32_t block, uint32_t hash, int family) {
     if (!room_for_node(b, b->profile->node_count) || !room_for_block(b, block) ||
         !path_seek(b, at)) {
         out_of_memory(b);
@@ -244,7 +291,7 @@ static uint32_t first_time(builder *b, uint32_t at, uint32_t block, uint32_t has
         add_back_edge(b, at, block, hash, to);
         return to;
     }
-    to = add_child(b, at, block, hash);
+    to = add_child(b, at, block, hash, family);
     if (!to || !room_for_path(b, b->path_depth + 1)) {
         out_of_memory(b);
         return 0;
@@ -259,20 +306,16 @@ uint32_t ouro__builder_enter(builder *b, uint32_t at, uint32_t block) {
     const profile *p = b->profile;
     if (b->rule == RULE_LOOPS && p->block[at] == block) return at;
     uint32_t hash = ouro__hash_pair(at, block), row;
-    // The node that was made last has no children yet: a path that is new is not looked up block by
-    // block.
-    bool childless = at + 1 == p->node_count;
-    for (uint64_t i = ouro__lookup_first(&b->children, hash);
-         !childless && (row = ouro__lookup_next(&b->children, hash, &i)) != NO_ROW;) {
-        if (p->parent[row] == at && p->block[row] == block) return row;
-    }
+    int family;
+    uint32_t child = find_child(b, at, block, hash, &family);
+    if (child != NO_NODE) return child;
     if (p->failed) return 0;
-    if (b->rule == RULE_NONE) return add_child(b, at, block, hash);
+    if (b->rule == RULE_NONE) return add_child(b, at, block, hash, family);
     for (uint64_t i = ouro__lookup_first(&b->backs, hash);
          (row = ouro__lookup_next(&b->backs, hash, &i)) != NO_ROW;) {
         if (b->back[row].from == at && b->back[row].block == block) return b->back[row].to;
     }
-    return first_time(b, at, block, hash);
+    return first_time(b, at, block, hash, family);
 }
 
 static bool room_for_stack(builder *b, size_t length) {
