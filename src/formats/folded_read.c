@@ -215,6 +215,7 @@ static bool read_line(reader *r, text line) {
     }
     uint32_t node;
     if (!enter_stack(r, line, &node)) return false;
+    if (r->profile->failed) return true; // finishing the profile tells it
     if (node == 0) return fail_line(r, whole, "a path before the count");
     for (int i = 0; i < r->counts; i++) {
         if (!charge(r, whole, (uint32_t)i, node, counts[i])) return false;
