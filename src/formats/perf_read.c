@@ -396,20 +396,24 @@ profile *ouro__perf_read(const input *in, const read_options *options, error *e)
     return NULL;
 }
 
-// The first line that is no comment is a header, and a frame or another header follows.
+// The first line that is no comment is a header, and a frame follows, on its line or below; or, if
+// it names an event, another header.
 bool ouro__perf_probe(const unsigned char *bytes, size_t size) {
     const char *at = (const char *)bytes, *end = at + size;
-    bool seen = false;
+    bool seen = false, event = false;
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         text line = {at, newline ? newline : end}, name, object;
         at = newline ? newline + 1 : end;
         if (line.at == line.end || *line.at == '#') continue;
         header h;
-        if (!seen && !(parse_header(line, &h) && h.event.at < h.event.end)) return false;
-        if (!seen && h.rest.at < h.rest.end) return parse_frame(h.rest, &name, &object);
-        if (seen) return parse_frame(line, &name, &object) || parse_header(line, &h);
+        if (seen)
+            return (is_space(*line.at) && parse_frame(line, &name, &object)) ||
+                   (event && parse_header(line, &h));
+        if (!parse_header(line, &h)) return false;
+        if (h.rest.at < h.rest.end) return parse_frame(h.rest, &name, &object);
+        event = h.event.at < h.event.end;
         seen = true;
     }
-    return seen;
+    return event;
 }

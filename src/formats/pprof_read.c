@@ -612,17 +612,20 @@ profile *ouro__pprof_read(const input *in, const read_options *options, error *e
     return NULL;
 }
 
-// Fields that hang together, the first of them a message: text can look like one field, but not
+// Fields that hang together, at least one of them a message: text can look like one field, but not
 // like many.
 bool ouro__pprof_probe(const unsigned char *bytes, size_t size) {
     wire w = {bytes, bytes, bytes + size, NULL, false};
     wire_field field;
+    int messages = 0;
     for (int seen = 0; seen < FIELDS_PROBED && ouro__wire_next(&w, &field); seen++) {
         bool message = field.number >= PROFILE_SAMPLE_TYPE && field.number <= PROFILE_STRING;
         bool known = field.number <= PROFILE_FIELDS && field.type != WIRE_FIXED32;
-        if (message ? field.type != WIRE_BYTES : !known || seen == 0) return false;
+        if (message ? field.type != WIRE_BYTES : !known) return false;
+        messages += message;
     }
+    if (!w.failed) return messages > 0;
     // A file that is cut in its first fields is better called cut than unknown: most begin with a
     // sample type.
-    return !w.failed || (size > 4 && bytes[0] == 0x0a && bytes[1] < 32 && bytes[2] == 8);
+    return size > 4 && bytes[0] == 0x0a && bytes[1] < 32 && bytes[2] == 8;
 }

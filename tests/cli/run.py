@@ -118,6 +118,47 @@ def labels_mappings_and_inlined_lines_survive_a_round_trip():
     assert rows("--overall", "a.pb")["inlined"]["overall"] == 30
 
 
+GO_PROGRAM = """package main
+
+import ("context"; "os"; "runtime"; "runtime/pprof"; "sort"; "strings")
+
+type node struct{ l, r *node }
+
+func build(d int) *node { if d == 0 { return &node{} }; return &node{build(d - 1), build(d - 1)} }
+func (n *node) count() int { if n.l == nil { return 1 }; return n.l.count() + n.r.count() + 1 }
+func work(context.Context) {
+	for i := 0; i < 20; i++ {
+		build(15).count()
+		s := strings.Split(strings.Repeat("b a c ", 20000), " ")
+		sort.Strings(s)
+	}
+}
+func main() {
+	f, _ := os.Create("cpu.pb.gz")
+	pprof.StartCPUProfile(f)
+	pprof.Do(context.Background(), pprof.Labels("kind", "one"), work)
+	pprof.Do(context.Background(), pprof.Labels("kind", "two"), work)
+	pprof.StopCPUProfile()
+	runtime.GC()
+	h, _ := os.Create("heap.pb.gz")
+	pprof.WriteHeapProfile(h)
+	h.Close()
+}
+"""
+
+
+@case
+def profiles_that_a_go_program_wrote_on_the_spot():
+    write("main.go", GO_PROGRAM)
+    subprocess.run(["go", "run", "main.go"], check=True, capture_output=True)
+    for path, metric in ("cpu.pb.gz", "samples"), ("heap.pb.gz", "alloc_objects"), ("heap.pb.gz", "inuse_objects"):
+        want = {re.sub(r" \((partial-)?inline\)", "", n): v for n, v in go_top(path, metric).items()}
+        got = {n: (r["self"], r["overall"]) for n, r in rows("--overall", "--metric", metric, path).items()}
+        assert got == {n: v for n, v in want.items() if v[1]}, (path, metric)
+        ouro("convert", path, "again.pb.gz")
+        assert go_pprof("-raw", path) == go_pprof("-raw", "again.pb.gz")
+
+
 # ---------------------------------------------------------------- round trips
 
 @case

@@ -165,6 +165,13 @@ TEST(perf_without_call_chains_has_the_frame_on_the_line)
                "w x;fib 1 1001001\nw x;main 1 1001001\n");
 }
 
+TEST(perf_headers_may_lack_the_event_and_the_time)
+{
+    check_read(NULL, "w x 17590  4298.204134: \n\t            1160 fib\n\n", "w x;fib 1\n");
+    check_read(NULL, "w x 17590 \n\t            1160 fib+0x7 (/bin/w x)\n  w.c:3\n\n",
+               "w x;fib 1\n");
+}
+
 TEST(perf_inlined_frames_belong_to_the_object_of_their_container)
 {
     const char *source = "p 1 1.0: 7 cycles: \n\t 10 inner (inlined)\n\t 10 outer+0x4 (/bin/p)\n\t "

@@ -3,7 +3,7 @@
 // Running out of memory at every place where memory is asked for: reading, asking, filtering,
 // merging and writing give an error and leak nothing that a later run would miss. The linker puts
 // the functions below in the place of malloc and its kin, for the tools' code; the n-th request
-// after `arm` fails, and all after it.
+// after the sweep sets `left` fails, and all after it.
 
 #include "format.h"
 #include "questions.h"
