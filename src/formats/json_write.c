@@ -30,7 +30,10 @@ static void put_blocks(const profile *p, output *out) {
 }
 
 static void put_column(const uint32_t *column, uint32_t count, output *out) {
-    for (uint32_t n = 1; n < count; n++) ouro__print(out, ",%u", column[n]);
+    for (uint32_t n = 1; n < count; n++) {
+        ouro__put(out, ",", 1);
+        ouro__put_number(out, column[n]);
+    }
 }
 
 bool ouro__json_write(const profile *p, const write_options *options, output *out, error *e) {

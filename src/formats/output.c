@@ -63,6 +63,13 @@ void ouro__put(output *out, const void *bytes, size_t size) {
 
 void ouro__put_text(output *out, const char *text) { ouro__put(out, text, strlen(text)); }
 
+void ouro__put_number(output *out, uint64_t number) {
+    char digits[24], *at = digits + sizeof digits;
+    do *--at = (char)('0' + number % 10);
+    while (number /= 10);
+    ouro__put(out, at, (size_t)(digits + sizeof digits - at));
+}
+
 void ouro__print(output *out, const char *format, ...) {
     char text[512], *longer = NULL;
     va_list arguments;

@@ -22,6 +22,7 @@ bool ouro__output_failed(const output *out);
 
 void ouro__put(output *out, const void *bytes, size_t size);
 void ouro__put_text(output *out, const char *text);
+void ouro__put_number(output *out, uint64_t number);
 void ouro__print(output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // A JSON string with its quotes; bytes that are not UTF-8 become U+FFFD.
 void ouro__put_json(output *out, const char *text);

@@ -42,8 +42,10 @@ static bool put_samples(const profile *p, uint32_t m, output *out) {
         if (!ok || !p->values[m][n]) continue;
         ouro__put_text(out, first ? "\n[" : ",\n[");
         first = false;
-        for (uint32_t d = 1; d <= w.depth; d++)
-            ouro__print(out, d > 1 ? ",%u" : "%u", p->block[w.nodes[d]]);
+        for (uint32_t d = 1; d <= w.depth; d++) {
+            if (d > 1) ouro__put(out, ",", 1);
+            ouro__put_number(out, p->block[w.nodes[d]]);
+        }
         ouro__put_text(out, "]");
     }
     ouro__walk_free(&w);

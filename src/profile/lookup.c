@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The hash index: open addressing, linear probing, at most two thirds full. Rows are never removed. A table of
-// many megabytes is asked for in huge pages: probes go everywhere, and most of their cost is the page.
+// The hash index: open addressing, linear probing, at most two thirds full. Rows are never removed.
+// A table of many megabytes is asked for in huge pages: probes go everywhere, and most of their
+// cost is the page.
 
 #include "lookup.h"
 

@@ -236,6 +236,8 @@ bool ouro__profile_finish(profile *p, error *e) {
             e, EFBIG,
             "too large: %u million different paths; try --compact loops or --compact edges",
             p->node_count / 1000000);
+    if (p->failed == EOVERFLOW)
+        return ouro__fail(e, EOVERFLOW, "the values of a path add up to more than 63 bits hold");
     if (p->failed == E2BIG) return ouro__fail(e, E2BIG, "more than %d metrics", METRICS_MAX);
     if (p->failed || !put_in_order(p)) return ouro__fail_memory(e);
     for (uint32_t m = 0; m < p->metric_count; m++) {

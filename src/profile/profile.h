@@ -20,6 +20,8 @@
 #include "error.h"
 #include "texts.h"
 
+#include <errno.h>
+
 #define NO_BLOCK UINT32_MAX
 #define NO_NODE UINT32_MAX
 
@@ -84,8 +86,8 @@ uint32_t ouro__profile_add_node(profile *p, uint32_t parent, uint32_t block); //
 bool ouro__profile_rescale(profile *p, uint32_t m, uint32_t decimals);
 
 static inline void ouro__charge(profile *p, uint32_t m, uint32_t node, int64_t n) {
-    // Wraps here at worst; finish looks at the sum.
-    p->values[m][node] = (int64_t)((uint64_t)p->values[m][node] + (uint64_t)n);
+    int64_t *value = &p->values[m][node];
+    if (__builtin_add_overflow(*value, n, value)) p->failed = EOVERFLOW; // finishing tells it
 }
 
 // Puts the nodes into preorder and checks the sums. false with *e filled: the profile is only good

@@ -324,6 +324,22 @@ def perf_data_that_was_recorded_on_the_spot():
     assert "fib" in go_pprof("-top", "p.pb.gz")
 
 
+@case
+def a_cpuprofile_that_node_wrote_on_the_spot():
+    if not shutil.which("node"):
+        raise Skip("no node")
+    write("w.js", "function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }\n"
+          "for (let i = 0; i < 200; i++) fib(22);\n")
+    subprocess.run(["node", "--cpu-prof", "--cpu-prof-name=a.cpuprofile", "w.js"], check=True)
+    p = json.load(open("a.cpuprofile"))
+    found = rows("--overall", "a.cpuprofile")
+    assert sum(r["self"] for r in found.values()) == len(p["samples"])
+    assert found["fib"]["line"] == 1 and 0 < found["fib"]["overall"] <= len(p["samples"])
+    # Steps back of the clock are taken from the next interval; only one at the very end is lost.
+    total = json.loads(ouro("report", "--json", "--metric", "time", "a.cpuprofile"))["total"]
+    assert abs(total - 1000 * sum(p["timeDeltas"])) < 1e6
+
+
 # ---------------------------------------------------------------- what is no profile
 
 @case

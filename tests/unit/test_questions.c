@@ -299,6 +299,9 @@ TEST(sums_that_need_more_than_63_bits_are_refused)
     error e = {0};
     CHECK(!ouro__profile_finish(p, &e));
     CHECK_TEXT(e.message, "the values of metric samples add up to more than 63 bits hold");
+    ouro__charge(p, 0, 1, INT64_MAX);
+    CHECK(!ouro__profile_finish(p, &e));
+    CHECK_TEXT(e.message, "the values of a path add up to more than 63 bits hold");
     ouro__profile_free(p);
 }
 
