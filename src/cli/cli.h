@@ -66,6 +66,9 @@ loaded load(const options *o, const char *path);
 void loaded_free(loaded *l);
 // Reads only.
 profile *load_profile(const options *o, const char *path, bool keep_origin);
+// On stderr, if it is a terminal and the command takes long.
+void show_merging(size_t done, size_t of);
+void progress_end(void);
 // Compaction, filters, period and min, in this order. Takes the profile and gives another back.
 profile *apply_filters(const options *o, const char *path, profile *p);
 profile *apply_shrinking(const options *o, const char *path, profile *p);

@@ -24,7 +24,9 @@ int cmd_merge(int argc, char **argv) {
         profile *p = load_profile(&o, o.inputs.items[i], false);
         if (!ouro__merger_add(m, p, &e)) fail_with(o.inputs.items[i], &e);
         ouro__profile_free(p);
+        show_merging(i + 1, o.inputs.count);
     }
+    progress_end();
     profile *sum = ouro__merger_end(m, &e);
     if (!sum) fail_with(o.out, &e);
     sum = apply_shrinking(&o, o.out, sum);

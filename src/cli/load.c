@@ -24,29 +24,45 @@ void fail_memory(void) {
 
 // ---------------------------------------------------------------- progress
 
-typedef struct {
-    const char *path;
+// Nothing for what is done within a second of the command's start, or what OURO_PROGRESS says; only
+// on a terminal.
+static struct {
     struct timespec start;
     double after; // seconds
-    bool shown;
+    bool wanted, shown;
 } progress;
 
-static double seconds_since(const struct timespec *start) {
+static void progress_start(void) {
+    if (progress.start.tv_sec || progress.start.tv_nsec) return;
+    const char *after = getenv("OURO_PROGRESS");
+    progress.after = after ? strtod(after, NULL) : 1;
+    progress.wanted = isatty(STDERR_FILENO);
+    clock_gettime(CLOCK_MONOTONIC, &progress.start);
+}
+
+static bool progress_due(void) {
     struct timespec now;
+    progress_start();
+    if (!progress.wanted) return false;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
+    double seconds = (double)(now.tv_sec - progress.start.tv_sec) +
+                     (double)(now.tv_nsec - progress.start.tv_nsec) / 1e9;
+    progress.shown |= seconds >= progress.after;
+    return seconds >= progress.after;
 }
 
-// Nothing for what is done within a second, or what OURO_PROGRESS says.
-static void progress_show(void *user, double done) {
-    progress *p = user;
-    if (seconds_since(&p->start) < p->after) return;
-    fprintf(stderr, "\rreading %s: %3.0f%%", p->path, 100 * done);
-    p->shown = true;
+static void show_reading(void *user, double done) {
+    if (progress_due())
+        fprintf(stderr, "\rreading %s: %3.0f%%\033[K", (const char *)user, 100 * done);
 }
 
-static void progress_end(const progress *p) {
-    if (p->shown) fprintf(stderr, "\r\033[K");
+void show_merging(size_t done, size_t of) {
+    if (progress_due()) fprintf(stderr, "\rmerging: %zu of %zu\033[K", done, of);
+}
+
+void progress_end(void) {
+    if (progress.shown) fprintf(stderr, "\r\033[K");
+    progress.shown = false;
 }
 
 // ---------------------------------------------------------------- reading
@@ -63,14 +79,12 @@ const format *format_option(const char *name) {
 
 profile *load_profile(const options *o, const char *path, bool keep_origin) {
     error e = {0};
-    const char *after = getenv("OURO_PROGRESS");
-    progress shown = {.path = path, .after = after ? strtod(after, NULL) : 1};
-    clock_gettime(CLOCK_MONOTONIC, &shown.start);
+    progress_start();
     read_options r = {.rule = o->rule, .edge_length = o->edge_length, .keep_origin = keep_origin};
-    if (isatty(STDERR_FILENO)) r.progress = progress_show;
-    r.user = &shown;
+    if (progress.wanted) r.progress = show_reading;
+    r.user = (void *)(uintptr_t)path;
     profile *p = ouro__profile_read(path, format_option(o->from), &r, &e);
-    progress_end(&shown);
+    progress_end();
     if (!p) fail_with(path, &e);
     return p;
 }
