@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// ouro: finds the command and runs it.
+// ouro: finds the command and runs it. Before that it sets up what all commands share: how memory
+// is taken from the system, and the character set that names are measured in. Commands know their
+// own options; see cmd_*.c.
 
 #include "ouro.h"
 

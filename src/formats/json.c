@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The only file that knows jansson.
+// JSON through jansson, and the only file that knows it. Numbers are read as floating point, which
+// is what JSON's own programs write; nesting is limited by jansson, so a hostile file cannot
+// exhaust the stack. Writing JSON is done by hand, see ouro__put_json.
 
 #include "json.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Reading protobuf's wire format: one field after the other, nothing copied, every length checked.
+// Reading protobuf's wire format: one field after the other, nothing copied, every length checked
+// against the message that it is in. What fields mean is the caller's business; groups, which no
+// profile has, are an error.
 
 #include "wire.h"
 

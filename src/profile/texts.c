@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Interned strings in one run of bytes, found by hash.
+// Interned strings in one run of bytes, found by hash: a text is stored once, and two texts are the
+// same if their numbers are. Texts are never removed; the run moves when it grows, so numbers are
+// kept and pointers are not.
 
 #include "texts.h"
 
