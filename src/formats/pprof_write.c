@@ -25,6 +25,7 @@ typedef struct {
     walk walk;
     uint32_t *location; // id by block; 0 = it does not occur
     uint32_t locations, truncated;
+    uint32_t shown;  // the metric that readers show first
     uint64_t *sizes; // bytes of the first d ids of the path
     size_t sizes_room;
     int64_t *carry; // per metric
@@ -189,7 +190,7 @@ static void put_blocks(writer *w) {
 
 static void put_rest(writer *w) {
     const profile *p = w->profile;
-    uint32_t type = p->metric_count ? string_of(w, ouro__metric_name(p, p->default_metric)) : 0;
+    uint32_t type = p->metric_count ? string_of(w, ouro__metric_name(p, w->shown)) : 0;
     for (uint32_t i = 0; i < w->strings.count; i++) {
         put_length(w, PROFILE_STRING, ouro__text_length(&w->strings, i));
         ouro__put(w->out, ouro__text(&w->strings, i), ouro__text_length(&w->strings, i));
@@ -210,23 +211,43 @@ static bool write_tree(writer *w, const char *title) {
 
 // ---------------------------------------------------------------- the origin
 
-// Everything between the samples that were filtered out.
-static bool write_origin(const origin *o, output *out, error *e) {
+// The number of a text in the origin's own table, which is numbered in the order of the file; 0 =
+// it is not there.
+static uint64_t origin_string(const origin *o, const char *text) {
+    wire top = {o->bytes, o->bytes, o->bytes + o->size, NULL, false};
+    uint64_t number = 0;
+    for (wire_field field; ouro__wire_next(&top, &field);) {
+        if (field.number != PROFILE_STRING) continue;
+        if (field.size == strlen(text) && memcmp(field.bytes, text, field.size) == 0) return number;
+        number++;
+    }
+    return 0;
+}
+
+// Everything but the samples that were filtered out. A field that stands twice counts as its last,
+// so the metric to show first can be put at the end.
+static bool write_origin(writer *w, error *e) {
+    const profile *p = w->profile;
+    const origin *o = p->origin;
     wire top = {o->bytes, o->bytes, o->bytes + o->size, e, false};
     uint32_t s = 0;
     for (wire_field field; ouro__wire_next(&top, &field);) {
         bool is_sample =
             s < o->sample_count && o->sample_offset[s] == (uint64_t)(field.start - o->bytes);
         if (!is_sample || o->sample_node[s] != NO_NODE)
-            ouro__put(out, field.start, (size_t)(top.at - field.start));
+            ouro__put(w->out, field.start, (size_t)(top.at - field.start));
         s += is_sample;
     }
+    if (w->shown != p->default_metric)
+        put_number(w, PROFILE_DEFAULT_TYPE, origin_string(o, ouro__metric_name(p, w->shown)));
     return !top.failed;
 }
 
 bool ouro__pprof_write(const profile *p, const write_options *options, output *out, error *e) {
-    if (p->origin) return write_origin(p->origin, out, e);
-    writer w = {.profile = p,
+    if (p->origin)
+        return write_origin(&(writer){.profile = p, .out = out, .shown = options->metric}, e);
+    writer w = {.shown = options->metric,
+                .profile = p,
                 .out = out,
                 .location = calloc((size_t)p->block_count + 1, sizeof *w.location),
                 .carry = calloc((size_t)p->metric_count + 1, sizeof *w.carry)};

@@ -174,6 +174,16 @@ def every_format_that_can_be_read_keeps_totals_per_path():
 
 
 @case
+def a_metric_can_be_made_the_one_that_is_shown_first():
+    write("a.pb", random_profile(1, True).bytes())
+    for options in [], ["--compact", "none"]:
+        for metric in "samples", "bytes":
+            ouro("convert", "--metric", metric, *options, "a.pb", "b.pb")
+            assert json.loads(ouro("report", "--json", "b.pb"))["metric"] == metric, (options, metric)
+            assert f"Type: {metric}\n" in go_pprof("-top", "b.pb")
+
+
+@case
 def json_has_the_same_paths():
     write("a.pb", random_profile(1, True).bytes())
     p = json.loads(ouro("convert", "--to", "json", "a.pb", "-"))
