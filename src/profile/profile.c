@@ -12,8 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A tree that needs more than this is refused, not left to the system's out-of-memory killer.
-#define COLUMN_BYTES_MAX (UINT64_C(6) << 30)
+// What would need more than 8 GB is refused, not left to the system's out-of-memory killer. A node
+// takes its columns, and NODE_MORE at the peak, in the builder or while it is finished. BLOCKS_MAX
+// blocks of different names were seen to take 5 GB with their texts and tables.
+#define MEMORY_MAX (UINT64_C(7200) << 20)
+#define NODE_MORE 36
+#define BLOCKS_MAX (1u << 25)
 
 enum { FIRST_NODES = 1024, FIRST_BLOCKS = 256, METRICS_MAX = 256 };
 
@@ -72,6 +76,7 @@ uint32_t ouro__profile_add_block(profile *p, const block_info *b) {
          (row = ouro__lookup_next(&p->block_lookup, hash, &at)) != NO_ROW;) {
         if (memcmp(&p->blocks[row], b, sizeof *b) == 0) return row;
     }
+    if (p->block_count == BLOCKS_MAX) return fail(p, EFBIG);
     if (p->block_count == p->block_room) {
         uint32_t room = p->block_room ? p->block_room * 2 : FIRST_BLOCKS;
         block_info *blocks = realloc(p->blocks, room * sizeof *blocks);
@@ -129,7 +134,7 @@ bool ouro__profile_rescale(profile *p, uint32_t m, uint32_t decimals) {
 
 static bool grow_nodes(profile *p) {
     uint64_t room = p->node_room ? (uint64_t)p->node_room * 2 : FIRST_NODES;
-    if (room > NO_NODE - 1 || room * (8 + 8 * (uint64_t)p->metric_count) > COLUMN_BYTES_MAX) {
+    if (room > NO_NODE - 1 || room * (8 + NODE_MORE + 8 * (uint64_t)p->metric_count) > MEMORY_MAX) {
         fail(p, EFBIG);
         return false;
     }
@@ -234,8 +239,9 @@ bool ouro__profile_finish(profile *p, error *e) {
     if (p->failed == EFBIG)
         return ouro__fail(
             e, EFBIG,
-            "too large: %u million different paths; try --compact loops or --compact edges",
-            p->node_count / 1000000);
+            "too large: more than %u million paths of %u million blocks would need more than 8 GB; "
+            "--compact edges makes fewer paths",
+            p->node_count / 1000000, p->block_count / 1000000);
     if (p->failed == EOVERFLOW)
         return ouro__fail(e, EOVERFLOW, "the values of a path add up to more than 63 bits hold");
     if (p->failed == E2BIG) return ouro__fail(e, E2BIG, "more than %d metrics", METRICS_MAX);
