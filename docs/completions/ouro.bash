@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+# bash completion for ouro
+
+_ouro() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
+    local filters='--select --exclude --fold' reading='--from --compact --help' words=
+    COMPREPLY=()
+    if [ "$COMP_CWORD" = 1 ]; then
+        COMPREPLY=($(compgen -W 'report diff convert merge help --help --version' -- "$current"))
+        return
+    fi
+    case $previous in
+    --from) words='ouro pprof speedscope cpuprofile perf folded' ;;
+    --to) words='pprof speedscope folded callgrind html svg json' ;;
+    --compact) words='loops cycles edges edges:1 edges:2 edges:3 none' ;;
+    --colour) words='auto always never' ;;
+    --metric | --select | --exclude | --fold | --block | --top | --min | --period | --fail-above) return ;;
+    esac
+    if [ -z "$words" ]; then
+        case $command in
+        report) words="--self --overall --sequences --tree --block --knots --metric $filters --top --json --csv --min
+                       --colour $reading" ;;
+        diff) words="--fail-above --metric $filters --top --json --csv --colour $reading" ;;
+        convert) words="--to --metric $filters --period --min $reading" ;;
+        merge) words="--output --to --metric --period --min $reading" ;;
+        help) words='report diff convert merge' ;;
+        esac
+        if [ "$command" != help ] && [ "${current#-}" = "$current" ]; then
+            COMPREPLY=($(compgen -f -- "$current"))
+            return
+        fi
+    fi
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o filenames -F _ouro ouro

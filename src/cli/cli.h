@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+//
+// What the commands share: options, loading, and text for people. Only this folder prints and
+// exits.
+
+#ifndef OURO_CLI_H
+#define OURO_CLI_H
+
+#include "format.h"
+#include "questions.h"
+
+// The exit statuses, as the manual has them.
+enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_ABOVE = 3 };
+
+typedef enum { AS_TEXT, AS_JSON, AS_CSV } rendering;
+
+// What --self and the like ask for.
+typedef enum {
+    SHOW_SUMMARY,
+    SHOW_SELF,
+    SHOW_OVERALL,
+    SHOW_SEQUENCES,
+    SHOW_TREE,
+    SHOW_BLOCK,
+    SHOW_KNOTS
+} showing;
+
+typedef struct {
+    const char **items;
+    size_t count;
+} names;
+
+typedef struct {
+    const char *command;
+    names inputs;
+    names select, exclude, fold, block;
+    showing show;
+    rendering as;
+    const char *metric; // NULL: the profile's own choice
+    const char *from, *to, *out;
+    int rule, edge_length; // RULE_DEFAULT: not asked
+    long top;              // -1: not asked
+    int64_t period;        // 0: not asked
+    double min;            // percent; below 0: not asked
+    double fail_above;     // percent; below 0: not asked
+    const char *colour;    // auto, always, never
+    bool help;
+} options;
+
+// Exits with a message if the arguments are wrong. `allowed` lists the long options of the command.
+void options_parse(options *o, int argc, char **argv, const char *command,
+                   const char *const *allowed);
+void options_free(options *o);
+
+// A profile with the filters applied.
+typedef struct {
+    const char *path;
+    profile *profile; // what is left
+    uint32_t metric;
+    int64_t total; // before the filters
+    bool filtered;
+} loaded;
+
+// Exits with a message if it cannot be loaded.
+loaded load(const options *o, const char *path);
+void loaded_free(loaded *l);
+// Reads only.
+profile *load_profile(const options *o, const char *path, bool keep_origin);
+// On stderr, if it is a terminal and the command takes long.
+void show_merging(size_t done, size_t of);
+void progress_end(void);
+// Compaction, filters, period and min, in this order. Takes the profile and gives another back.
+profile *apply_filters(const options *o, const char *path, profile *p);
+profile *apply_shrinking(const options *o, const char *path, profile *p);
+const format *format_option(const char *name);
+uint32_t metric_option(const profile *p, const char *path, const char *name);
+
+// The format to write: --to, or by the extension. Exits if there is none.
+const format *output_format(const options *o, const char *path);
+void write_output(const options *o, const profile *p, const char *title, const char *path,
+                  const format *to);
+
+// Message on stderr: `ouro: PATH: message`, and the exit.
+void fail_with(const char *path, const error *e) __attribute__((noreturn));
+void fail_usage(const char *command, const char *format, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
+void fail_memory(void) __attribute__((noreturn));
+
+// ---------------------------------------------------------------- text
+
+// Columns that the terminal needs.
+size_t text_width(const char *text);
+// A value for people: 12.35 ms, 1,204. The unit is chosen by `largest`, so that a column has one
+// unit.
+void format_value(char text[static 64], const profile *p, uint32_t m, int64_t value,
+                  int64_t largest);
+void format_percent(char text[static 64], int64_t part, int64_t whole);
+// The unit that format_value used: "ms", "" for counts.
+const char *value_unit(const profile *p, uint32_t m, int64_t largest);
+
+// Rows of cells, printed with their columns aligned, the last one to the left and the others to the
+// right.
+typedef struct table table;
+table *table_new(const options *o, output *out);
+void table_cell(table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// A bar that is `share` (0 to 1) long; only on a terminal.
+void table_bar(table *t, double share);
+void table_row_end(table *t);
+void table_heading_end(table *t);
+// Prints and frees.
+void table_end(table *t);
+
+bool colours_wanted(const options *o);
+// Bold, or nothing if colours are not wanted. `text` is printed with control characters replaced.
+void put_heading(const options *o, output *out, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+// Names may hold anything: control characters are not sent to a terminal.
+void put_clean(output *out, const char *text);
+
+output *stdout_open(void);
+void stdout_close(output *out);
+
+// ---------------------------------------------------------------- tables for programs
+
+// A row of the pinned shape: name, file, line, column, self, overall, calls; what it does not have
+// is null.
+typedef struct {
+    uint32_t block;
+    int64_t self, overall, calls;
+    bool has_self, has_overall, has_calls;
+} block_row;
+
+void json_head(output *out, const loaded *l);
+void json_row(output *out, const loaded *l, const block_row *row);
+// Without the brace at the end, for further members.
+void json_row_open(output *out, const loaded *l, const block_row *row);
+void csv_head(output *out, const char *more);
+void csv_row(output *out, const loaded *l, const block_row *row, const char *more);
+void put_csv(output *out, const char *text);
+
+// ---------------------------------------------------------------- commands
+
+int cmd_report(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
+int cmd_convert(int argc, char **argv);
+int cmd_merge(int argc, char **argv);
+int cmd_help(int argc, char **argv);
+// The help of a command, or of ouro itself if command is NULL.
+void print_help(const char *command);
+
+// Parts of the report.
+void report_block(const options *o, const loaded *l, output *out);
+void report_knots(const options *o, const loaded *l, output *out, uint32_t top, bool brief);
+
+#endif

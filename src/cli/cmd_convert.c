@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+//
+// ouro convert: one profile into another format, with the filters of the report, compaction, and
+// two ways to make it smaller.
+
+#include "cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const allowed[] = {"from",   "to",     "compact", "period", "min",
+                                      "metric", "select", "exclude", "fold",   NULL};
+
+// Pictures leave out what cannot be seen, unless --min says otherwise.
+#define PICTURE_SHARE 0.0005
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+const format *output_format(const options *o, const char *path) {
+    const format *to = o->to ? format_option(o->to) : ouro__format_of_path(path);
+    if (!to && strcmp(path, "-") == 0) fail_usage(o->command, "standard output needs --to FORMAT");
+    if (!to) fail_usage(o->command, "%s: its extension names no format; --to FORMAT does", path);
+    if (!to->write) fail_usage(o->command, "%s can be read but not written", to->name);
+    return to;
+}
+
+void write_output(const options *o, const profile *p, const char *title, const char *path,
+                  const format *to) {
+    error e = {0};
+    write_options w = {
+        .title = title, .metric = metric_option(p, title, o->metric), .share = PICTURE_SHARE};
+    if (o->min >= 0) w.share = o->min / 100;
+    if (!ouro__profile_write(p, path, to, &w, &e)) {
+        fprintf(stderr, "ouro: %s: %s\n", path, e.message);
+        exit(EXIT_FAILED);
+    }
+}
+
+int cmd_convert(int argc, char **argv) {
+    options o;
+    options_parse(&o, argc, argv, "convert", allowed);
+    if (o.inputs.count != 2)
+        fail_usage("convert", "expected an input and an output, found %zu files", o.inputs.count);
+    const char *in = o.inputs.items[0], *path = o.inputs.items[1];
+    const format *to = output_format(&o, path);
+    profile *p = load_profile(&o, in, strcmp(to->name, "pprof") == 0);
+    p = apply_filters(&o, in, p);
+    // Pictures prune for themselves and keep true widths.
+    options shrink = o;
+    if (to->picture) shrink.min = -1;
+    p = apply_shrinking(&shrink, in, p);
+    write_output(&o, p, strcmp(in, "-") == 0 ? "standard input" : base_name(in), path, to);
+    ouro__profile_free(p);
+    options_free(&o);
+    return EXIT_GOOD;
+}

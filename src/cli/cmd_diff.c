@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+//
+// ouro diff: what got slower and faster, by block. Amounts are compared as they are and as shares
+// of their own totals. With
+// --fail-above, the exit status tells a build whether something grew too much.
+
+#include "cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOP_TEXT = 30 };
+
+static const char *const allowed[] = {"metric", "select", "exclude", "fold",       "top",    "json",
+                                      "csv",    "from",   "compact", "fail-above", "colour", NULL};
+
+// One file with two counts per path is a comparison by itself.
+typedef struct {
+    loaded before, after;
+    bool same_file;
+} pair;
+
+static pair load_pair(const options *o) {
+    pair p = {0};
+    p.before = load(o, o->inputs.items[0]);
+    if (o->inputs.count == 2) {
+        p.after = load(o, o->inputs.items[1]);
+        const char *name = ouro__metric_name(p.before.profile, p.before.metric);
+        if (!o->metric) p.after.metric = metric_option(p.after.profile, p.after.path, name);
+        return p;
+    }
+    const profile *both = p.before.profile;
+    uint32_t before = ouro__profile_find_metric(both, "before"),
+             after = ouro__profile_find_metric(both, "after");
+    if (before == NO_ROW || after == NO_ROW)
+        fail_usage("diff", "expected two files, or one of folded stacks with two counts per line");
+    p.same_file = true;
+    p.after = p.before;
+    p.before.metric = before;
+    p.after.metric = after;
+    return p;
+}
+
+static double share(int64_t part, int64_t whole) {
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+// By how many percent of BEFORE's total the worst block, or everything, grew.
+static double worst_growth(const comparison *c, const char **name) {
+    double worst = share(c->total_after - c->total_before, c->total_before);
+    *name = "the total";
+    for (uint32_t i = 0; i < c->count; i++) {
+        const difference *d = &c->rows[i];
+        int64_t self = d->self_after - d->self_before,
+                overall = d->overall_after - d->overall_before;
+        double grown = share(self > overall ? self : overall, c->total_before);
+        if (grown > worst) {
+            worst = grown;
+            *name = d->name;
+        }
+    }
+    return worst;
+}
+
+// ---------------------------------------------------------------- output
+
+static const char *fate(const difference *d) {
+    return !d->in_before ? "new" : !d->in_after ? "gone" : "";
+}
+
+static void signed_value(char text[static 64], const profile *p, uint32_t m, int64_t value,
+                         int64_t largest) {
+    format_value(text, p, m, value, largest);
+    if (value <= 0) return;
+    memmove(text + 1, text, strlen(text) + 1);
+    text[0] = '+';
+}
+
+static void text_row(table *t, const comparison *c, const difference *d, const loaded *l) {
+    const profile *p = l->profile;
+    int64_t largest = c->total_before > c->total_after ? c->total_before : c->total_after;
+    char text[64];
+    signed_value(text, p, l->metric, d->self_after - d->self_before, largest);
+    table_cell(t, "%s", text);
+    table_cell(t, "%+.2f%%",
+               share(d->self_after, c->total_after) - share(d->self_before, c->total_before));
+    format_value(text, p, l->metric, d->self_before, largest);
+    table_cell(t, "%s", text);
+    format_value(text, p, l->metric, d->self_after, largest);
+    table_cell(t, "%s", text);
+    signed_value(text, p, l->metric, d->overall_after - d->overall_before, largest);
+    table_cell(t, "%s", text);
+    table_cell(t, "%+.2f%%",
+               share(d->overall_after, c->total_after) - share(d->overall_before, c->total_before));
+    table_cell(t, "%s", fate(d));
+    table_cell(t, "%s%s%s", d->name, *d->file ? "  " : "", d->file);
+    table_row_end(t);
+}
+
+static bool has_change(const difference *d) {
+    return d->self_after != d->self_before || d->overall_after != d->overall_before;
+}
+
+static void put_text_report(const options *o, const comparison *c, const pair *p, output *out) {
+    const loaded *l = &p->before;
+    int64_t largest = c->total_before > c->total_after ? c->total_before : c->total_after;
+    const char *unit = value_unit(l->profile, l->metric, largest);
+    char before[64], after[64];
+    uint32_t left = o->top >= 0 ? (uint32_t)o->top : TOP_TEXT;
+    format_value(before, l->profile, l->metric, c->total_before, largest);
+    format_value(after, l->profile, l->metric, c->total_after, largest);
+    put_heading(o, out, "%s: %s -> %s%s%s, %+.2f%%", ouro__metric_name(l->profile, l->metric),
+                before, after, *unit ? " " : "", unit,
+                share(c->total_after - c->total_before, c->total_before));
+    table *t = table_new(o, out);
+    const char *headings[] = {"self", "share", "before", "after", "overall", "share", "", "block"};
+    for (size_t i = 0; i < sizeof headings / sizeof *headings; i++)
+        table_cell(t, "%s", headings[i]);
+    table_heading_end(t);
+    for (uint32_t i = 0; i < c->count && left; i++) {
+        if (!has_change(&c->rows[i])) continue;
+        text_row(t, c, &c->rows[i], l);
+        left--;
+    }
+    table_end(t);
+}
+
+static void put_json_report(const options *o, const comparison *c, const pair *p, output *out) {
+    const loaded *l = &p->before;
+    char a[48], b[48];
+    uint32_t decimals = l->profile->metrics[l->metric].decimals,
+             most = o->top >= 0 ? (uint32_t)o->top : UINT32_MAX;
+    ouro__put_text(out, "{\"metric\":");
+    ouro__put_json(out, ouro__metric_name(l->profile, l->metric));
+    ouro__put_text(out, ",\"unit\":");
+    ouro__put_json(out, ouro__metric_unit(l->profile, l->metric));
+    ouro__print(out, ",\"total_before\":%s,\"total_after\":%s,\"rows\":[",
+                ouro__decimal(a, c->total_before, decimals),
+                ouro__decimal(b, c->total_after, decimals));
+    for (uint32_t i = 0; i < c->count && i < most; i++) {
+        const difference *d = &c->rows[i];
+        ouro__put_text(out, i ? ",\n{\"name\":" : "\n{\"name\":");
+        ouro__put_json(out, d->name);
+        ouro__put_text(out, ",\"file\":");
+        ouro__put_json(out, d->file);
+        ouro__print(out, ",\"self_before\":%s,\"self_after\":%s",
+                    ouro__decimal(a, d->self_before, decimals),
+                    ouro__decimal(b, d->self_after, decimals));
+        ouro__print(out, ",\"overall_before\":%s,\"overall_after\":%s",
+                    ouro__decimal(a, d->overall_before, decimals),
+                    ouro__decimal(b, d->overall_after, decimals));
+        ouro__print(out, ",\"new\":%s,\"gone\":%s}", d->in_before ? "false" : "true",
+                    d->in_after ? "false" : "true");
+    }
+    ouro__put_text(out, "]}\n");
+}
+
+static void put_csv_report(const options *o, const comparison *c, const pair *p, output *out) {
+    uint32_t decimals = p->before.profile->metrics[p->before.metric].decimals;
+    uint32_t most = o->top >= 0 ? (uint32_t)o->top : UINT32_MAX;
+    ouro__put_text(out, "name,file,self_before,self_after,overall_before,overall_after,fate\n");
+    for (uint32_t i = 0; i < c->count && i < most; i++) {
+        const difference *d = &c->rows[i];
+        char number[48];
+        const int64_t values[] = {d->self_before, d->self_after, d->overall_before,
+                                  d->overall_after};
+        put_csv(out, d->name);
+        ouro__put_text(out, ",");
+        put_csv(out, d->file);
+        for (int v = 0; v < 4; v++)
+            ouro__print(out, ",%s", ouro__decimal(number, values[v], decimals));
+        ouro__print(out, ",%s\n", fate(d));
+    }
+}
+
+// ---------------------------------------------------------------- the command
+
+static int judge(const options *o, const comparison *c) {
+    const char *name;
+    double worst = worst_growth(c, &name);
+    if (o->fail_above < 0 || worst <= o->fail_above) return EXIT_GOOD;
+    fprintf(stderr, "ouro diff: %s grew by %.2f%% of the total before, more than %g%%\n", name,
+            worst, o->fail_above);
+    return EXIT_ABOVE;
+}
+
+// Values of both sides must be in the same units to be compared.
+static void same_decimals(profile *a, uint32_t m, profile *b, uint32_t n) {
+    bool ok = ouro__profile_rescale(a, m, b->metrics[n].decimals) &&
+              ouro__profile_rescale(b, n, a->metrics[m].decimals);
+    if (!ok) fail_memory();
+}
+
+int cmd_diff(int argc, char **argv) {
+    options o;
+    options_parse(&o, argc, argv, "diff", allowed);
+    if (o.inputs.count < 1 || o.inputs.count > 2)
+        fail_usage("diff", "expected two files, found %zu", o.inputs.count);
+    pair p = load_pair(&o);
+    comparison c;
+    same_decimals(p.before.profile, p.before.metric, p.after.profile, p.after.metric);
+    if (!ouro__compare(p.before.profile, p.before.metric, p.after.profile, p.after.metric, &c))
+        fail_memory();
+    output *out = stdout_open();
+    if (o.as == AS_JSON) put_json_report(&o, &c, &p, out);
+    if (o.as == AS_CSV) put_csv_report(&o, &c, &p, out);
+    if (o.as == AS_TEXT) put_text_report(&o, &c, &p, out);
+    stdout_close(out);
+    int status = judge(&o, &c);
+    ouro__comparison_free(&c);
+    loaded_free(&p.before);
+    if (!p.same_file) loaded_free(&p.after);
+    options_free(&o);
+    return status;
+}

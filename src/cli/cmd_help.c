@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+//
+// ouro help: how each command is used, with examples. The manual pages in docs/man say the same at
+// more length.
+
+#include "cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FILTERS                                                                                \
+    "  --select NAME      keep the paths that contain the block; again: contain all of them\n" \
+    "  --exclude NAME     drop the paths that contain it\n"                                    \
+    "  --fold NAME        take the block out of its paths; what it was charged goes to its "   \
+    "caller\n"                                                                                 \
+    "                     A name that several blocks have is told apart by NAME@FILE:LINE.\n"
+#define READING                                                                                   \
+    "  --from FORMAT      what the input is, if its content does not tell\n"                      \
+    "  --compact RULE     loops, cycles, edges, edges:1 to edges:3, or none. Raw stacks are "     \
+    "compacted\n"                                                                                 \
+    "                     by loops unless asked otherwise; aggregated profiles are kept as they " \
+    "are\n"
+
+static const char general[] = "ouro: profiles with recursion, compacted\n"
+                              "\n"
+                              "  ouro report FILE            what a profile says, as tables\n"
+                              "  ouro diff BEFORE AFTER      what got slower and faster\n"
+                              "  ouro convert IN OUT         from one format to another\n"
+                              "  ouro merge IN... -o OUT     the sum of profiles\n"
+                              "  ouro help [COMMAND]         this text, or how a command is used\n"
+                              "  ouro --version\n"
+                              "\n"
+                              "FILE may be `-` for standard input. Formats are found by content:\n"
+                              "\n";
+
+static const char statuses[] =
+    "\nExit status: 0 done; 1 the profile could not be read or written; 2 the command line "
+    "makes no\nsense; 3 `ouro diff --fail-above` found growth above its limit.\n";
+
+static const char report[] =
+    "ouro report [options] FILE\n"
+    "\n"
+    "Without a table option: a screen with the totals, the top of self and overall, and the "
+    "knots.\n"
+    "\n"
+    "  --self             blocks by what was charged to them\n"
+    "  --overall          blocks by what was charged to the paths that contain them, each path "
+    "once\n"
+    "  --sequences        canonical paths\n"
+    "  --tree             the call tree, down to a percent (--min PERCENT)\n"
+    "  --block NAME       callers and callees; --block Y --block X is the sequence Y -> X\n"
+    "  --knots            groups of blocks that call each other in a circle, with what flows in "
+    "and out\n"
+    "  --metric NAME      which metric\n" FILTERS
+    "  --top N            so many rows (text: 30; --json and --csv: all)\n"
+    "  --json, --csv      for programs\n"
+    "  --min PERCENT      leave out what is below (as [pruned], except in --tree)\n" READING
+    "  --colour WHEN      auto, always or never\n"
+    "\n"
+    "Examples:\n"
+    "  ouro report program.pb.gz\n"
+    "  ouro report --overall --top 50 --metric time program.pb\n"
+    "  ouro report --block parse --fold 'map@list.fble:12' program.ouro\n"
+    "  perf script | ouro report --tree -\n"
+    "  ouro report --self --json program.folded | jq '.rows[0].name'\n";
+
+static const char diff[] =
+    "ouro diff [options] BEFORE AFTER\n"
+    "ouro diff [options] FILE          folded stacks with two counts per line\n"
+    "\n"
+    "Blocks are matched by name (and file, where a name stands in several). Amounts are shown as "
+    "they\n"
+    "are and as shares of their own totals.\n"
+    "\n"
+    "  --fail-above PERCENT  exit with status 3 if self or overall of a block, or the total, grew "
+    "by more\n"
+    "                        than PERCENT of BEFORE's total\n"
+    "  --metric NAME      which metric\n" FILTERS
+    "  --top N            so many rows (text: 30; --json and --csv: all)\n"
+    "  --json, --csv      for programs\n" READING "  --colour WHEN      auto, always or never\n"
+    "\n"
+    "Examples:\n"
+    "  ouro diff main.pb branch.pb\n"
+    "  ouro diff --metric calls --fail-above 5 main.pb branch.pb || echo slower\n";
+
+static const char convert[] =
+    "ouro convert [options] IN OUT\n"
+    "\n"
+    "The format of OUT is told by its extension or by --to; a .gz at the end packs it.\n"
+    "\n"
+    "  --to FORMAT        what to write\n"
+    "  --metric NAME      for formats that hold one metric, and as the one to show first\n" FILTERS
+    "  --period N         divide all values by N, carrying remainders; what becomes 0 is dropped\n"
+    "  --min PERCENT      what is below in every metric goes to a [pruned] block of its "
+    "caller\n" READING "\n"
+    "Examples:\n"
+    "  ouro convert program.pb flame.svg\n"
+    "  ouro convert program.cpuprofile report.html\n"
+    "  perf script | ouro convert --from perf - out.pb.gz\n"
+    "  ouro convert --to folded --fold 'malloc' program.pb - | sort\n";
+
+static const char merge[] =
+    "ouro merge [options] IN... -o OUT\n"
+    "\n"
+    "Paths are added where all their blocks are the same, metrics where name and unit are.\n"
+    "\n"
+    "  -o, --output OUT   where to write; the extension tells the format\n"
+    "  --to FORMAT        what to write\n"
+    "  --metric NAME      for formats that hold one metric\n"
+    "  --period N         divide all values by N, carrying remainders; what becomes 0 is dropped\n"
+    "  --min PERCENT      what is below in every metric goes to a [pruned] block of its "
+    "caller\n" READING "\n"
+    "Examples:\n"
+    "  ouro merge worker-*.pb.gz -o all.pb.gz\n"
+    "  ouro merge --period 100 monday.pb tuesday.pb -o week.pb\n";
+
+static const char help[] =
+    "ouro help [COMMAND]\n\nShows how ouro, or one of its commands, is used.\n\nExamples:\n"
+    "  ouro help\n  ouro help report\n";
+
+static const struct {
+    const char *command, *text;
+} pages[] = {
+    {"report", report}, {"diff", diff}, {"convert", convert}, {"merge", merge}, {"help", help}};
+
+static void print_formats(void) {
+    for (size_t i = 0; i < ouro__format_count; i++) {
+        const format *f = &ouro__formats[i];
+        printf("  %-12s %s%s  %s\n", f->name, f->read ? "r" : "-", f->write ? "w" : "-", f->about);
+    }
+}
+
+static const char *page_of(const char *command) {
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+        if (strcmp(pages[i].command, command) == 0) return pages[i].text;
+    }
+    return NULL;
+}
+
+void print_help(const char *command) {
+    if (command) {
+        fputs(page_of(command), stdout);
+    } else {
+        fputs(general, stdout);
+        print_formats();
+    }
+    fputs(statuses, stdout);
+}
+
+int cmd_help(int argc, char **argv) {
+    static const char *const none[] = {NULL};
+    options o;
+    options_parse(&o, argc, argv, "help", none);
+    const char *command = o.inputs.count ? o.inputs.items[0] : NULL;
+    if (command && !page_of(command)) fail_usage(NULL, "there is no command %s", command);
+    print_help(command);
+    options_free(&o);
+    return EXIT_GOOD;
+}

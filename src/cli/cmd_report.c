@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: MIT
+//
+// ouro report: tables of one profile. Without an option a screen of what matters first; with one,
+// that table, for people, or for programs with --json and --csv. --block and --knots are in
+// report_around.c.
+
+#include "cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOP_TEXT = 30, TOP_SUMMARY = 10, KNOTS_SUMMARY = 5, INDENT_DEEPEST = 40, PATH_SHOWN = 12 };
+
+static const char *const allowed[] = {"self",   "overall", "sequences", "tree", "block",  "knots",
+                                      "metric", "select",  "exclude",   "fold", "top",    "json",
+                                      "csv",    "from",    "compact",   "min",  "colour", NULL};
+
+// Text shows a screen, programs get everything, unless --top says.
+static uint32_t top_of(const options *o, uint32_t text) {
+    if (o->top >= 0) return (uint32_t)o->top;
+    return o->as == AS_TEXT ? text : UINT32_MAX;
+}
+
+// ---------------------------------------------------------------- lines for people
+
+// Amount and percent; with filters, percent of the whole and of what is left.
+static void amount_cells(table *t, const loaded *l, int64_t value, int64_t left) {
+    char text[64];
+    format_value(text, l->profile, l->metric, value, l->total);
+    table_cell(t, "%s", text);
+    format_percent(text, value, l->total);
+    table_cell(t, "%s", text);
+    if (!l->filtered) return;
+    format_percent(text, value, left);
+    table_cell(t, "%s", text);
+}
+
+static void amount_heading(table *t, const loaded *l, const char *name) {
+    const char *unit = value_unit(l->profile, l->metric, l->total);
+    table_cell(t, *unit ? "%s %s" : "%s%s", name, unit);
+    table_cell(t, l->filtered ? "of all" : "");
+    if (l->filtered) table_cell(t, "of left");
+}
+
+static void place_cell(table *t, const profile *p, uint32_t b, const char *before) {
+    const char *file = ouro__block_file(p, b);
+    if (b == NO_BLOCK || !*file) {
+        table_cell(t, "%s%s", before, ouro__block_name(p, b));
+    } else if (p->blocks[b].line) {
+        table_cell(t, "%s%s  %s:%u", before, ouro__block_name(p, b), file, p->blocks[b].line);
+    } else {
+        table_cell(t, "%s%s  %s", before, ouro__block_name(p, b), file);
+    }
+}
+
+static void print_title(const options *o, const loaded *l, output *out) {
+    const profile *p = l->profile;
+    int64_t left = ouro__total(p, l->metric);
+    char total[64], rest[64], percent[64];
+    const char *unit = value_unit(p, l->metric, l->total);
+    format_value(total, p, l->metric, l->total, l->total);
+    put_heading(o, out, "%s: %s%s%s %s", strcmp(l->path, "-") == 0 ? "standard input" : l->path,
+                total, *unit ? " " : "", unit, ouro__metric_name(p, l->metric));
+    if (l->filtered) {
+        format_value(rest, p, l->metric, left, l->total);
+        format_percent(percent, left, l->total);
+        ouro__print(out, "left after the filters: %s%s%s, %s\n", rest, *unit ? " " : "", unit,
+                    percent);
+    }
+    if (p->metric_count < 2) return;
+    ouro__put_text(out, "metrics:");
+    for (uint32_t m = 0; m < p->metric_count; m++) {
+        ouro__put_text(out, m ? ", " : " ");
+        put_clean(out, ouro__metric_name(p, m));
+    }
+    ouro__put_text(out, " (--metric chooses)\n");
+}
+
+// ---------------------------------------------------------------- self and overall
+
+static block_row row_of(const totals *t, uint32_t b) {
+    return (block_row){b,    t->self[b], t->overall[b],   t->calls ? t->calls[b] : 0,
+                       true, true,       t->calls != NULL};
+}
+
+static void print_blocks(const options *o, const loaded *l, const totals *t, const uint32_t *top,
+                         uint32_t count, bool by_overall, output *out) {
+    table *text = table_new(o, out);
+    amount_heading(text, l, "self");
+    amount_heading(text, l, "overall");
+    if (t->calls) table_cell(text, "calls");
+    if (colours_wanted(o)) table_cell(text, "%s", "");
+    table_cell(text, "block");
+    table_heading_end(text);
+    for (uint32_t i = 0; i < count; i++) {
+        block_row row = row_of(t, top[i]);
+        char calls[32];
+        amount_cells(text, l, row.self, t->total);
+        amount_cells(text, l, row.overall, t->total);
+        if (t->calls)
+            table_cell(text, "%s%s", row.calls < 0 ? "-" : "",
+                       ouro__grouped(calls, (uint64_t)llabs(row.calls)));
+        table_bar(text,
+                  t->total ? (double)(by_overall ? row.overall : row.self) / (double)t->total : 0);
+        place_cell(text, l->profile, top[i], "");
+        table_row_end(text);
+    }
+    table_end(text);
+}
+
+static uint32_t *ranked(const totals *t, bool by_overall, uint32_t top, uint32_t *count) {
+    uint32_t *rows = malloc(((size_t)t->count + 1) * sizeof *rows);
+    if (!rows) fail_memory();
+    *count = ouro__rank(by_overall ? t->overall : t->self, t->count, top, rows);
+    return rows;
+}
+
+static void report_blocks(const options *o, const loaded *l, const totals *t, bool by_overall,
+                          output *out) {
+    uint32_t count, *top = ranked(t, by_overall, top_of(o, TOP_TEXT), &count);
+    if (o->as == AS_TEXT) {
+        print_title(o, l, out);
+        print_blocks(o, l, t, top, count, by_overall, out);
+    } else if (o->as == AS_CSV) {
+        csv_head(out, NULL);
+    } else {
+        json_head(out, l);
+        ouro__put_text(out, ",\"rows\":[");
+    }
+    for (uint32_t i = 0; i < count && o->as != AS_TEXT; i++) {
+        block_row row = row_of(t, top[i]);
+        if (o->as == AS_CSV) {
+            csv_row(out, l, &row, NULL);
+        } else {
+            ouro__put_text(out, i ? ",\n" : "\n");
+            json_row(out, l, &row);
+        }
+    }
+    if (o->as == AS_JSON) ouro__put_text(out, "]}\n");
+    free(top);
+}
+
+static void report_summary(const options *o, const loaded *l, const totals *t, output *out) {
+    uint32_t count, rows = top_of(o, TOP_SUMMARY), *top = ranked(t, false, rows, &count);
+    char paths[32], blocks[32];
+    print_title(o, l, out);
+    ouro__print(out, "%s paths, %s blocks\n\n", ouro__grouped(paths, l->profile->node_count - 1),
+                ouro__grouped(blocks, l->profile->block_count));
+    put_heading(o, out, "Self");
+    print_blocks(o, l, t, top, count, false, out);
+    free(top);
+    top = ranked(t, true, rows, &count);
+    ouro__put_text(out, "\n");
+    put_heading(o, out, "Overall");
+    print_blocks(o, l, t, top, count, true, out);
+    free(top);
+    ouro__put_text(out, "\n");
+    report_knots(o, l, out, KNOTS_SUMMARY, true);
+}
+
+// ---------------------------------------------------------------- sequences and tree
+
+typedef struct {
+    uint32_t *blocks;
+    uint32_t length;
+} sequence;
+
+static sequence sequence_of(const profile *p, uint32_t node) {
+    sequence s = {0};
+    for (uint32_t n = node; n; n = p->parent[n]) s.length++;
+    s.blocks = malloc(((size_t)s.length + 1) * sizeof *s.blocks);
+    if (!s.blocks) fail_memory();
+    uint32_t at = s.length;
+    for (uint32_t n = node; n; n = p->parent[n]) s.blocks[--at] = p->block[n];
+    return s;
+}
+
+// Long ones are shown by their two ends.
+static char *sequence_text(const profile *p, const sequence *s, uint32_t shown) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to) fail_memory();
+    for (uint32_t i = 0; i < s->length; i++) {
+        if (s->length > shown && i == shown / 2) {
+            fprintf(to, " / ... %u more", s->length - shown);
+            i += s->length - shown;
+        }
+        fprintf(to, "%s%s", i ? " / " : "", ouro__block_name(p, s->blocks[i]));
+    }
+    fclose(to);
+    return text;
+}
+
+static void put_path_json(output *out, const profile *p, const sequence *s) {
+    ouro__put_text(out, ",\"path\":[");
+    for (uint32_t i = 0; i < s->length; i++) {
+        if (i) ouro__put_text(out, ",");
+        ouro__put_json(out, ouro__block_name(p, s->blocks[i]));
+    }
+    ouro__put_text(out, "]}");
+}
+
+static block_row node_row(const profile *p, uint32_t m, const int64_t *running, uint32_t n) {
+    uint32_t calls = ouro__profile_find_metric(p, "calls");
+    return (block_row){p->block[n],
+                       p->values[m][n],
+                       ouro__inclusive(p, running, n),
+                       calls == NO_ROW ? 0 : p->values[calls][n],
+                       true,
+                       true,
+                       calls != NO_ROW};
+}
+
+static void put_sequence(const options *o, const loaded *l, const int64_t *running, uint32_t n,
+                         uint32_t i, table *text, output *out) {
+    const profile *p = l->profile;
+    sequence s = sequence_of(p, n);
+    block_row row = node_row(p, l->metric, running, n);
+    char *path =
+        o->as == AS_JSON ? NULL : sequence_text(p, &s, o->as == AS_TEXT ? PATH_SHOWN : UINT32_MAX);
+    if (o->as == AS_JSON) {
+        ouro__put_text(out, i ? ",\n" : "\n");
+        json_row_open(out, l, &row);
+        put_path_json(out, p, &s);
+    } else if (o->as == AS_CSV) {
+        csv_row(out, l, &row, path);
+    } else {
+        amount_cells(text, l, row.self, running[p->node_count]);
+        amount_cells(text, l, row.overall, running[p->node_count]);
+        table_cell(text, "%s", path);
+        table_row_end(text);
+    }
+    free(path);
+    free(s.blocks);
+}
+
+static void report_sequences(const options *o, const loaded *l, output *out) {
+    const profile *p = l->profile;
+    uint32_t wanted = top_of(o, TOP_TEXT);
+    uint32_t *top =
+        malloc(((size_t)(wanted < p->node_count ? wanted : p->node_count) + 1) * sizeof *top);
+    int64_t *running = ouro__running(p, l->metric);
+    if (!top || !running) fail_memory();
+    uint32_t count = ouro__rank(p->values[l->metric] + 1, p->node_count - 1, wanted, top);
+    table *text = o->as == AS_TEXT ? table_new(o, out) : NULL;
+    if (text) {
+        print_title(o, l, out);
+        amount_heading(text, l, "self");
+        amount_heading(text, l, "overall");
+        table_cell(text, "sequence");
+        table_heading_end(text);
+    } else if (o->as == AS_CSV) {
+        csv_head(out, "path");
+    } else {
+        json_head(out, l);
+        ouro__put_text(out, ",\"rows\":[");
+    }
+    for (uint32_t i = 0; i < count; i++) put_sequence(o, l, running, top[i] + 1, i, text, out);
+    if (text) table_end(text);
+    if (o->as == AS_JSON) ouro__put_text(out, "]}\n");
+    free(top);
+    free(running);
+}
+
+static void put_tree_row(const options *o, const loaded *l, const int64_t *running, const flame *f,
+                         uint32_t i, table *text, output *out) {
+    block_row row = node_row(l->profile, l->metric, running, f->node);
+    char more[64];
+    if (o->as == AS_JSON) {
+        ouro__put_text(out, i ? ",\n" : "\n");
+        json_row_open(out, l, &row);
+        ouro__print(out, ",\"depth\":%u}", f->depth);
+    } else if (o->as == AS_CSV) {
+        snprintf(more, sizeof more, "%u", f->depth);
+        csv_row(out, l, &row, more);
+    } else {
+        char indent[2 * INDENT_DEEPEST + 32];
+        uint32_t depth = f->depth - 1 < INDENT_DEEPEST ? f->depth - 1 : INDENT_DEEPEST;
+        int n = sprintf(indent, "%*s", (int)(2 * depth), "");
+        if (depth < f->depth - 1) sprintf(indent + n, "(%u deep) ", f->depth);
+        amount_cells(text, l, row.overall, running[l->profile->node_count]);
+        amount_cells(text, l, row.self, running[l->profile->node_count]);
+        place_cell(text, l->profile, row.block, indent);
+        table_row_end(text);
+    }
+}
+
+// Text leaves out what is below a percent, unless --min says otherwise.
+static void report_tree(const options *o, const loaded *l, output *out) {
+    flame *rows;
+    uint32_t count, most = top_of(o, UINT32_MAX);
+    double share = o->min >= 0 ? o->min / 100 : o->as == AS_TEXT ? 0.01 : 0;
+    int64_t *running = ouro__running(l->profile, l->metric);
+    if (!running || !ouro__flame_tree(l->profile, l->metric, share, &rows, &count)) fail_memory();
+    table *text = o->as == AS_TEXT ? table_new(o, out) : NULL;
+    if (text) {
+        print_title(o, l, out);
+        amount_heading(text, l, "overall");
+        amount_heading(text, l, "self");
+        table_cell(text, "block");
+        table_heading_end(text);
+    } else if (o->as == AS_CSV) {
+        csv_head(out, "depth");
+    } else {
+        json_head(out, l);
+        ouro__put_text(out, ",\"rows\":[");
+    }
+    for (uint32_t i = 1; i < count && i <= most; i++)
+        put_tree_row(o, l, running, &rows[i], i - 1, text, out);
+    if (text) table_end(text);
+    if (o->as == AS_JSON) ouro__put_text(out, "]}\n");
+    free(rows);
+    free(running);
+}
+
+// ---------------------------------------------------------------- the command
+
+static void report(const options *o, const loaded *l, output *out) {
+    if (o->show == SHOW_SEQUENCES) return report_sequences(o, l, out);
+    if (o->show == SHOW_TREE) return report_tree(o, l, out);
+    if (o->show == SHOW_BLOCK) return report_block(o, l, out);
+    if (o->show == SHOW_KNOTS) {
+        if (o->as == AS_TEXT) print_title(o, l, out);
+        return report_knots(o, l, out, top_of(o, TOP_TEXT), false);
+    }
+    totals t;
+    if (!ouro__totals(l->profile, l->metric, NULL, 0, &t)) fail_memory();
+    if (o->show == SHOW_SUMMARY && o->as == AS_TEXT) {
+        report_summary(o, l, &t, out);
+    } else {
+        report_blocks(o, l, &t, o->show == SHOW_OVERALL, out);
+    }
+    ouro__totals_free(&t);
+}
+
+int cmd_report(int argc, char **argv) {
+    options o;
+    options_parse(&o, argc, argv, "report", allowed);
+    if (o.inputs.count != 1) fail_usage("report", "expected one file, found %zu", o.inputs.count);
+    loaded l = load(&o, o.inputs.items[0]);
+    if (o.min > 0 && o.show != SHOW_TREE) l.profile = apply_shrinking(&o, l.path, l.profile);
+    output *out = stdout_open();
+    report(&o, &l, out);
+    stdout_close(out);
+    loaded_free(&l);
+    options_free(&o);
+    return EXIT_GOOD;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+//
+// From arguments to profiles: reading with a sign of progress, compaction, filters by name.
+// Everything here exits with a sentence if it fails; the commands are left with what works.
+
+#include "cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+void fail_with(const char *path, const error *e) {
+    fprintf(stderr, "ouro: %s: %s\n", strcmp(path, "-") == 0 ? "standard input" : path, e->message);
+    exit(EXIT_FAILED);
+}
+
+void fail_memory(void) {
+    fprintf(stderr, "ouro: out of memory\n");
+    exit(EXIT_FAILED);
+}
+
+// ---------------------------------------------------------------- progress
+
+// Nothing for what is done within a second of the command's start, or what OURO_PROGRESS says; only
+// on a terminal.
+static struct {
+    struct timespec start;
+    double after; // seconds
+    bool wanted, shown;
+} progress;
+
+static void progress_start(void) {
+    if (progress.start.tv_sec || progress.start.tv_nsec) return;
+    const char *after = getenv("OURO_PROGRESS");
+    progress.after = after ? strtod(after, NULL) : 1;
+    progress.wanted = isatty(STDERR_FILENO);
+    clock_gettime(CLOCK_MONOTONIC, &progress.start);
+}
+
+static bool progress_due(void) {
+    struct timespec now;
+    progress_start();
+    if (!progress.wanted) return false;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double seconds = (double)(now.tv_sec - progress.start.tv_sec) +
+                     (double)(now.tv_nsec - progress.start.tv_nsec) / 1e9;
+    progress.shown |= seconds >= progress.after;
+    return seconds >= progress.after;
+}
+
+static void show_reading(void *user, double done) {
+    if (progress_due())
+        fprintf(stderr, "\rreading %s: %3.0f%%\033[K", (const char *)user, 100 * done);
+}
+
+void show_merging(size_t done, size_t of) {
+    if (progress_due()) fprintf(stderr, "\rmerging: %zu of %zu\033[K", done, of);
+}
+
+void progress_end(void) {
+    if (progress.shown) fprintf(stderr, "\r\033[K");
+    progress.shown = false;
+}
+
+// ---------------------------------------------------------------- reading
+
+const format *format_option(const char *name) {
+    const format *found = name ? ouro__format_named(name) : NULL;
+    if (!name || found) return found;
+    fprintf(stderr, "ouro: there is no format %s; there are", name);
+    for (size_t i = 0; i < ouro__format_count; i++)
+        fprintf(stderr, "%s %s", i ? "," : "", ouro__formats[i].name);
+    fprintf(stderr, "\n");
+    exit(EXIT_USAGE);
+}
+
+profile *load_profile(const options *o, const char *path, bool keep_origin) {
+    error e = {0};
+    progress_start();
+    read_options r = {.rule = o->rule, .edge_length = o->edge_length, .keep_origin = keep_origin};
+    if (progress.wanted) r.progress = show_reading;
+    r.user = (void *)(uintptr_t)path;
+    profile *p = ouro__profile_read(path, format_option(o->from), &r, &e);
+    progress_end();
+    if (!p) fail_with(path, &e);
+    return p;
+}
+
+uint32_t metric_option(const profile *p, const char *path, const char *name) {
+    if (!name) return p->default_metric;
+    uint32_t m = ouro__profile_find_metric(p, name);
+    if (m != NO_ROW) return m;
+    fprintf(stderr, "ouro: %s: no metric is called %s; there is", path, name);
+    for (m = 0; m < p->metric_count; m++)
+        fprintf(stderr, "%s %s", m ? "," : "", ouro__metric_name(p, m));
+    fprintf(stderr, "\n");
+    exit(EXIT_USAGE);
+}
+
+// ---------------------------------------------------------------- filters
+
+static uint32_t *find_blocks(const profile *p, const char *path, const names *n) {
+    uint32_t *blocks = malloc((n->count + 1) * sizeof *blocks);
+    if (!blocks) fail_memory();
+    for (size_t i = 0; i < n->count; i++) {
+        error e = {0};
+        if (ouro__find_block(p, n->items[i], &blocks[i], &e)) continue;
+        fprintf(stderr, "ouro: %s: %s\n", path, e.message);
+        exit(EXIT_USAGE);
+    }
+    return blocks;
+}
+
+static profile *replaced(const char *path, profile *old, profile *new, const error *e) {
+    if (!new) fail_with(path, e);
+    ouro__profile_free(old);
+    return new;
+}
+
+profile *apply_filters(const options *o, const char *path, profile *p) {
+    if (!o->select.count && !o->exclude.count && !o->fold.count) return p;
+    error e = {0};
+    uint32_t *select = find_blocks(p, path, &o->select),
+             *exclude = find_blocks(p, path, &o->exclude);
+    uint32_t *fold = find_blocks(p, path, &o->fold);
+    filter f = {select, exclude, fold, o->select.count, o->exclude.count, o->fold.count};
+    profile *left = ouro__filter(p, &f, &e);
+    free(select);
+    free(exclude);
+    free(fold);
+    return replaced(path, p, left, &e);
+}
+
+profile *apply_shrinking(const options *o, const char *path, profile *p) {
+    error e = {0};
+    if (o->period > 1) p = replaced(path, p, ouro__divided(p, o->period, &e), &e);
+    if (o->min > 0) p = replaced(path, p, ouro__pruned(p, o->min / 100, &e), &e);
+    return p;
+}
+
+static bool has_samples(const profile *p) {
+    for (uint32_t m = 0; m < p->metric_count; m++) {
+        for (uint32_t n = 0; n < p->node_count; n++) {
+            if (p->values[m][n]) return true;
+        }
+    }
+    return false;
+}
+
+loaded load(const options *o, const char *path) {
+    loaded l = {.path = path, .filtered = o->select.count || o->exclude.count || o->fold.count};
+    profile *p = load_profile(o, path, false);
+    if (!has_samples(p)) {
+        error e = {0};
+        ouro__error_set(&e, ENODATA,
+                        "the profile has no samples: nothing was charged while it was recorded");
+        fail_with(path, &e);
+    }
+    l.metric = metric_option(p, path, o->metric);
+    l.total = ouro__total(p, l.metric);
+    l.profile = apply_filters(o, path, p);
+    return l;
+}
+
+void loaded_free(loaded *l) { ouro__profile_free(l->profile); }

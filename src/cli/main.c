@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+//
+// ouro: finds the command and runs it. Before that it sets up what all commands share: how memory
+// is taken from the system, and the character set that names are measured in. Commands know their
+// own options; see cmd_*.c.
+
+#include "ouro.h"
+
+#include "cli.h"
+
+#include <limits.h>
+#include <locale.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    HUGE_PAGE = 1 << 21,
+    HEAP_STEP = 8 << 20,
+    HEAP_LARGEST = 32 << 20,
+    HEAP_HUGE = 512 << 20,
+    MAPPED_MAX = 65536
+};
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {{"report", cmd_report},
+                {"diff", cmd_diff},
+                {"convert", cmd_convert},
+                {"merge", cmd_merge},
+                {"help", cmd_help}};
+
+// Columns grow to many megabytes in a tenth of a second, and page faults would be a fifth of that.
+// So arrays of middle size come from the heap, which keeps what is freed, and the heap's first part
+// is asked for in huge pages. Larger ones are mapped: they grow without being copied. Untouched,
+// the heap costs nothing; if any of this is refused, all works as well.
+static void prepare_memory(void) {
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    mallopt(M_TOP_PAD, HEAP_STEP);
+    mallopt(M_MMAP_MAX, 0); // so that this one is the heap
+    char *heap = malloc(HEAP_HUGE);
+    if (heap) {
+        uintptr_t first = ((uintptr_t)heap + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+        madvise((void *)first, HEAP_HUGE - HUGE_PAGE, MADV_HUGEPAGE);
+    }
+    free(heap);
+    mallopt(M_MMAP_MAX, MAPPED_MAX);
+    mallopt(M_MMAP_THRESHOLD, HEAP_LARGEST);
+}
+
+int main(int argc, char **argv) {
+    prepare_memory();
+    // Only for the width of characters: numbers are written the same everywhere.
+    if (!setlocale(LC_CTYPE, "C.UTF-8")) setlocale(LC_CTYPE, "");
+    if (argc < 2) fail_usage(NULL, "expected a command: report, diff, convert, merge or help");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_help(NULL);
+        return EXIT_GOOD;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("ouro %s\n", OURO_VERSION);
+        return EXIT_GOOD;
+    }
+    fail_usage(NULL, "there is no command %s", argv[1]);
+}

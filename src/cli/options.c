@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+//
+// The command line: one table of options for all commands, of which each command allows some.
+// Options and files may come in any order; `--` ends the options; `-` is a file.
+
+#include "cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    O_SELF = 256,
+    O_OVERALL,
+    O_SEQUENCES,
+    O_TREE,
+    O_BLOCK,
+    O_KNOTS,
+    O_METRIC,
+    O_SELECT,
+    O_EXCLUDE,
+    O_FOLD,
+    O_TOP,
+    O_JSON,
+    O_CSV,
+    O_FROM,
+    O_TO,
+    O_COMPACT,
+    O_PERIOD,
+    O_MIN,
+    O_FAIL_ABOVE,
+    O_COLOUR
+};
+
+static const struct option table_of_options[] = {
+    {"self", no_argument, NULL, O_SELF},
+    {"overall", no_argument, NULL, O_OVERALL},
+    {"sequences", no_argument, NULL, O_SEQUENCES},
+    {"tree", no_argument, NULL, O_TREE},
+    {"block", required_argument, NULL, O_BLOCK},
+    {"knots", no_argument, NULL, O_KNOTS},
+    {"metric", required_argument, NULL, O_METRIC},
+    {"select", required_argument, NULL, O_SELECT},
+    {"exclude", required_argument, NULL, O_EXCLUDE},
+    {"fold", required_argument, NULL, O_FOLD},
+    {"top", required_argument, NULL, O_TOP},
+    {"json", no_argument, NULL, O_JSON},
+    {"csv", no_argument, NULL, O_CSV},
+    {"from", required_argument, NULL, O_FROM},
+    {"to", required_argument, NULL, O_TO},
+    {"compact", required_argument, NULL, O_COMPACT},
+    {"period", required_argument, NULL, O_PERIOD},
+    {"min", required_argument, NULL, O_MIN},
+    {"fail-above", required_argument, NULL, O_FAIL_ABOVE},
+    {"colour", required_argument, NULL, O_COLOUR},
+    {"output", required_argument, NULL, 'o'},
+    {"help", no_argument, NULL, 'h'},
+    {0},
+};
+
+void fail_usage(const char *command, const char *pattern, ...) {
+    va_list arguments;
+    va_start(arguments, pattern);
+    fprintf(stderr, "ouro%s%s: ", command ? " " : "", command ? command : "");
+    vfprintf(stderr, pattern, arguments);
+    fprintf(stderr, "\n`ouro help%s%s` shows how it is used.\n", command ? " " : "",
+            command ? command : "");
+    va_end(arguments);
+    exit(EXIT_USAGE);
+}
+
+static void add_name(names *n, const char *item) {
+    const char **items = realloc(n->items, (n->count + 1) * sizeof *items);
+    if (!items) fail_memory();
+    n->items = items;
+    n->items[n->count++] = item;
+}
+
+// ---------------------------------------------------------------- values
+
+static double parse_percent(const options *o, const char *option, const char *text) {
+    char *end;
+    double value = strtod(text, &end);
+    if (end > text && *end == '%') end++;
+    if (end == text || *end || !(value >= 0 && value <= 1e9))
+        fail_usage(o->command, "%s %s: expected a percentage", option, text);
+    return value;
+}
+
+static int64_t parse_count(const options *o, const char *option, const char *text, int64_t least) {
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end || errno || value < least)
+        fail_usage(o->command, "%s %s: expected a whole number from %lld on", option, text,
+                   (long long)least);
+    return value;
+}
+
+// loops, cycles, edges, edges:1 to edges:3, none
+static void parse_rule(options *o, const char *text) {
+    static const struct {
+        const char *name;
+        int rule, edge_length;
+    } rules[] = {{"loops", RULE_LOOPS, 0},   {"cycles", RULE_CYCLES, 0}, {"edges", RULE_EDGES, 2},
+                 {"edges:1", RULE_EDGES, 1}, {"edges:2", RULE_EDGES, 2}, {"edges:3", RULE_EDGES, 3},
+                 {"none", RULE_NONE, 0}};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        if (strcmp(text, rules[i].name) != 0) continue;
+        o->rule = rules[i].rule;
+        o->edge_length = rules[i].edge_length;
+        return;
+    }
+    fail_usage(o->command,
+               "--compact %s: expected loops, cycles, edges, edges:1, edges:2, edges:3 or none",
+               text);
+}
+
+static void parse_colour(options *o, const char *text) {
+    if (strcmp(text, "auto") != 0 && strcmp(text, "always") != 0 && strcmp(text, "never") != 0)
+        fail_usage(o->command, "--colour %s: expected auto, always or never", text);
+    o->colour = text;
+}
+
+static void take_filter(options *o, int option, const char *value) {
+    add_name(option == O_SELECT ? &o->select : option == O_EXCLUDE ? &o->exclude : &o->fold, value);
+}
+
+static void take_value(options *o, int option, const char *value) {
+    switch (option) {
+    case O_METRIC:
+        o->metric = value;
+        break;
+    case O_TOP:
+        o->top = (long)parse_count(o, "--top", value, 0);
+        if (o->top > UINT32_MAX) o->top = UINT32_MAX;
+        break;
+    case O_FROM:
+        o->from = value;
+        break;
+    case O_TO:
+        o->to = value;
+        break;
+    case O_COMPACT:
+        parse_rule(o, value);
+        break;
+    case O_PERIOD:
+        o->period = parse_count(o, "--period", value, 1);
+        break;
+    case O_MIN:
+        o->min = parse_percent(o, "--min", value);
+        break;
+    case O_FAIL_ABOVE:
+        o->fail_above = parse_percent(o, "--fail-above", value);
+        break;
+    case O_COLOUR:
+        parse_colour(o, value);
+        break;
+    default:
+        o->out = value;
+    }
+}
+
+static void take_show(options *o, int option, const char *value) {
+    showing show = (showing)(option - O_SELF + SHOW_SELF);
+    if (o->show != SHOW_SUMMARY && o->show != show)
+        fail_usage(o->command,
+                   "one of --self, --overall, --sequences, --tree, --block and --knots at a time");
+    o->show = show;
+    if (option == O_BLOCK) add_name(&o->block, value);
+}
+
+static void take(options *o, int option, const char *value) {
+    if (option >= O_SELF && option <= O_KNOTS) {
+        take_show(o, option, value);
+    } else if (option >= O_SELECT && option <= O_FOLD) {
+        take_filter(o, option, value);
+    } else if (option == O_JSON || option == O_CSV) {
+        o->as = option == O_JSON ? AS_JSON : AS_CSV;
+    } else if (option == 'h') {
+        o->help = true;
+    } else {
+        take_value(o, option, value);
+    }
+}
+
+// ---------------------------------------------------------------- parsing
+
+static bool is_allowed(const char *const *allowed, const char *name) {
+    for (; *allowed; allowed++) {
+        if (strcmp(*allowed, name) == 0) return true;
+    }
+    return strcmp(name, "help") == 0;
+}
+
+// The command's part of the table, so that abbreviations are unique among what it knows.
+static struct option *options_of(const char *const *allowed) {
+    size_t count = sizeof table_of_options / sizeof *table_of_options, used = 0;
+    struct option *list = calloc(count, sizeof *list);
+    if (!list) fail_memory();
+    for (size_t i = 0; i + 1 < count; i++) {
+        if (is_allowed(allowed, table_of_options[i].name)) list[used++] = table_of_options[i];
+    }
+    return list;
+}
+
+void options_parse(options *o, int argc, char **argv, const char *command,
+                   const char *const *allowed) {
+    *o = (options){.command = command,
+                   .rule = RULE_DEFAULT,
+                   .top = -1,
+                   .min = -1,
+                   .fail_above = -1,
+                   .colour = "auto"};
+    struct option *list = options_of(allowed);
+    const char *letters = is_allowed(allowed, "output") ? ":ho:" : ":h";
+    opterr = 0;
+    optind = 1;
+    for (int found; (found = getopt_long(argc, argv, letters, list, NULL)) != -1;) {
+        const char *given = argv[optind - 1];
+        if (found == ':') fail_usage(command, "%s needs a value", given);
+        if (found == '?') fail_usage(command, "there is no option %s here", given);
+        take(o, found, optarg);
+    }
+    for (int i = optind; i < argc; i++) add_name(&o->inputs, argv[i]);
+    free(list);
+    if (!o->help) return;
+    print_help(command);
+    exit(EXIT_GOOD);
+}
+
+void options_free(options *o) {
+    free(o->inputs.items);
+    free(o->select.items);
+    free(o->exclude.items);
+    free(o->fold.items);
+    free(o->block.items);
+}

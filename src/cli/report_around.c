@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+//
+// The parts of the report about what stands around: callers and callees of a block or a sequence,
+// and knots.
+
+#include "cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NEIGHBOURS = 20, MEMBERS = 8 };
+
+// ---------------------------------------------------------------- neighbours
+
+static block_row neighbour_row(const neighbour *n, bool has_calls) {
+    return (block_row){.block = n->block,
+                       .overall = n->overall,
+                       .calls = n->calls,
+                       .has_overall = true,
+                       .has_calls = has_calls};
+}
+
+static void neighbours_json(output *out, const loaded *l, const char *key, const neighbour *rows,
+                            uint32_t count, bool has_calls) {
+    ouro__print(out, ",\"%s\":[", key);
+    for (uint32_t i = 0; i < count; i++) {
+        block_row row = neighbour_row(&rows[i], has_calls);
+        if (i) ouro__put_text(out, ",");
+        json_row(out, l, &row);
+    }
+    ouro__put_text(out, "]");
+}
+
+static void neighbours_csv(output *out, const loaded *l, const char *role, const neighbour *rows,
+                           uint32_t count, bool has_calls) {
+    for (uint32_t i = 0; i < count; i++) {
+        block_row row = neighbour_row(&rows[i], has_calls);
+        csv_row(out, l, &row, role);
+    }
+}
+
+static void amount(table *t, const loaded *l, int64_t value) {
+    char text[64];
+    format_value(text, l->profile, l->metric, value, l->total);
+    table_cell(t, "%s", text);
+    format_percent(text, value, l->total);
+    table_cell(t, "%s", text);
+    if (!l->filtered) return;
+    format_percent(text, value, ouro__total(l->profile, l->metric));
+    table_cell(t, "%s", text);
+}
+
+static void neighbours_text(const options *o, const loaded *l, output *out, const char *title,
+                            const neighbour *rows, uint32_t count, bool has_calls, uint32_t top) {
+    put_heading(o, out, "%s", title);
+    if (count == 0) ouro__put_text(out, "  none\n");
+    table *t = table_new(o, out);
+    for (uint32_t i = 0; i < count && i < top; i++) {
+        char calls[32];
+        char *label = ouro__block_label(l->profile, rows[i].block);
+        if (!label) fail_memory();
+        amount(t, l, rows[i].overall);
+        if (has_calls) table_cell(t, "%s calls", ouro__grouped(calls, (uint64_t)rows[i].calls));
+        table_cell(t, "%s", label);
+        table_row_end(t);
+        free(label);
+    }
+    table_end(t);
+    if (count > top) ouro__print(out, "  and %u more (--top)\n", count - top);
+}
+
+// ---------------------------------------------------------------- a block or a sequence
+
+static uint32_t *find_sequence(const options *o, const loaded *l) {
+    uint32_t *sequence = malloc(o->block.count * sizeof *sequence);
+    if (!sequence) fail_memory();
+    for (size_t i = 0; i < o->block.count; i++) {
+        error e = {0};
+        if (ouro__find_block(l->profile, o->block.items[i], &sequence[i], &e)) continue;
+        fprintf(stderr, "ouro: %s: %s\n", l->path, e.message);
+        exit(EXIT_USAGE);
+    }
+    return sequence;
+}
+
+static void block_text(const options *o, const loaded *l, const around *a, output *out) {
+    uint32_t top = o->top >= 0 ? (uint32_t)o->top : NEIGHBOURS;
+    char self[64], overall[64], self_share[64], overall_share[64], calls[32];
+    const char *unit = value_unit(l->profile, l->metric, l->total);
+    char *title = strdup("");
+    for (size_t i = 0; i < o->block.count && title; i++) {
+        char *longer = NULL;
+        if (asprintf(&longer, "%s%s%s", title, i ? " -> " : "", o->block.items[i]) < 0)
+            fail_memory();
+        free(title);
+        title = longer;
+    }
+    if (!title) fail_memory();
+    put_heading(o, out, "%s", title);
+    free(title);
+    format_value(self, l->profile, l->metric, a->self, l->total);
+    format_value(overall, l->profile, l->metric, a->overall, l->total);
+    format_percent(self_share, a->self, l->total);
+    format_percent(overall_share, a->overall, l->total);
+    ouro__print(out, "  self %s%s%s (%s), overall %s%s%s (%s)", self, *unit ? " " : "", unit,
+                self_share, overall, *unit ? " " : "", unit, overall_share);
+    if (a->has_calls) ouro__print(out, ", %s calls", ouro__grouped(calls, (uint64_t)a->calls));
+    ouro__put_text(out, "\n\n");
+    neighbours_text(o, l, out, "Callers", a->callers, a->caller_count, a->has_calls, top);
+    ouro__put_text(out, "\n");
+    neighbours_text(o, l, out, "Callees", a->callees, a->callee_count, a->has_calls, top);
+}
+
+void report_block(const options *o, const loaded *l, output *out) {
+    uint32_t *sequence = find_sequence(o, l);
+    around a;
+    if (!ouro__around(l->profile, l->metric, sequence, o->block.count, &a)) fail_memory();
+    block_row row = {
+        sequence[o->block.count - 1], a.self, a.overall, a.calls, true, true, a.has_calls};
+    if (o->as == AS_JSON) {
+        json_head(out, l);
+        ouro__put_text(out, ",\"rows\":[");
+        json_row(out, l, &row);
+        ouro__put_text(out, "]");
+        neighbours_json(out, l, "callers", a.callers, a.caller_count, a.has_calls);
+        neighbours_json(out, l, "callees", a.callees, a.callee_count, a.has_calls);
+        ouro__put_text(out, "}\n");
+    } else if (o->as == AS_CSV) {
+        csv_head(out, "role");
+        csv_row(out, l, &row, "block");
+        neighbours_csv(out, l, "caller", a.callers, a.caller_count, a.has_calls);
+        neighbours_csv(out, l, "callee", a.callees, a.callee_count, a.has_calls);
+    } else {
+        block_text(o, l, &a, out);
+    }
+    ouro__around_free(&a);
+    free(sequence);
+}
+
+// ---------------------------------------------------------------- knots
+
+static void knot_json(const loaded *l, const knot *k, bool has_calls, output *out) {
+    char self[48], overall[48], calls[48];
+    uint32_t decimals = l->profile->metrics[l->metric].decimals;
+    ouro__put_text(out, "{\"blocks\":[");
+    for (uint32_t i = 0; i < k->block_count; i++) {
+        const block_info *b = &l->profile->blocks[k->blocks[i]];
+        ouro__put_text(out, i ? ",{\"name\":" : "{\"name\":");
+        ouro__put_json(out, ouro__block_name(l->profile, k->blocks[i]));
+        ouro__put_text(out, ",\"file\":");
+        ouro__put_json(out, ouro__block_file(l->profile, k->blocks[i]));
+        ouro__print(out, ",\"line\":%u,\"column\":%u}", b->line, b->column);
+    }
+    ouro__print(out, "],\"self\":%s,\"overall\":%s,\"calls\":%s,\"deepest\":%u",
+                ouro__decimal(self, k->self, decimals),
+                ouro__decimal(overall, k->overall, decimals),
+                has_calls ? ouro__decimal(calls, k->calls, 0) : "null", k->deepest);
+    neighbours_json(out, l, "in", k->in, k->in_count, has_calls);
+    neighbours_json(out, l, "out", k->out, k->out_count, has_calls);
+    ouro__put_text(out, "}");
+}
+
+static char *member_names(const profile *p, const knot *k, uint32_t shown, const char *separator) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to) fail_memory();
+    for (uint32_t i = 0; i < k->block_count && i < shown; i++)
+        fprintf(to, "%s%s", i ? separator : "", ouro__block_name(p, k->blocks[i]));
+    if (k->block_count > shown) fprintf(to, "%sand %u more", separator, k->block_count - shown);
+    fclose(to);
+    return text;
+}
+
+static void knots_csv(const loaded *l, const knots *k, uint32_t top, output *out) {
+    char number[48];
+    uint32_t decimals = l->profile->metrics[l->metric].decimals;
+    ouro__put_text(out, "blocks,self,overall,calls,deepest\n");
+    for (uint32_t i = 0; i < k->count && i < top; i++) {
+        char *members = member_names(l->profile, &k->knots[i], UINT32_MAX, ";");
+        put_csv(out, members);
+        ouro__print(out, ",%s", ouro__decimal(number, k->knots[i].self, decimals));
+        ouro__print(out, ",%s", ouro__decimal(number, k->knots[i].overall, decimals));
+        ouro__print(out, ",%s", k->has_calls ? ouro__decimal(number, k->knots[i].calls, 0) : "");
+        ouro__print(out, ",%u\n", k->knots[i].deepest);
+        free(members);
+    }
+}
+
+static void knots_brief(const options *o, const loaded *l, const knots *k, uint32_t top,
+                        output *out) {
+    put_heading(o, out, "Knots (blocks that call each other in a circle)");
+    if (!k->count) ouro__put_text(out, "  none\n");
+    table *t = table_new(o, out);
+    for (uint32_t i = 0; i < k->count && i < top; i++) {
+        char *members = member_names(l->profile, &k->knots[i], MEMBERS, ", ");
+        amount(t, l, k->knots[i].overall);
+        table_cell(t, "%u blocks", k->knots[i].block_count);
+        table_cell(t, "%u deep", k->knots[i].deepest);
+        table_cell(t, "%s", members);
+        table_row_end(t);
+        free(members);
+    }
+    table_end(t);
+}
+
+static void knots_text(const options *o, const loaded *l, const knots *k, uint32_t top,
+                       output *out) {
+    if (!k->count) ouro__put_text(out, "no knots: no block calls itself through another\n");
+    for (uint32_t i = 0; i < k->count && i < top; i++) {
+        const knot *one = &k->knots[i];
+        char *members = member_names(l->profile, one, MEMBERS, ", ");
+        char self[64], overall[64];
+        format_percent(self, one->self, l->total);
+        format_percent(overall, one->overall, l->total);
+        ouro__put_text(out, "\n");
+        put_heading(o, out, "%s", members);
+        ouro__print(out, "  %u blocks, %u deep, self %s, overall %s\n", one->block_count,
+                    one->deepest, self, overall);
+        neighbours_text(o, l, out, " In", one->in, one->in_count, k->has_calls, MEMBERS);
+        neighbours_text(o, l, out, " Out", one->out, one->out_count, k->has_calls, MEMBERS);
+        free(members);
+    }
+}
+
+void report_knots(const options *o, const loaded *l, output *out, uint32_t top, bool brief) {
+    knots k;
+    if (!ouro__knots(l->profile, l->metric, &k)) fail_memory();
+    if (o->as == AS_CSV) {
+        knots_csv(l, &k, top, out);
+    } else if (o->as == AS_TEXT && brief) {
+        knots_brief(o, l, &k, top, out);
+    } else if (o->as == AS_TEXT) {
+        knots_text(o, l, &k, top, out);
+    } else {
+        json_head(out, l);
+        ouro__put_text(out, ",\"rows\":[");
+        for (uint32_t i = 0; i < k.count && i < top; i++) {
+            ouro__put_text(out, i ? ",\n" : "\n");
+            knot_json(l, &k.knots[i], k.has_calls, out);
+        }
+        ouro__put_text(out, "]}\n");
+    }
+    ouro__knots_free(&k);
+}

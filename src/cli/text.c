@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+//
+// Text for people: numbers with their units, aligned tables, bars and colours. Widths are those
+// that a terminal gives UTF-8, so that wide names do not shift columns. Colours and bars only if
+// standard output is a terminal.
+
+#include "cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+enum { BAR_WIDTH = 20 };
+
+size_t text_width(const char *text) {
+    size_t width = 0;
+    mbstate_t state = {0};
+    while (*text) {
+        wchar_t c;
+        size_t n = mbrtowc(&c, text, MB_CUR_MAX, &state);
+        if (n == (size_t)-1 || n == (size_t)-2) {
+            state = (mbstate_t){0};
+            n = 1;
+            c = L'?';
+        }
+        int columns = wcwidth(c);
+        width += columns > 0 ? (size_t)columns : 0;
+        text += n ? n : 1;
+    }
+    return width;
+}
+
+// ---------------------------------------------------------------- numbers
+
+typedef struct {
+    const char *unit;
+    double factor;
+} unit_step;
+
+// The largest unit in which `largest` is 10 or more.
+static unit_step choose_unit(const profile *p, uint32_t m, int64_t largest) {
+    static const unit_step times[] = {{"s", 1e-9}, {"ms", 1e-6}, {"us", 1e-3}};
+    static const unit_step sizes[] = {{"GB", 1e-9}, {"MB", 1e-6}, {"KB", 1e-3}};
+    const char *unit = ouro__metric_unit(p, m);
+    const unit_step *steps = strcmp(unit, "nanoseconds") == 0 ? times
+                             : strcmp(unit, "bytes") == 0     ? sizes
+                                                              : NULL;
+    double size = (double)(largest < 0 ? -largest : largest);
+    for (int i = 0; steps && i < 3; i++) {
+        if (size * steps[i].factor >= 10) return steps[i];
+    }
+    return (unit_step){steps == times               ? "ns"
+                       : steps == sizes             ? "bytes"
+                       : strcmp(unit, "count") == 0 ? ""
+                                                    : unit,
+                       1};
+}
+
+const char *value_unit(const profile *p, uint32_t m, int64_t largest) {
+    return choose_unit(p, m, largest).unit;
+}
+
+void format_value(char text[static 64], const profile *p, uint32_t m, int64_t value,
+                  int64_t largest) {
+    unit_step u = choose_unit(p, m, largest);
+    char digits[48];
+    const char *sign = value < 0 ? "-" : "", *fraction = "";
+    uint64_t whole = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    if (u.factor < 1) {
+        snprintf(digits, sizeof digits, "%.2f", (double)whole * u.factor);
+        whole = strtoull(digits, NULL, 10);
+        fraction = strchr(digits, '.');
+    } else if (p->metrics[m].decimals) {
+        ouro__decimal(digits, (int64_t)whole, p->metrics[m].decimals);
+        whole = strtoull(digits, NULL, 10);
+        fraction = strchr(digits, '.') ? strchr(digits, '.') : "";
+    }
+    char grouped[32];
+    snprintf(text, 64, "%s%s%s", sign, ouro__grouped(grouped, whole), fraction);
+}
+
+void format_percent(char text[static 64], int64_t part, int64_t whole) {
+    double percent = whole ? 100.0 * (double)part / (double)whole : 0;
+    snprintf(text, 64, "%.2f%%", percent);
+}
+
+// ---------------------------------------------------------------- tables
+
+struct table {
+    const options *options;
+    output *out;
+    char **cells;
+    size_t *row_end; // cells of the rows up to and with each
+    size_t cell_count, cell_room, row_count, row_room;
+    bool has_heading;
+};
+
+static bool on_terminal(void) { return isatty(STDOUT_FILENO); }
+
+bool colours_wanted(const options *o) {
+    if (strcmp(o->colour, "auto") != 0) return strcmp(o->colour, "always") == 0;
+    const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return on_terminal() && !(no && *no) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
+table *table_new(const options *o, output *out) {
+    table *t = calloc(1, sizeof *t);
+    if (!t) fail_memory();
+    t->options = o;
+    t->out = out;
+    return t;
+}
+
+void table_cell(table *t, const char *pattern, ...) {
+    if (t->cell_count == t->cell_room) {
+        t->cell_room = t->cell_room ? t->cell_room * 2 : 256;
+        t->cells = realloc(t->cells, t->cell_room * sizeof *t->cells);
+        if (!t->cells) fail_memory();
+    }
+    va_list arguments;
+    va_start(arguments, pattern);
+    if (vasprintf(&t->cells[t->cell_count++], pattern, arguments) < 0) fail_memory();
+    va_end(arguments);
+}
+
+void table_bar(table *t, double share) {
+    if (!colours_wanted(t->options)) return;
+    char bar[BAR_WIDTH * 3 + 1] = "";
+    int eighths = share > 0 ? (int)(share * BAR_WIDTH * 8 + 0.5) : 0;
+    if (eighths > BAR_WIDTH * 8) eighths = BAR_WIDTH * 8;
+    char *at = bar;
+    for (; eighths >= 8; eighths -= 8) at = stpcpy(at, "\xe2\x96\x88");
+    if (eighths) sprintf(at, "\xe2\x96%c", (char)(0x90 - eighths));
+    // Padded on the right, since cells are set to the right.
+    table_cell(t, "%s%*s", bar, (int)(BAR_WIDTH - text_width(bar)), "");
+}
+
+void table_row_end(table *t) {
+    if (t->row_count == t->row_room) {
+        t->row_room = t->row_room ? t->row_room * 2 : 64;
+        t->row_end = realloc(t->row_end, t->row_room * sizeof *t->row_end);
+        if (!t->row_end) fail_memory();
+    }
+    t->row_end[t->row_count++] = t->cell_count;
+}
+
+void table_heading_end(table *t) {
+    table_row_end(t);
+    t->has_heading = true;
+}
+
+// What fits into `room` columns, an ellipsis where it is cut.
+static void put_clipped(output *out, const char *text, size_t room) {
+    if (text_width(text) <= room) {
+        put_clean(out, text);
+        return;
+    }
+    char *copy = strdup(text);
+    if (!copy) fail_memory();
+    size_t length = strlen(copy);
+    while (length > 0 && text_width(copy) + 1 > room) {
+        do length--;
+        while (length > 0 && (copy[length] & 0xc0) == 0x80);
+        copy[length] = '\0';
+    }
+    put_clean(out, copy);
+    ouro__put_text(out, "\xe2\x80\xa6");
+    free(copy);
+}
+
+static size_t terminal_width(void) {
+    struct winsize size;
+    if (!on_terminal() || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 20)
+        return SIZE_MAX;
+    return size.ws_col;
+}
+
+static void put_row(const table *t, size_t row, const size_t *widths, size_t columns,
+                    size_t screen) {
+    size_t first = row ? t->row_end[row - 1] : 0, count = t->row_end[row] - first, used = 0;
+    bool bold = row == 0 && t->has_heading && colours_wanted(t->options);
+    if (bold) ouro__put_text(t->out, "\033[1m");
+    for (size_t i = 0; i < count; i++) {
+        const char *cell = t->cells[first + i];
+        bool last = i + 1 == columns;
+        size_t pad = last ? 0 : widths[i] - text_width(cell);
+        ouro__print(t->out, "%*s", (int)(pad + 2), "");
+        used += pad + 2;
+        put_clipped(t->out, cell, last && screen > used ? screen - used : SIZE_MAX);
+        used += text_width(cell);
+    }
+    ouro__put_text(t->out, bold ? "\033[0m\n" : "\n");
+}
+
+void table_end(table *t) {
+    size_t columns = 0;
+    for (size_t r = 0; r < t->row_count; r++) {
+        size_t count = t->row_end[r] - (r ? t->row_end[r - 1] : 0);
+        columns = count > columns ? count : columns;
+    }
+    size_t *widths = calloc(columns + 1, sizeof *widths), screen = terminal_width();
+    if (!widths) fail_memory();
+    for (size_t r = 0; r < t->row_count; r++) {
+        size_t first = r ? t->row_end[r - 1] : 0;
+        for (size_t i = first; i < t->row_end[r]; i++) {
+            size_t width = text_width(t->cells[i]);
+            if (width > widths[i - first]) widths[i - first] = width;
+        }
+    }
+    for (size_t r = 0; r < t->row_count; r++) put_row(t, r, widths, columns, screen);
+    for (size_t i = 0; i < t->cell_count; i++) free(t->cells[i]);
+    free(widths);
+    free(t->cells);
+    free(t->row_end);
+    free(t);
+}
+
+// ---------------------------------------------------------------- output
+
+void put_clean(output *out, const char *text) {
+    for (const char *at = text; *at; at++)
+        ouro__put(out, (unsigned char)*at < ' ' || *at == 127 ? "?" : at, 1);
+}
+
+void put_heading(const options *o, output *out, const char *pattern, ...) {
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, pattern);
+    if (vasprintf(&text, pattern, arguments) < 0) fail_memory();
+    va_end(arguments);
+    bool bold = colours_wanted(o);
+    if (bold) ouro__put_text(out, "\033[1m");
+    put_clean(out, text);
+    ouro__put_text(out, bold ? "\033[0m\n" : "\n");
+    free(text);
+}
+
+output *stdout_open(void) {
+    error e = {0};
+    output *out = ouro__output_open("-", false, &e);
+    if (!out) fail_with("standard output", &e);
+    return out;
+}
+
+void stdout_close(output *out) {
+    error e = {0};
+    if (!ouro__output_close(out, true, &e)) fail_with("standard output", &e);
+}

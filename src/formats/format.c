@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+//
+// The table of formats, and reading and writing by it. Order matters for probing only: what is
+// certain (a magic number) comes before what is likely (text of a certain shape).
+
+#include "format.h"
+#include "readers.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const format ouro__formats[] = {
+    {"ouro", "", "live profile of a running, finished or killed program", ouro__live_probe,
+     ouro__live_profile_read, NULL, false},
+    {"pprof", ".pb .pprof .pb.gz .pprof.gz .prof .prof.gz ", "pprof's profile.proto, raw or gzip",
+     ouro__pprof_probe, ouro__pprof_read, ouro__pprof_write, false},
+    {"speedscope", ".speedscope.json .speedscope.json.gz ", "speedscope JSON",
+     ouro__speedscope_probe, ouro__speedscope_read, ouro__speedscope_write, false},
+    {"cpuprofile", "", "Chrome and V8 .cpuprofile", ouro__cpuprofile_probe, ouro__cpuprofile_read,
+     NULL, false},
+    {"perf", "", "text of perf script", ouro__perf_probe, ouro__perf_read, NULL, false},
+    {"folded", ".folded .txt .collapsed .folded.gz ", "folded stacks, one line per path",
+     ouro__folded_probe, ouro__folded_read, ouro__folded_write, false},
+    {"callgrind", ".callgrind callgrind.out ", "for KCachegrind and callgrind_annotate", NULL, NULL,
+     ouro__callgrind_write, true},
+    {"html", ".html .htm ", "report in one file that needs no network", NULL, NULL,
+     ouro__html_write, true},
+    {"svg", ".svg ", "flame graph", NULL, NULL, ouro__svg_write, true},
+    {"json", ".json .json.gz ", "the columns as JSON, for programs", NULL, NULL, ouro__json_write,
+     true},
+};
+const size_t ouro__format_count = sizeof ouro__formats / sizeof *ouro__formats;
+
+const format *ouro__format_named(const char *name) {
+    for (size_t i = 0; i < ouro__format_count; i++) {
+        if (strcmp(ouro__formats[i].name, name) == 0) return &ouro__formats[i];
+    }
+    return NULL;
+}
+
+// The longest extension that fits: .speedscope.json is not .json.
+const format *ouro__format_of_path(const char *path) {
+    const format *best = NULL;
+    size_t best_length = 0, length = strlen(path);
+    for (size_t i = 0; i < ouro__format_count; i++) {
+        if (!ouro__formats[i].write) continue;
+        for (const char *at = ouro__formats[i].extensions, *space; (space = strchr(at, ' '));
+             at = space + 1) {
+            size_t n = (size_t)(space - at);
+            if (n > best_length && n <= length && memcmp(path + length - n, at, n) == 0) {
+                best = &ouro__formats[i];
+                best_length = n;
+            }
+        }
+    }
+    return best;
+}
+
+// ---------------------------------------------------------------- probing
+
+static const struct {
+    const char *begins;
+    size_t length;
+    const char *sentence;
+} others[] = {
+    {"\177ELF", 4, "an executable (ELF), not a profile; to make one, run it under a profiler"},
+    {"PERFILE2", 8, "perf.data as perf record writes it; try: perf script -i FILE | ouro report -"},
+    {"# callgrind", 11,
+     "a callgrind file, which can only be written; pprof and folded stacks can be read"},
+    {"<!DOCTYPE", 9, "an HTML page, not a profile"},
+    {"<svg", 4, "a picture (SVG), not a profile"},
+    {"<?xml", 5, "XML, not a profile"},
+    {"PK\3\4", 4, "a zip archive; unpack it first"},
+    {"\x28\xb5\x2f\xfd", 4, "packed with zstd; unpack it first (zstd -d)"},
+    {"\xfd"
+     "7zXZ",
+     5, "packed with xz; unpack it first (xz -d)"},
+    {"BZh", 3, "packed with bzip2; unpack it first (bzip2 -d)"},
+    {"\x89PNG", 4, "a picture (PNG), not a profile"},
+};
+
+static bool fail_unknown(const unsigned char *bytes, size_t size, error *e) {
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (size >= others[i].length && memcmp(bytes, others[i].begins, others[i].length) == 0)
+            return ouro__fail(e, EILSEQ, "%s", others[i].sentence);
+    }
+    char begin[64] = "";
+    for (size_t i = 0, used = 0; i < size && i < 12; i++)
+        used += (size_t)sprintf(begin + used, bytes[i] > ' ' && bytes[i] < 127 ? "%c" : "\\x%02x",
+                                bytes[i]);
+    return ouro__fail(
+        e, EILSEQ,
+        "not a profile of a known kind; it begins with %s (--from says which kind it is)", begin);
+}
+
+const format *ouro__format_probe(const unsigned char *bytes, size_t size, error *e) {
+    for (size_t i = 0; i < ouro__format_count; i++) {
+        if (ouro__formats[i].probe && ouro__formats[i].probe(bytes, size)) return &ouro__formats[i];
+    }
+    fail_unknown(bytes, size, e);
+    return NULL;
+}
+
+// ---------------------------------------------------------------- whole files
+
+profile *ouro__profile_read(const char *path, const format *from, const read_options *options,
+                            error *e) {
+    input in;
+    if (!ouro__input_open(&in, path, e)) return NULL;
+    const format *f = from ? from : ouro__format_probe(in.bytes, in.size, e);
+    if (from && !from->read)
+        ouro__error_set(e, EINVAL, "%s can be written but not read", from->name);
+    profile *p = f && f->read ? f->read(&in, options, e) : NULL;
+    ouro__input_close(&in);
+    return p;
+}
+
+bool ouro__profile_write(const profile *p, const char *path, const format *to,
+                         const write_options *options, error *e) {
+    size_t length = strlen(path);
+    bool gzip = length > 3 && strcmp(path + length - 3, ".gz") == 0;
+    output *out = ouro__output_open(path, gzip, e);
+    if (!out) return false;
+    bool ok = to->write(p, options, out, e);
+    return ouro__output_close(out, ok, e);
+}
+
+// ---------------------------------------------------------------- for writers
+
+bool ouro__walk_to(walk *w, const profile *p, uint32_t n) {
+    if (n == 0) {
+        w->depth = 0;
+    } else {
+        while (w->nodes[w->depth] != p->parent[n]) w->depth--;
+        w->depth++;
+    }
+    if (w->depth >= w->room) {
+        uint32_t room = w->room ? w->room * 2 : 256;
+        uint32_t *nodes = realloc(w->nodes, room * sizeof *nodes);
+        if (!nodes) return false;
+        w->nodes = nodes;
+        w->room = room;
+    }
+    w->nodes[w->depth] = n;
+    return true;
+}
+
+void ouro__walk_free(walk *w) {
+    free(w->nodes);
+    *w = (walk){0};
+}
+
+static int64_t power_of_ten(uint32_t n) {
+    int64_t power = 1;
+    for (; n > 0; n--) power *= 10;
+    return power;
+}
+
+int64_t ouro__whole(const profile *p, uint32_t m, uint32_t node, int64_t *carry) {
+    if (p->metrics[m].decimals == 0) return p->values[m][node];
+    int64_t unit = power_of_ten(p->metrics[m].decimals), value = p->values[m][node] + *carry;
+    // To the nearest: half a unit is lent to the first and given back by the last.
+    int64_t whole = (value + unit / 2) / unit;
+    *carry = value - whole * unit;
+    return whole;
+}
+
+char *ouro__decimal(char text[static 48], int64_t value, uint32_t decimals) {
+    int64_t unit = power_of_ten(decimals);
+    const char *sign = value < 0 ? "-" : "";
+    uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    int n = snprintf(text, 48, "%s%llu", sign, (unsigned long long)(size / (uint64_t)unit));
+    uint64_t fraction = size % (uint64_t)unit;
+    if (!fraction) return text;
+    n += snprintf(text + n, 48 - (size_t)n, ".%0*llu", (int)decimals, (unsigned long long)fraction);
+    while (text[n - 1] == '0') text[--n] = '\0';
+    return text;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+//
+// Formats: one table entry each, found by content (reading) or by name and extension (writing).
+
+#ifndef OURO_FORMAT_H
+#define OURO_FORMAT_H
+
+#include "input.h"
+#include "output.h"
+#include "profile.h"
+
+enum { RULE_DEFAULT = -1 }; // raw stacks: loops; what is aggregated already: as it is
+
+typedef struct {
+    int rule, edge_length; // a RULE_* of profile.h, or RULE_DEFAULT
+    bool keep_origin;      // for writing the same format again, see profile.h
+    // Called now and then with the part that is done, 0 to 1. May be NULL.
+    void (*progress)(void *user, double done);
+    void *user;
+} read_options;
+
+typedef struct {
+    const char *title; // of the input, for formats that show one
+    uint32_t metric;   // for formats that hold only one
+    double share;      // pictures leave out what is narrower
+} write_options;
+
+typedef struct {
+    const char *name;
+    const char *extensions; // for writing, each with a space after it: ".pb " ".pb.gz "
+    const char *about;
+    // Do the bytes look like it? Never called with none.
+    bool (*probe)(const unsigned char *bytes, size_t size);
+    // NULL with *e filled. NULL function: the format cannot be read.
+    profile *(*read)(const input *in, const read_options *options, error *e);
+    // Problems of the output are kept in it. NULL function: cannot be written.
+    bool (*write)(const profile *p, const write_options *options, output *out, error *e);
+    bool picture; // for people: cannot be read again
+} format;
+
+extern const format ouro__formats[];
+extern const size_t ouro__format_count;
+
+// By name, for --from and --to; NULL: there is none.
+const format *ouro__format_named(const char *name);
+// By the extension of a path, for writing; NULL: none fits.
+const format *ouro__format_of_path(const char *path);
+// By content. NULL with *e filled: a sentence about what the bytes are instead, if that can be
+// seen.
+const format *ouro__format_probe(const unsigned char *bytes, size_t size, error *e);
+
+// Reads a profile from a file, or from standard input if path is "-". `from` may be NULL: by
+// content.
+profile *ouro__profile_read(const char *path, const format *from, const read_options *options,
+                            error *e);
+// Writes beside `path` and renames; "-" is standard output. Gzip if the path ends with .gz.
+bool ouro__profile_write(const profile *p, const char *path, const format *to,
+                         const write_options *options, error *e);
+
+// For readers: the rule to build with.
+static inline int ouro__rule(const read_options *o, int otherwise) {
+    return o->rule == RULE_DEFAULT ? otherwise : o->rule;
+}
+
+// The walk of a writer: nodes come in preorder, so the path is what stands before, cut to the
+// parent.
+typedef struct {
+    uint32_t *nodes; // by depth; [0] is the root
+    uint32_t depth, room;
+} walk;
+
+// Steps to node n, which must be the next of the profile. false: out of memory.
+bool ouro__walk_to(walk *w, const profile *p, uint32_t n);
+void ouro__walk_free(walk *w);
+
+// A value in whole units, for formats without decimals; what is cut off is carried to the next.
+int64_t ouro__whole(const profile *p, uint32_t m, uint32_t node, int64_t *carry);
+// A value with its decimals, as people write it: "1.25".
+char *ouro__decimal(char text[static 48], int64_t value, uint32_t decimals);
+
+#endif

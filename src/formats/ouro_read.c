@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+//
+// Live files (.ouro), through the library's own reader: of a running program, a finished or a
+// killed one. The metrics are calls, recursions and direct (as ouro.h has them), then the profile's
+// own. [pruned] and [lost] are blocks like any other.
+
+#include "live_read.h"
+
+#include "builder.h"
+#include "readers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+bool ouro__live_probe(const unsigned char *bytes, size_t size) {
+    return size >= 8 && memcmp(bytes, "OUROLIVE", 8) == 0;
+}
+
+// A pipe has no file to read again: its bytes go into one.
+static int file_of(const input *in) {
+    if (in->fd > STDERR_FILENO) return dup(in->fd);
+    int fd = memfd_create("ouro", MFD_CLOEXEC);
+    for (size_t done = 0; fd >= 0 && done < in->size;) {
+        ssize_t n = write(fd, in->bytes + done, in->size - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            close(fd);
+            return -1;
+        }
+        done += (size_t)n;
+    }
+    return fd;
+}
+
+static uint32_t add_block(profile *p, const ouro__live_profile *live, uint32_t id) {
+    if (id >= live->block_count) return ouro__profile_add_named(p, "[unknown]", 9);
+    const ouro_block_info *info = &live->blocks[id];
+    return ouro__profile_add_block(p, &(block_info){ouro__profile_add_text(p, info->name),
+                                                    ouro__profile_add_text(p, info->file),
+                                                    info->line, info->column});
+}
+
+static void add_metrics(profile *p, const ouro__live_profile *live) {
+    ouro__profile_add_metric(p, "calls", "count");
+    ouro__profile_add_metric(p, "recursions", "count");
+    ouro__profile_add_metric(p, "direct", "count");
+    for (uint32_t m = 0; m < live->metric_count; m++)
+        ouro__profile_add_metric(p, live->metrics[m].name, live->metrics[m].unit);
+}
+
+// The first metric that has anything, else the calls.
+static void choose_default(profile *p) {
+    for (uint32_t m = 3; m < p->metric_count; m++) {
+        for (uint32_t n = 0; n < p->node_count; n++) {
+            if (!p->values[m][n]) continue;
+            p->default_metric = m;
+            return;
+        }
+    }
+}
+
+static void add_row(profile *p, const ouro__rows *rows, uint32_t row, uint32_t node) {
+    const uint64_t *v = ouro__row_values(rows, row);
+    ouro__charge(p, 0, node, (int64_t)(v[0] + v[1] + v[2]));
+    ouro__charge(p, 1, node, (int64_t)(v[1] + v[2]));
+    ouro__charge(p, 2, node, (int64_t)v[2]);
+    for (uint32_t m = 0; m < rows->metric_count; m++)
+        ouro__charge(p, 3 + m, node, (int64_t)v[3 + m]);
+}
+
+static bool add_rows(profile *p, builder *b, const ouro__live_profile *live) {
+    const ouro__rows *rows = live->rows;
+    uint32_t *place = calloc(rows->count, sizeof *place),
+             *blocks = calloc((size_t)live->block_count + 1, 4);
+    bool ok = place && blocks;
+    for (uint32_t i = 0; ok && i < live->block_count; i++) blocks[i] = add_block(p, live, i);
+    for (uint32_t row = 0; ok && row < rows->count && !p->failed; row++) {
+        uint32_t id = rows->block[row];
+        if (row)
+            place[row] =
+                ouro__builder_enter(b, place[rows->parent[row]],
+                                    id < live->block_count ? blocks[id] : add_block(p, live, id));
+        bool any = false;
+        for (uint32_t v = 0; v < 3 + rows->metric_count; v++)
+            any |= ouro__row_values(rows, row)[v] != 0;
+        uint32_t to = place[row];
+        if (any && row == 0)
+            to = ouro__builder_enter(b, 0, ouro__profile_add_named(p, "(root)", 6));
+        if (any) add_row(p, rows, row, to);
+    }
+    free(place);
+    free(blocks);
+    return ok;
+}
+
+static profile *build(const ouro__live_profile *live, const read_options *options, error *e) {
+    profile *p = ouro__profile_new();
+    int rule = ouro__rule(options, RULE_AS_IT_IS);
+    builder *b = p ? ouro__builder_new(p, rule, options->edge_length) : NULL;
+    bool ok = b != NULL;
+    if (ok) add_metrics(p, live);
+    ok = ok && !p->failed && add_rows(p, b, live);
+    if (ok && rule == RULE_AS_IT_IS) {
+        p->rule = live->compaction;
+        p->edge_length = live->edge_length;
+    }
+    if (ok && live->end_time > live->start_time) p->duration = live->end_time - live->start_time;
+    if (ok) p->start_time = live->start_time;
+    ouro__builder_free(b);
+    if (!ok) ouro__error_memory(e);
+    ok = ok && ouro__profile_finish(p, e);
+    if (ok) choose_default(p);
+    if (ok) return p;
+    ouro__profile_free(p);
+    return NULL;
+}
+
+profile *ouro__live_profile_read(const input *in, const read_options *options, error *e) {
+    int fd = file_of(in);
+    if (fd < 0) {
+        ouro__error_set(e, errno, "cannot read: %s", strerror(errno));
+        return NULL;
+    }
+    ouro__live_profile live;
+    ouro__live_error problem = {0};
+    profile *p = NULL;
+    if (ouro__live_read_fd(fd, &live, &problem) == 0) {
+        p = build(&live, options, e);
+        ouro__live_profile_free(&live);
+    } else if (problem.code == EILSEQ) {
+        ouro__error_at_byte(e, problem.offset, "%s", problem.message);
+    } else {
+        ouro__error_set(e, problem.code, "%s", problem.message);
+    }
+    close(fd);
+    return p;
+}

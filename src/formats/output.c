@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+//
+// Writes through one buffer, packed on the way if asked. A regular target is written beside and
+// renamed; pipes and devices are written as they are, since a rename would replace them.
+
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUFFER = 1 << 16 };
+
+struct output {
+    int fd, code; // code: errno of the first problem
+    char *target; // NULL: written in place
+    char *beside;
+    packer *packer;
+    size_t used;
+    char buffer[BUFFER];
+};
+
+static void write_raw(void *user, const void *bytes, size_t size) {
+    output *out = user;
+    const char *at = bytes;
+    while (size > 0 && !out->code) {
+        ssize_t n = write(out->fd, at, size);
+        if (n < 0 && errno != EINTR) out->code = errno;
+        if (n < 0) continue;
+        at += n;
+        size -= (size_t)n;
+    }
+}
+
+static void flush(output *out, bool last) {
+    if (out->packer) {
+        if (!out->code && !ouro__packer_put(out->packer, out->buffer, out->used, last))
+            out->code = ENOMEM;
+    } else {
+        write_raw(out, out->buffer, out->used);
+    }
+    out->used = 0;
+}
+
+void ouro__put(output *out, const void *bytes, size_t size) {
+    const char *at = bytes;
+    while (size > BUFFER - out->used) {
+        size_t part = BUFFER - out->used;
+        memcpy(out->buffer + out->used, at, part);
+        out->used = BUFFER;
+        flush(out, false);
+        at += part;
+        size -= part;
+    }
+    memcpy(out->buffer + out->used, at, size);
+    out->used += size;
+}
+
+void ouro__put_text(output *out, const char *text) { ouro__put(out, text, strlen(text)); }
+
+void ouro__put_number(output *out, uint64_t number) {
+    char digits[24], *at = digits + sizeof digits;
+    do *--at = (char)('0' + number % 10);
+    while (number /= 10);
+    ouro__put(out, at, (size_t)(digits + sizeof digits - at));
+}
+
+void ouro__print(output *out, const char *format, ...) {
+    char text[512], *longer = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (n < (int)sizeof text) {
+        ouro__put(out, text, n > 0 ? (size_t)n : 0);
+        return;
+    }
+    va_start(arguments, format);
+    if (vasprintf(&longer, format, arguments) < 0) longer = NULL;
+    va_end(arguments);
+    if (!longer) out->code = ENOMEM;
+    if (longer) ouro__put_text(out, longer);
+    free(longer);
+}
+
+bool ouro__output_failed(const output *out) { return out->code != 0; }
+
+// ---------------------------------------------------------------- opening and closing
+
+// The file that a rename would replace: the end of symbolic links.
+static bool find_target(output *out, const char *path) {
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) return true;
+    char *real = realpath(path, NULL);
+    out->target = real ? real : strdup(path);
+    return out->target && asprintf(&out->beside, "%s.%ld.tmp", out->target, (long)getpid()) >= 0;
+}
+
+output *ouro__output_open(const char *path, bool gzip, error *e) {
+    output *out = calloc(1, sizeof *out);
+    if (!out || (strcmp(path, "-") != 0 && !find_target(out, path))) {
+        free(out);
+        ouro__error_memory(e);
+        return NULL;
+    }
+    const char *name = out->beside ? out->beside : path;
+    out->fd = strcmp(path, "-") == 0 ? STDOUT_FILENO
+                                     : open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int code = out->fd < 0 ? errno : 0;
+    if (!code && gzip && !(out->packer = ouro__packer_new(write_raw, out))) code = ENOMEM;
+    if (!code) return out;
+    ouro__output_close(out, false, NULL);
+    ouro__error_set(e, code, "cannot write: %s", strerror(code));
+    return NULL;
+}
+
+bool ouro__output_close(output *out, bool keep, error *e) {
+    if (keep) flush(out, true);
+    bool put = out->fd > STDOUT_FILENO && close(out->fd) == 0;
+    if (keep && out->fd > STDOUT_FILENO && !put && !out->code) out->code = errno;
+    if (keep && !out->code && out->beside && rename(out->beside, out->target) != 0)
+        out->code = errno;
+    if ((!keep || out->code) && out->beside) unlink(out->beside);
+    int code = out->code;
+    ouro__packer_free(out->packer);
+    free(out->target);
+    free(out->beside);
+    free(out);
+    if (keep && code) ouro__error_set(e, code, "cannot write: %s", strerror(code));
+    return keep && !code;
+}
+
+// ---------------------------------------------------------------- escapes
+
+// The length of the UTF-8 character at `text`, 0 if there is none.
+static size_t character(const unsigned char *text) {
+    if (text[0] < 0x80) return 1;
+    size_t n = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
+    if (text[0] < 0xc2 || text[0] > 0xf4) return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((text[i] & 0xc0) != 0x80) return 0;
+    }
+    bool overlong = (text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xf0 && text[1] < 0x90);
+    bool outside = (text[0] == 0xed && text[1] > 0x9f) || (text[0] == 0xf4 && text[1] > 0x8f);
+    return overlong || outside ? 0 : n;
+}
+
+// Text with characters replaced by `escape`, which gives NULL for those that stay.
+static void put_escaped(output *out, const char *text,
+                        const char *escape(unsigned char c, char room[8])) {
+    const unsigned char *at = (const unsigned char *)text;
+    char room[8];
+    while (*at) {
+        size_t n = character(at);
+        const char *other = n == 0 ? "\xef\xbf\xbd" : n == 1 ? escape(*at, room) : NULL;
+        if (other) {
+            ouro__put_text(out, other);
+        } else {
+            ouro__put(out, at, n);
+        }
+        at += n ? n : 1;
+    }
+}
+
+static const char *json_escape(unsigned char c, char room[8]) {
+    if (c == '"') return "\\\"";
+    if (c == '\\') return "\\\\";
+    if (c >= 0x20 && c != 0x7f) return NULL;
+    snprintf(room, 8, "\\u%04x", c);
+    return room;
+}
+
+static const char *xml_escape(unsigned char c, char room[8]) {
+    (void)room;
+    switch (c) {
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '&':
+        return "&amp;";
+    case '"':
+        return "&quot;";
+    default:
+        // Other control characters may not stand in XML at all.
+        return c < 0x20 && c != '\t' && c != '\n' ? "\xef\xbf\xbd" : NULL;
+    }
+}
+
+void ouro__put_json(output *out, const char *text) {
+    ouro__put(out, "\"", 1);
+    put_escaped(out, text, json_escape);
+    ouro__put(out, "\"", 1);
+}
+
+void ouro__put_escaped(output *out, const char *text) { put_escaped(out, text, xml_escape); }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// A file that is being written: beside its target, and renamed onto it when it is complete. Errors
+// are kept, so writers need not look at each call.
+
+#ifndef OURO_OUTPUT_H
+#define OURO_OUTPUT_H
+
+#include "error.h"
+
+#include <stddef.h>
+
+typedef struct output output;
+
+// "-" is standard output. NULL with *e filled.
+output *ouro__output_open(const char *path, bool gzip, error *e);
+// Ends the file and puts it in place. `keep` false: it is thrown away, and whatever stood there
+// stays.
+bool ouro__output_close(output *out, bool keep, error *e);
+// Did something go wrong already? For writers of much.
+bool ouro__output_failed(const output *out);
+
+void ouro__put(output *out, const void *bytes, size_t size);
+void ouro__put_text(output *out, const char *text);
+void ouro__put_number(output *out, uint64_t number);
+void ouro__print(output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// A JSON string with its quotes; bytes that are not UTF-8 become U+FFFD.
+void ouro__put_json(output *out, const char *text);
+// Text for HTML and XML.
+void ouro__put_escaped(output *out, const char *text);
+
+// The packer, in gzip.c. `sink` gets the packed bytes.
+typedef struct packer packer;
+packer *ouro__packer_new(void (*sink)(void *user, const void *bytes, size_t size), void *user);
+bool ouro__packer_put(packer *p, const void *bytes, size_t size, bool last);
+void ouro__packer_free(packer *p);
+
+#endif

@@ -1,0 +1,631 @@
+// SPDX-License-Identifier: MIT
+//
+// Reads pprof profiles (profile.proto), from bytes that are already unpacked.
+//
+// Two passes over the top level: tables first (samples come before them in most files), then the
+// samples. A sample's list of locations is packed numbers, leaf first, and samples that follow each
+// other mostly share the root side of their paths: the end of the bytes. So the bytes are compared
+// from the end with those of the sample before, eight at a time, and only what differs is decoded
+// and looked up. Nothing is allocated per sample.
+//
+// A block is a function: name, file and the line where it starts. Call sites (a location's own line
+// and address), mappings and labels are not in the tree; they live in the origin, see
+// pprof_write.c.
+
+#include "builder.h"
+#include "readers.h"
+#include "wire.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIELDS_PROBED = 8 };
+
+typedef struct {
+    const unsigned char *bytes;
+    size_t size;
+} slice;
+
+// Rows by id: ids are mostly 1, 2, 3 ..., so an array serves; others go through a hash.
+typedef struct {
+    uint64_t *ids;
+    uint32_t count;
+    size_t room;
+    uint32_t *dense; // row + 1 by id
+    uint64_t dense_count;
+    lookup lookup;
+} id_table;
+
+typedef struct {
+    uint64_t name, system_name, file;
+    uint64_t start_line;
+    const unsigned char *at;
+} function;
+
+typedef struct {
+    uint32_t first, count; // of its blocks, the outermost first
+    uint64_t mapping, address;
+    slice message;
+} location;
+
+typedef struct {
+    uint64_t name, unit;
+    const unsigned char *at;
+} sample_type;
+
+typedef struct {
+    const unsigned char *base;
+    size_t size;
+    const read_options *options;
+    error *error;
+    profile *profile;
+    builder *builder;
+
+    slice *strings;
+    size_t string_count, string_room;
+    function *functions;
+    id_table function_ids;
+    location *locations;
+    id_table location_ids;
+    uint32_t *blocks; // of all locations
+    size_t block_count, block_room;
+    slice *mappings;
+    id_table mapping_ids;
+    sample_type *types;
+    size_t type_count, type_room;
+    uint64_t default_type;
+    uint32_t sample_count;
+
+    // The sample before: its packed locations and the node after each, from the root.
+    slice before;
+    size_t before_count;
+    uint32_t *node_after;
+    uint64_t *ids; // what is decoded of this one
+    size_t room;
+    unsigned char *unpacked[2]; // lists that were not packed, this one's and the one before
+    size_t unpacked_room[2], unpacked_size;
+    int turn;
+    uint32_t empty; // the node of samples without locations
+} reader;
+
+// ---------------------------------------------------------------- small things
+
+static uint64_t offset_of(const reader *r, const unsigned char *at) {
+    return (uint64_t)(at - r->base);
+}
+
+// Room for one more in an array that doubles; `array` is the address of its pointer.
+static bool grow(void *array, size_t count, size_t *room, size_t size, error *e) {
+    if (count < *room) return true;
+    size_t larger = *room ? *room * 2 : 256;
+    void *old;
+    memcpy(&old, array, sizeof old);
+    void *grown = realloc(old, larger * size);
+    if (!grown) return ouro__fail_memory(e);
+    memcpy(array, &grown, sizeof grown);
+    *room = larger;
+    return true;
+}
+
+static bool id_add(id_table *t, uint64_t id, error *e) {
+    if (!grow(&t->ids, t->count, &t->room, sizeof *t->ids, e)) return false;
+    t->ids[t->count++] = id;
+    return true;
+}
+
+static uint32_t id_hash(uint64_t id) { return ouro__hash_pair((uint32_t)(id >> 32), (uint32_t)id); }
+
+static bool id_index(id_table *t, error *e) {
+    uint64_t highest = 0;
+    for (uint32_t i = 0; i < t->count; i++) highest = t->ids[i] > highest ? t->ids[i] : highest;
+    if (highest < (uint64_t)t->count * 4 + 1024) {
+        t->dense_count = highest + 1;
+        t->dense = calloc(t->dense_count, sizeof *t->dense);
+        if (!t->dense) return ouro__fail_memory(e);
+        for (uint32_t i = t->count; i-- > 0;) t->dense[t->ids[i]] = i + 1;
+        return true;
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+        if (!ouro__lookup_add(&t->lookup, id_hash(t->ids[i]), i)) return ouro__fail_memory(e);
+    }
+    return true;
+}
+
+static uint32_t id_find(const id_table *t, uint64_t id) {
+    if (t->dense) return id < t->dense_count && t->dense[id] ? t->dense[id] - 1 : NO_ROW;
+    uint32_t hash = id_hash(id), row;
+    for (uint64_t at = ouro__lookup_first(&t->lookup, hash);
+         (row = ouro__lookup_next(&t->lookup, hash, &at)) != NO_ROW;) {
+        if (t->ids[row] == id) return row;
+    }
+    return NO_ROW;
+}
+
+static void id_free(id_table *t) {
+    free(t->ids);
+    free(t->dense);
+    ouro__lookup_free(&t->lookup);
+}
+
+static bool text_at(const reader *r, uint64_t index, const unsigned char *at, slice *text) {
+    if (index < r->string_count) {
+        *text = r->strings[index];
+        return true;
+    }
+    return ouro__fail_at_byte(r->error, offset_of(r, at),
+                              "string index %llu of %zu; is the file cut off?",
+                              (unsigned long long)index, r->string_count);
+}
+
+static uint32_t add_text(reader *r, slice text) {
+    uint32_t number = ouro__texts_add(&r->profile->texts, (const char *)text.bytes, text.size);
+    if (number == NO_ROW) r->profile->failed = ENOMEM;
+    return number == NO_ROW ? 0 : number;
+}
+
+// ---------------------------------------------------------------- first pass: the tables
+
+static bool take_function(reader *r, wire in) {
+    function f = {.at = in.at};
+    uint64_t id = 0;
+    for (wire_field field; ouro__wire_next(&in, &field);) {
+        if (field.number == FUNCTION_ID) id = field.value;
+        if (field.number == FUNCTION_NAME) f.name = field.value;
+        if (field.number == FUNCTION_SYSTEM_NAME) f.system_name = field.value;
+        if (field.number == FUNCTION_FILE) f.file = field.value;
+        if (field.number == FUNCTION_START_LINE) f.start_line = field.value;
+    }
+    size_t room = r->function_ids.room;
+    if (in.failed || !grow(&r->functions, r->function_ids.count, &room, sizeof f, r->error))
+        return false;
+    r->functions[r->function_ids.count] = f;
+    return id_add(&r->function_ids, id, r->error);
+}
+
+static bool take_location(reader *r, wire in) {
+    location l = {.message = {in.at, (size_t)(in.end - in.at)}};
+    uint64_t id = 0;
+    for (wire_field field; ouro__wire_next(&in, &field);) {
+        if (field.number == LOCATION_ID) id = field.value;
+        if (field.number == LOCATION_MAPPING) l.mapping = field.value;
+        if (field.number == LOCATION_ADDRESS) l.address = field.value;
+    }
+    size_t room = r->location_ids.room;
+    if (in.failed || !grow(&r->locations, r->location_ids.count, &room, sizeof l, r->error))
+        return false;
+    r->locations[r->location_ids.count] = l;
+    return id_add(&r->location_ids, id, r->error);
+}
+
+static bool take_mapping(reader *r, wire in) {
+    slice message = {in.at, (size_t)(in.end - in.at)};
+    uint64_t id = 0;
+    for (wire_field field; ouro__wire_next(&in, &field);) {
+        if (field.number == MAPPING_ID) id = field.value;
+    }
+    size_t room = r->mapping_ids.room;
+    if (in.failed || !grow(&r->mappings, r->mapping_ids.count, &room, sizeof message, r->error))
+        return false;
+    r->mappings[r->mapping_ids.count] = message;
+    return id_add(&r->mapping_ids, id, r->error);
+}
+
+static bool take_type(reader *r, wire in) {
+    sample_type t = {.at = in.at};
+    for (wire_field field; ouro__wire_next(&in, &field);) {
+        if (field.number == TYPE_NAME) t.name = field.value;
+        if (field.number == TYPE_UNIT) t.unit = field.value;
+    }
+    if (in.failed || !grow(&r->types, r->type_count, &r->type_room, sizeof t, r->error))
+        return false;
+    r->types[r->type_count++] = t;
+    return true;
+}
+
+static bool take_string(reader *r, const wire_field *field) {
+    if (!grow(&r->strings, r->string_count, &r->string_room, sizeof *r->strings, r->error))
+        return false;
+    r->strings[r->string_count++] = (slice){field->bytes, field->size};
+    return true;
+}
+
+static bool take_field(reader *r, const wire *top, const wire_field *field) {
+    bool message = field->number >= PROFILE_SAMPLE_TYPE && field->number <= PROFILE_STRING;
+    if (message && field->type != WIRE_BYTES)
+        return ouro__fail_at_byte(r->error, offset_of(r, field->start),
+                                  "field %u must be a message; this is no pprof "
+                                  "profile",
+                                  field->number);
+    switch (field->number) {
+    case PROFILE_SAMPLE_TYPE:
+        return take_type(r, ouro__wire_in(top, field));
+    case PROFILE_SAMPLE:
+        r->sample_count++;
+        return true;
+    case PROFILE_MAPPING:
+        return take_mapping(r, ouro__wire_in(top, field));
+    case PROFILE_LOCATION:
+        return take_location(r, ouro__wire_in(top, field));
+    case PROFILE_FUNCTION:
+        return take_function(r, ouro__wire_in(top, field));
+    case PROFILE_STRING:
+        return take_string(r, field);
+    case PROFILE_TIME:
+        r->profile->start_time = field->value;
+        return true;
+    case PROFILE_DURATION:
+        r->profile->duration = field->value;
+        return true;
+    case PROFILE_DEFAULT_TYPE:
+        r->default_type = field->value;
+        return true;
+    default:
+        return true;
+    }
+}
+
+static bool read_tables(reader *r) {
+    wire top = {r->base, r->base, r->base + r->size, r->error, false};
+    for (wire_field field; ouro__wire_next(&top, &field);) {
+        if (!take_field(r, &top, &field)) return false;
+    }
+    if (top.failed) return false;
+    if (r->type_count == 0)
+        return ouro__fail_at_byte(r->error, r->size,
+                                  "the profile names no sample type; is the file cut off?");
+    return id_index(&r->function_ids, r->error) && id_index(&r->location_ids, r->error) &&
+           id_index(&r->mapping_ids, r->error);
+}
+
+// ---------------------------------------------------------------- blocks
+
+static bool add_types(reader *r) {
+    for (size_t i = 0; i < r->type_count; i++) {
+        slice name, unit;
+        if (!text_at(r, r->types[i].name, r->types[i].at, &name) ||
+            !text_at(r, r->types[i].unit, r->types[i].at, &unit))
+            return false;
+        uint32_t m = ouro__profile_add_metric(r->profile, "", "");
+        if (r->profile->failed) return true;
+        r->profile->metrics[m].name = add_text(r, name);
+        r->profile->metrics[m].unit = add_text(r, unit);
+        if (r->types[i].name == r->default_type && r->default_type) r->profile->default_metric = m;
+    }
+    // pprof shows the last one if the file does not say.
+    if (!r->default_type) r->profile->default_metric = (uint32_t)r->type_count - 1;
+    return true;
+}
+
+// The column is the block's own only if the line is: else it is that of a call.
+static bool function_block(reader *r, uint64_t id, uint64_t line, uint64_t column,
+                           const unsigned char *at, uint32_t *found) {
+    uint32_t row = id_find(&r->function_ids, id);
+    if (row == NO_ROW)
+        return ouro__fail_at_byte(r->error, offset_of(r, at),
+                                  "function %llu is not in the file; is it cut off?",
+                                  (unsigned long long)id);
+    const function *f = &r->functions[row];
+    slice name, file, system_name;
+    if (!text_at(r, f->name, f->at, &name) || !text_at(r, f->file, f->at, &file) ||
+        !text_at(r, f->system_name, f->at, &system_name))
+        return false;
+    if (name.size == 0) name = system_name;
+    if (name.size == 0) name = (slice){(const unsigned char *)"[unknown]", 9};
+    bool own = f->start_line && line == f->start_line;
+    block_info info = {add_text(r, name), add_text(r, file), (uint32_t)f->start_line,
+                       own ? (uint32_t)column : 0};
+    *found = ouro__profile_add_block(r->profile, &info);
+    return true;
+}
+
+static bool read_line(reader *r, wire in, uint32_t *found) {
+    uint64_t function_id = 0, line = 0, column = 0;
+    const unsigned char *at = in.at;
+    for (wire_field field; ouro__wire_next(&in, &field);) {
+        if (field.number == LINE_FUNCTION) function_id = field.value;
+        if (field.number == LINE_LINE) line = field.value;
+        if (field.number == LINE_COLUMN) column = field.value;
+    }
+    return !in.failed && function_block(r, function_id, line, column, at, found);
+}
+
+// Without symbols: the address, in the mapping's file.
+static bool address_block(reader *r, const location *l, uint32_t *found) {
+    slice file = {(const unsigned char *)"", 0};
+    uint32_t row = l->mapping ? id_find(&r->mapping_ids, l->mapping) : NO_ROW;
+    if (row != NO_ROW) {
+        const unsigned char *at = r->mappings[row].bytes;
+        wire in = {r->base, at, at + r->mappings[row].size, r->error, false};
+        for (wire_field field; ouro__wire_next(&in, &field);) {
+            if (field.number == MAPPING_FILE && !text_at(r, field.value, field.start, &file))
+                return false;
+        }
+    }
+    char name[32] = "[unknown]";
+    if (l->address) snprintf(name, sizeof name, "0x%llx", (unsigned long long)l->address);
+    block_info info = {ouro__profile_add_text(r->profile, name), add_text(r, file), 0, 0};
+    *found = ouro__profile_add_block(r->profile, &info);
+    return true;
+}
+
+static bool add_location_block(reader *r, location *l, uint32_t b) {
+    if (!grow(&r->blocks, r->block_count, &r->block_room, sizeof *r->blocks, r->error))
+        return false;
+    r->blocks[r->block_count++] = b;
+    l->count++;
+    return true;
+}
+
+// Lines are leaf first: the last is the function that the others are inlined into.
+static bool resolve_location(reader *r, location *l) {
+    wire in = {r->base, l->message.bytes, l->message.bytes + l->message.size, r->error, false};
+    uint32_t b;
+    l->first = (uint32_t)r->block_count;
+    for (wire_field field; ouro__wire_next(&in, &field);) {
+        if (field.number != LOCATION_LINE || field.type != WIRE_BYTES) continue;
+        if (!read_line(r, ouro__wire_in(&in, &field), &b) || !add_location_block(r, l, b))
+            return false;
+    }
+    if (l->count == 0) return address_block(r, l, &b) && add_location_block(r, l, b);
+    uint32_t *first = r->blocks + l->first;
+    for (uint32_t i = 0; i < l->count / 2; i++) {
+        uint32_t other = first[i];
+        first[i] = first[l->count - 1 - i];
+        first[l->count - 1 - i] = other;
+    }
+    return true;
+}
+
+static bool resolve_locations(reader *r) {
+    for (uint32_t i = 0; i < r->location_ids.count; i++) {
+        if (!resolve_location(r, &r->locations[i])) return false;
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------- second pass: the samples
+
+typedef struct {
+    slice locations; // packed
+    const unsigned char *start;
+    size_t values;
+} sample;
+
+static bool keep_unpacked(reader *r, uint64_t id) {
+    int turn = r->turn;
+    if (r->unpacked_room[turn] - r->unpacked_size < 10) {
+        size_t room = r->unpacked_room[turn] * 2 + 256;
+        unsigned char *grown = realloc(r->unpacked[turn], room);
+        if (!grown) return ouro__fail_memory(r->error);
+        r->unpacked[turn] = grown;
+        r->unpacked_room[turn] = room;
+    }
+    r->unpacked_size += ouro__varint_put(r->unpacked[turn] + r->unpacked_size, id);
+    return true;
+}
+
+// Locations that came one by one, or in several lists, which is allowed too: packed into one.
+static bool pack_locations(reader *r, wire in, sample *s) {
+    r->turn = !r->turn; // the other may hold those of the sample before
+    r->unpacked_size = 0;
+    for (wire_field field; ouro__wire_next(&in, &field);) {
+        if (field.number != SAMPLE_LOCATIONS) continue;
+        if (field.type != WIRE_BYTES && !keep_unpacked(r, field.value)) return false;
+        wire list = ouro__wire_in(&in, &field);
+        for (uint64_t id; field.type == WIRE_BYTES && list.at < list.end;) {
+            if (!ouro__wire_varint(&list, &id) || !keep_unpacked(r, id)) return false;
+        }
+    }
+    if (r->unpacked_size) s->locations = (slice){r->unpacked[r->turn], r->unpacked_size};
+    return !in.failed;
+}
+
+static bool find_locations(reader *r, wire in, sample *s) {
+    wire again = in;
+    int fields = 0;
+    bool packed = true;
+    for (wire_field field; ouro__wire_next(&in, &field);) {
+        if (field.number != SAMPLE_LOCATIONS) continue;
+        fields++;
+        packed &= field.type == WIRE_BYTES;
+        s->locations = (slice){field.bytes, field.size};
+    }
+    if (in.failed) return false;
+    return (packed && fields <= 1) || pack_locations(r, again, s);
+}
+
+// How many bytes at the end of both lists are the same, cut to whole numbers.
+static size_t shared_end(slice a, slice b) {
+    size_t most = a.size < b.size ? a.size : b.size, same = 0;
+    const unsigned char *end_a = a.bytes + a.size, *end_b = b.bytes + b.size;
+    while (same + 8 <= most && memcmp(end_a - same - 8, end_b - same - 8, 8) == 0) same += 8;
+    while (same < most && end_a[-(ptrdiff_t)same - 1] == end_b[-(ptrdiff_t)same - 1]) same++;
+    while (same > 0 && ((same < a.size && end_a[-(ptrdiff_t)same - 1] >= 128) ||
+                        (same < b.size && end_b[-(ptrdiff_t)same - 1] >= 128)))
+        same--;
+    return same;
+}
+
+static size_t count_numbers(const unsigned char *bytes, size_t size) {
+    size_t count = 0;
+    for (size_t i = 0; i < size; i++) count += bytes[i] < 128;
+    return count;
+}
+
+static bool room_for(reader *r, size_t count) {
+    if (count <= r->room) return true;
+    size_t room = count * 2 + 64;
+    uint64_t *ids = realloc(r->ids, room * sizeof *ids);
+    if (ids) r->ids = ids;
+    uint32_t *nodes = realloc(r->node_after, room * sizeof *nodes);
+    if (nodes) r->node_after = nodes;
+    if (!ids || !nodes) return ouro__fail_memory(r->error);
+    r->room = room;
+    return true;
+}
+
+static bool enter_locations(reader *r, const sample *s, size_t shared, size_t fresh,
+                            uint32_t *node) {
+    *node = shared ? r->node_after[shared - 1] : 0;
+    for (size_t i = fresh; i-- > 0;) {
+        uint32_t row = id_find(&r->location_ids, r->ids[i]);
+        if (row == NO_ROW)
+            return ouro__fail_at_byte(r->error, offset_of(r, s->start),
+                                      "location %llu is not in the file; is it cut off?",
+                                      (unsigned long long)r->ids[i]);
+        const location *l = &r->locations[row];
+        for (uint32_t j = 0; j < l->count; j++)
+            *node = ouro__builder_enter(r->builder, *node, r->blocks[l->first + j]);
+        r->node_after[shared + fresh - 1 - i] = *node;
+    }
+    return true;
+}
+
+static uint32_t empty_stack(reader *r) {
+    if (!r->empty)
+        r->empty =
+            ouro__builder_enter(r->builder, 0, ouro__profile_add_named(r->profile, "(root)", 6));
+    return r->empty;
+}
+
+static bool find_node(reader *r, const sample *s, uint32_t *node) {
+    slice now = s->locations;
+    size_t same = shared_end(now, r->before);
+    size_t shared = r->before_count - count_numbers(r->before.bytes, r->before.size - same);
+    // The numbers that end after the shared part would be those before it in a damaged list: decode
+    // what is left.
+    wire in = {r->base, now.bytes, now.bytes + (now.size - same), r->error, false};
+    size_t fresh = 0;
+    if (!room_for(r, shared + now.size - same)) return false;
+    for (; in.at < in.end; fresh++) {
+        if (!ouro__wire_small(&in, &r->ids[fresh])) return false;
+    }
+    r->before = now;
+    r->before_count = shared + fresh;
+    if (!enter_locations(r, s, shared, fresh, node)) return false;
+    if (shared + fresh == 0) *node = empty_stack(r);
+    return true;
+}
+
+static bool charge_packed(reader *r, sample *s, const wire_field *field, uint32_t node) {
+    wire in = {r->base, field->bytes, field->bytes + field->size, r->error, false};
+    uint64_t value;
+    while (in.at < in.end) {
+        if (!ouro__wire_small(&in, &value)) return false;
+        if (s->values < r->type_count)
+            ouro__charge(r->profile, (uint32_t)s->values, node, (int64_t)value);
+        s->values++;
+    }
+    return true;
+}
+
+static bool charge(reader *r, wire in, sample *s, uint32_t node) {
+    for (wire_field field; ouro__wire_next(&in, &field);) {
+        if (field.number != SAMPLE_VALUES) continue;
+        if (field.type == WIRE_BYTES) {
+            if (!charge_packed(r, s, &field, node)) return false;
+            continue;
+        }
+        if (s->values < r->type_count)
+            ouro__charge(r->profile, (uint32_t)s->values, node, (int64_t)field.value);
+        s->values++;
+    }
+    if (in.failed) return false;
+    if (s->values == r->type_count) return true;
+    return ouro__fail_at_byte(r->error, offset_of(r, s->start), "a sample with %zu values of %zu",
+                              s->values, r->type_count);
+}
+
+static bool read_sample(reader *r, const wire *top, const wire_field *field, uint32_t *node) {
+    sample s = {.start = field->start, .locations = {field->start, 0}};
+    return find_locations(r, ouro__wire_in(top, field), &s) && find_node(r, &s, node) &&
+           charge(r, ouro__wire_in(top, field), &s, *node);
+}
+
+static bool origin_init(reader *r) {
+    origin *o = r->profile->origin = calloc(1, sizeof *o);
+    if (!o) return ouro__fail_memory(r->error);
+    o->bytes = malloc(r->size + 1);
+    o->sample_offset = malloc(((size_t)r->sample_count + 1) * sizeof *o->sample_offset);
+    o->sample_node = malloc(((size_t)r->sample_count + 1) * sizeof *o->sample_node);
+    if (!o->bytes || !o->sample_offset || !o->sample_node) return ouro__fail_memory(r->error);
+    memcpy(o->bytes, r->base, r->size);
+    o->size = r->size;
+    return true;
+}
+
+static bool read_samples(reader *r) {
+    origin *o = r->profile->origin;
+    wire top = {r->base, r->base, r->base + r->size, r->error, false};
+    uint32_t node, seen = 0;
+    for (wire_field field; ouro__wire_next(&top, &field);) {
+        if (field.number != PROFILE_SAMPLE) continue;
+        if (!read_sample(r, &top, &field, &node)) return false;
+        if (r->options->progress && ++seen % 65536 == 0)
+            r->options->progress(r->options->user,
+                                 (double)offset_of(r, field.start) / (double)r->size);
+        if (!o) continue;
+        o->sample_offset[o->sample_count] = offset_of(r, field.start);
+        o->sample_node[o->sample_count++] = node;
+    }
+    return !top.failed;
+}
+
+// ---------------------------------------------------------------- the whole
+
+static void reader_free(reader *r) {
+    ouro__builder_free(r->builder);
+    free(r->strings);
+    free(r->functions);
+    free(r->locations);
+    free(r->blocks);
+    free(r->mappings);
+    free(r->types);
+    id_free(&r->function_ids);
+    id_free(&r->location_ids);
+    id_free(&r->mapping_ids);
+    free(r->node_after);
+    free(r->ids);
+    free(r->unpacked[0]);
+    free(r->unpacked[1]);
+}
+
+profile *ouro__pprof_read(const input *in, const read_options *options, error *e) {
+    reader r = {.base = in->bytes,
+                .size = in->size,
+                .options = options,
+                .error = e,
+                .profile = ouro__profile_new(),
+                .before = {in->bytes, 0}};
+    int rule = ouro__rule(options, RULE_AS_IT_IS);
+    r.builder = r.profile ? ouro__builder_new(r.profile, rule, options->edge_length) : NULL;
+    bool ok = r.builder || ouro__fail_memory(e);
+    ok = ok && read_tables(&r) && add_types(&r) && resolve_locations(&r);
+    if (ok && !r.profile->failed && options->keep_origin && rule == RULE_AS_IT_IS)
+        ok = origin_init(&r);
+    ok = ok && (r.profile->failed || read_samples(&r)) && ouro__profile_finish(r.profile, e);
+    reader_free(&r);
+    if (ok) return r.profile;
+    ouro__profile_free(r.profile);
+    return NULL;
+}
+
+// Fields that hang together, at least one of them a message: text can look like one field, but not
+// like many.
+bool ouro__pprof_probe(const unsigned char *bytes, size_t size) {
+    wire w = {bytes, bytes, bytes + size, NULL, false};
+    wire_field field;
+    int messages = 0;
+    for (int seen = 0; seen < FIELDS_PROBED && ouro__wire_next(&w, &field); seen++) {
+        bool message = field.number >= PROFILE_SAMPLE_TYPE && field.number <= PROFILE_STRING;
+        bool known = field.number <= PROFILE_FIELDS && field.type != WIRE_FIXED32;
+        if (message ? field.type != WIRE_BYTES : !known) return false;
+        messages += message;
+    }
+    if (!w.failed) return messages > 0;
+    // A file that is cut in its first fields is better called cut than unknown: most begin with a
+    // sample type.
+    return size > 4 && bytes[0] == 0x0a && bytes[1] < 32 && bytes[2] == 8;
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+//
+// Finding and making nodes. The children of a node are a list, the newest first; a family that gets
+// larger than FEW is in a hash of (parent, block) too. Most families are small, and a path that is
+// new is made near nodes that were just touched, so it costs no cache misses. Back edges have a
+// table of their own. Only a transition that was never taken before asks the rule.
+//
+// The rules need to know where blocks stand on the path. So the builder keeps the path it made a
+// node on last, and per block the deepest place on that path, with a chain to the one before: the
+// rules look at the places of one block, not at the whole path, and a block that is new on its
+// path, as most are, costs nothing. The design's words for the rules stand at each function.
+
+#include "builder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LOOKBACK =
+        4096, // places of a block that are looked at; where that cuts, the path just stays longer
+    FEW = 4   // children that are looked through before the hash is asked
+};
+
+typedef struct {
+    uint32_t from, block, to;
+} back_edge;
+
+struct builder {
+    profile *profile;
+    int rule, edge_length;
+    lookup children; // of large families
+    lookup backs;
+    back_edge *back;
+    uint32_t back_count, back_room;
+
+    // Per node: its newest child and the next older child of its parent, 0 = none; and for the
+    // rules.
+    uint32_t *first, *next;
+    uint32_t *distinct, *depth;
+    uint32_t node_room;
+
+    // The path: nodes and blocks by depth, the root at 0. deepest[b]: the deepest place of block b,
+    // 0 = none; before[d]: the next higher place of the same block.
+    uint32_t *path, *blocks, *before, *deepest;
+    uint32_t path_depth, path_room, block_room;
+
+    // The last stack and its nodes.
+    uint32_t *stack, *stack_node;
+    size_t stack_length, stack_room;
+};
+
+// The column with more room, or as it was, with *ok cleared.
+static void *grown(void *column, uint64_t room, size_t size, bool *ok) {
+    void *larger = realloc(column, room * size);
+    if (!larger) *ok = false;
+    return larger ? larger : column;
+}
+
+static uint32_t *grown_words(uint32_t *column, uint64_t room, bool *ok) {
+    return grown(column, room, sizeof *column, ok);
+}
+
+static void out_of_memory(builder *b) {
+    if (!b->profile->failed) b->profile->failed = ENOMEM;
+}
+
+builder *ouro__builder_new(profile *p, int rule, int edge_length) {
+    builder *b = calloc(1, sizeof *b);
+    if (!b) return NULL;
+    b->profile = p;
+    b->rule = rule == RULE_AS_IT_IS ? RULE_NONE : rule;
+    b->edge_length = edge_length ? edge_length : 2;
+    p->rule = rule;
+    p->edge_length = b->edge_length;
+    return b;
+}
+
+void ouro__builder_free(builder *b) {
+    if (!b) return;
+    ouro__lookup_free(&b->children);
+    ouro__lookup_free(&b->backs);
+    free(b->back);
+    free(b->first);
+    free(b->next);
+    free(b->distinct);
+    free(b->depth);
+    free(b->deepest);
+    free(b->path);
+    free(b->before);
+    free(b->blocks);
+    free(b->stack);
+    free(b->stack_node);
+    free(b);
+}
+
+// ---------------------------------------------------------------- the path
+
+static bool room_for_block(builder *b, uint32_t block) {
+    if (block < b->block_room) return true;
+    uint32_t room = b->block_room ? b->block_room : 1024;
+    while (room <= block) room *= 2;
+    bool ok = true;
+    b->deepest = grown_words(b->deepest, room, &ok);
+    if (!ok) return false;
+    memset(b->deepest + b->block_room, 0, (room - b->block_room) * sizeof *b->deepest);
+    b->block_room = room;
+    return true;
+}
+
+static bool room_for_path(builder *b, uint32_t depth) {
+    if (depth < b->path_room) return true;
+    uint64_t room = b->path_room ? (uint64_t)b->path_room * 2 : 1024;
+    while (room <= depth) room *= 2;
+    bool ok = true;
+    b->path = grown_words(b->path, room, &ok);
+    b->before = grown_words(b->before, room, &ok);
+    b->blocks = grown_words(b->blocks, room, &ok);
+    if (!ok) return false;
+    b->path_room = (uint32_t)room;
+    return true;
+}
+
+static void path_pop_to(builder *b, uint32_t depth) {
+    for (; b->path_depth > depth; b->path_depth--)
+        b->deepest[b->blocks[b->path_depth]] = b->before[b->path_depth];
+}
+
+static void path_push(builder *b, uint32_t node) {
+    uint32_t d = ++b->path_depth, block = b->profile->block[node];
+    b->path[d] = node;
+    b->blocks[d] = block;
+    b->before[d] = b->deepest[block];
+    b->deepest[block] = d;
+}
+
+// Makes the path that of `node`: pops what differs, and pushes the rest, which is first noted
+// bottom up in the places where it goes.
+static bool path_seek(builder *b, uint32_t node) {
+    const uint32_t *parent = b->profile->parent;
+    uint32_t depth = b->depth[node], shared = depth, up = node;
+    if (!room_for_path(b, depth)) return false;
+    b->path[0] = 0;
+    if (b->path_depth > depth) path_pop_to(b, depth);
+    while (shared > b->path_depth || (shared > 0 && b->path[shared] != up)) {
+        up = parent[up];
+        shared--;
+    }
+    path_pop_to(b, shared);
+    up = node;
+    for (uint32_t d = depth; d > shared; d--, up = parent[up]) b->path[d] = up;
+    for (uint32_t d = shared + 1; d <= depth; d++) path_push(b, b->path[d]);
+    return true;
+}
+
+// ---------------------------------------------------------------- the rules
+
+// Each gives the node to go back to, or NO_NODE for a new child. The path is that of `at`.
+
+// The deepest place where `block` stands behind the last k - 1 blocks of the path; 0 = nowhere.
+static uint32_t find_run(const builder *b, uint32_t block, uint32_t k) {
+    uint32_t end = b->path_depth;
+    if (end + 1 < k) return 0;
+    uint32_t depth = b->deepest[block];
+    for (int seen = 0; depth >= k && seen < LOOKBACK; seen++, depth = b->before[depth]) {
+        uint32_t same = 1;
+        while (same < k && b->blocks[depth - same] == b->blocks[end + 1 - same]) same++;
+        if (same == k) return depth;
+    }
+    return 0;
+}
+
+// loops: a step may be repeated only after something new. `distinct` counts the distinct steps of a
+// path, so a node with as many as `at` is on the stretch since the last new one.
+static uint32_t loops(const builder *b, uint32_t at, uint32_t block, uint32_t *distinct) {
+    uint32_t depth = find_run(b, block, 2);
+    *distinct = b->distinct[at] + (depth == 0);
+    if (depth == 0) return NO_NODE;
+    uint32_t node = b->path[depth];
+    return b->distinct[node] == b->distinct[at] ? node : NO_NODE;
+}
+
+// edges: do the last k blocks of path + block already stand, adjacent, on the path?
+static uint32_t edges(const builder *b, uint32_t block) {
+    uint32_t depth = find_run(b, block, (uint32_t)b->edge_length);
+    return depth ? b->path[depth] : NO_NODE;
+}
+
+// cycles: if the last n blocks of path + block repeat the n just before them, go back to the node
+// that ended the first copy; shortest first.
+static uint32_t cycles(const builder *b, uint32_t block) {
+    const uint32_t *end = b->blocks + b->path_depth + 1;
+    uint32_t length = b->path_depth, longest = (length < LOOKBACK ? length + 1 : LOOKBACK) / 2;
+    if (longest && end[-1] == block) return b->path[length];
+    for (uint32_t n = 2; n <= longest; n++) {
+        if (end[-(int64_t)n] != block || end[-(int64_t)n - 1] != end[-1]) continue;
+        if (memcmp(end - (n - 1), end - (2 * (size_t)n - 1), (n - 1) * sizeof *end) == 0)
+            return b->path[length + 1 - n];
+    }
+    return NO_NODE;
+}
+
+static uint32_t ask_rule(builder *b, uint32_t at, uint32_t block, uint32_t *distinct) {
+    *distinct = 1;
+    if (at == 0) return NO_NODE;
+    if (b->rule == RULE_LOOPS) return loops(b, at, block, distinct);
+    if (b->rule == RULE_EDGES) return edges(b, block);
+    return cycles(b, block);
+}
+
+// ---------------------------------------------------------------- transitions
+
+static bool room_for_node(builder *b, uint32_t node) {
+    if (node < b->node_room) return true;
+    uint64_t room = b->node_room ? (uint64_t)b->node_room * 2 : 1024;
+    bool ok = true;
+    b->first = grown_words(b->first, room, &ok);
+    b->next = grown_words(b->next, room, &ok);
+    if (b->rule != RULE_NONE) b->distinct = grown_words(b->distinct, room, &ok);
+    if (b->rule != RULE_NONE) b->depth = grown_words(b->depth, room, &ok);
+    if (!ok) return false;
+    if (!b->node_room) b->first[0] = b->next[0] = 0;
+    if (!b->node_room && b->rule != RULE_NONE) b->distinct[0] = b->depth[0] = 0;
+    b->node_room = (uint32_t)room;
+    return true;
+}
+
+// Looks through the newest children. *family: how many there are; above FEW, the family is in the
+// hash.
+static uint32_t find_child(const builder *b, uint32_t at, uint32_t block, uint32_t hash,
+                           int *family) {
+    const profile *p = b->profile;
+    uint32_t child = b->node_room ? b->first[at] : 0, row;
+    for (*family = 0; child && *family < FEW; ++*family, child = b->next[child]) {
+        if (p->block[child] == block) return child;
+    }
+    if (!child) return NO_NODE;
+    *family = FEW + 1;
+    for (uint64_t i = ouro__lookup_first(&b->children, hash);
+         (row = ouro__lookup_next(&b->children, hash, &i)) != NO_ROW;) {
+        if (p->parent[row] == at && p->block[row] == block) return row;
+    }
+    return NO_NODE;
+}
+
+// A family that becomes large is put into the hash, all of it.
+static bool index_family(builder *b, uint32_t at, uint32_t hash, int family) {
+    uint32_t child = b->first[at];
+    if (family > FEW) return ouro__lookup_add(&b->children, hash, child);
+    for (; family == FEW && child; child = b->next[child]) {
+        if (!ouro__lookup_add(&b->children, ouro__hash_pair(at, b->profile->block[child]), child))
+            return false;
+    }
+    return true;
+}
+
+static uint32_t add_child(builder *b, uint32_t at, uint32_t block, uint32_t hash, int family) {
+    if (!room_for_node(b, b->profile->node_count)) {
+        out_of_memory(b);
+        return 0;
+    }
+    uint32_t node = ouro__profile_add_node(b->profile, at, block);
+    if (!node) return 0;
+    b->first[node] = 0;
+    b->next[node] = b->first[at];
+    b->first[at] = node;
+    if (!index_family(b, at, hash, family)) out_of_memory(b);
+    return node;
+}
+
+static void add_back_edge(builder *b, uint32_t at, uint32_t block, uint32_t hash, uint32_t to) {
+    if (b->back_count == b->back_room) {
+        uint32_t room = b->back_room ? b->back_room * 2 : 256;
+        bool ok = true;
+        b->back = grown(b->back, room, sizeof *b->back, &ok);
+        if (!ok) return out_of_memory(b);
+        b->back_room = room;
+    }
+    if (!ouro__lookup_add(&b->backs, hash, b->back_count)) return out_of_memory(b);
+    b->back[b->back_count++] = (back_edge){at, block, to};
+}
+
+static uint32_t first_time(builder *b, uint32_t at, uint32_t block, uint32_t hash, int family) {
+    if (!room_for_node(b, b->profile->node_count) || !room_for_block(b, block) ||
+        !path_seek(b, at)) {
+        out_of_memory(b);
+        return 0;
+    }
+    uint32_t distinct, to = ask_rule(b, at, block, &distinct);
+    if (to != NO_NODE) {
+        add_back_edge(b, at, block, hash, to);
+        return to;
+    }
+    to = add_child(b, at, block, hash, family);
+    if (!to || !room_for_path(b, b->path_depth + 1)) {
+        out_of_memory(b);
+        return 0;
+    }
+    b->distinct[to] = distinct;
+    b->depth[to] = b->path_depth + 1;
+    path_push(b, to);
+    return to;
+}
+
+uint32_t ouro__builder_enter(builder *b, uint32_t at, uint32_t block) {
+    const profile *p = b->profile;
+    if (b->rule == RULE_LOOPS && p->block[at] == block) return at;
+    uint32_t hash = ouro__hash_pair(at, block), row;
+    int family;
+    uint32_t child = find_child(b, at, block, hash, &family);
+    if (child != NO_NODE) return child;
+    if (p->failed) return 0;
+    if (b->rule == RULE_NONE) return add_child(b, at, block, hash, family);
+    for (uint64_t i = ouro__lookup_first(&b->backs, hash);
+         (row = ouro__lookup_next(&b->backs, hash, &i)) != NO_ROW;) {
+        if (b->back[row].from == at && b->back[row].block == block) return b->back[row].to;
+    }
+    return first_time(b, at, block, hash, family);
+}
+
+static bool room_for_stack(builder *b, size_t length) {
+    if (length < b->stack_room) return true;
+    size_t room = length * 2 + 64;
+    bool ok = true;
+    b->stack = grown_words(b->stack, room, &ok);
+    b->stack_node = grown_words(b->stack_node, room, &ok);
+    if (!ok) return false;
+    b->stack_room = room;
+    return true;
+}
+
+uint32_t ouro__builder_stack(builder *b, const uint32_t *blocks, size_t length) {
+    if (!room_for_stack(b, length)) {
+        out_of_memory(b);
+        return 0;
+    }
+    size_t same = 0, most = length < b->stack_length ? length : b->stack_length;
+    while (same < most && b->stack[same] == blocks[same]) same++;
+    uint32_t node = same ? b->stack_node[same - 1] : 0;
+    for (size_t i = same; i < length; i++) {
+        node = ouro__builder_enter(b, node, blocks[i]);
+        b->stack[i] = blocks[i];
+        b->stack_node[i] = node;
+    }
+    b->stack_length = length;
+    return node;
+}

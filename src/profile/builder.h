@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// Builds the tree of a profile from stacks, with one of the four compaction rules on the way in.
+
+#ifndef OURO_BUILDER_H
+#define OURO_BUILDER_H
+
+#include "profile.h"
+
+typedef struct builder builder;
+
+// For a profile that has only its root. `rule` is a RULE_*, `edge_length` 1, 2 or 3 (0 = 2). The
+// profile stays the caller's and must outlive the builder. NULL: out of memory.
+builder *ouro__builder_new(profile *p, int rule, int edge_length);
+void ouro__builder_free(builder *b);
+
+// The node where a thread goes that stands at `at` and enters `block`. Out of memory shows in
+// profile.failed.
+uint32_t ouro__builder_enter(builder *b, uint32_t at, uint32_t block);
+
+// The node of a whole stack, root first. What it has in common with the stack before is not walked
+// again.
+uint32_t ouro__builder_stack(builder *b, const uint32_t *blocks, size_t length);
+
+#endif

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+//
+// The columns of a profile: growing them while it is built, and finishing it.
+//
+// Rows come in any order that has parents before children. Finishing puts them into preorder in
+// three linear passes: subtree sizes from the last row to the first, places from the first to the
+// last, and a move of each column. Asking is elsewhere; this file knows no question.
+
+#include "profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+// What would need more than 8 GB is refused, not left to the system's out-of-memory killer. A node
+// takes its columns, and NODE_MORE at the peak, in the builder or while it is finished. BLOCKS_MAX
+// blocks of different names were seen to take 5 GB with their texts and tables.
+#define MEMORY_MAX (UINT64_C(7200) << 20)
+#define NODE_MORE 36
+#define BLOCKS_MAX (1u << 25)
+
+enum { FIRST_NODES = 1024, FIRST_BLOCKS = 256, METRICS_MAX = 256 };
+
+profile *ouro__profile_new(void) {
+    profile *p = calloc(1, sizeof *p);
+    if (!p) return NULL;
+    if (!ouro__texts_init(&p->texts) || ouro__profile_add_node(p, 0, NO_BLOCK) != 0 || p->failed) {
+        ouro__profile_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+void ouro__origin_free(origin *o) {
+    if (!o) return;
+    free(o->bytes);
+    free(o->sample_offset);
+    free(o->sample_node);
+    free(o);
+}
+
+void ouro__profile_free(profile *p) {
+    if (!p) return;
+    ouro__texts_free(&p->texts);
+    ouro__lookup_free(&p->block_lookup);
+    for (uint32_t m = 0; m < p->metric_count; m++) free(p->values[m]);
+    free(p->values);
+    free(p->metrics);
+    free(p->blocks);
+    free(p->parent);
+    free(p->block);
+    free(p->end);
+    ouro__origin_free(p->origin);
+    free(p);
+}
+
+static uint32_t fail(profile *p, int code) {
+    if (!p->failed) p->failed = code;
+    return 0;
+}
+
+// ---------------------------------------------------------------- texts, blocks, metrics
+
+uint32_t ouro__profile_add_text(profile *p, const char *text) {
+    uint32_t number = ouro__texts_add(&p->texts, text, strlen(text));
+    return number == NO_ROW ? fail(p, ENOMEM) : number;
+}
+
+static uint32_t block_hash(const block_info *b) {
+    return ouro__hash_pair(ouro__hash_pair(b->name, b->file), ouro__hash_pair(b->line, b->column));
+}
+
+uint32_t ouro__profile_add_block(profile *p, const block_info *b) {
+    uint32_t hash = block_hash(b), row;
+    for (uint64_t at = ouro__lookup_first(&p->block_lookup, hash);
+         (row = ouro__lookup_next(&p->block_lookup, hash, &at)) != NO_ROW;) {
+        if (memcmp(&p->blocks[row], b, sizeof *b) == 0) return row;
+    }
+    if (p->block_count == BLOCKS_MAX) return fail(p, EFBIG);
+    if (p->block_count == p->block_room) {
+        uint32_t room = p->block_room ? p->block_room * 2 : FIRST_BLOCKS;
+        block_info *blocks = realloc(p->blocks, room * sizeof *blocks);
+        if (!blocks) return fail(p, ENOMEM);
+        p->blocks = blocks;
+        p->block_room = room;
+    }
+    p->blocks[p->block_count] = *b;
+    if (!ouro__lookup_add(&p->block_lookup, hash, p->block_count)) fail(p, ENOMEM);
+    return p->block_count++;
+}
+
+uint32_t ouro__profile_add_named(profile *p, const char *name, size_t length) {
+    uint32_t text = ouro__texts_add(&p->texts, name, length);
+    if (text == NO_ROW) text = fail(p, ENOMEM);
+    return ouro__profile_add_block(p, &(block_info){.name = text});
+}
+
+static bool add_column(profile *p) {
+    int64_t **values = realloc(p->values, (p->metric_count + 1) * sizeof *values);
+    if (!values) return false;
+    p->values = values;
+    metric *metrics = realloc(p->metrics, (p->metric_count + 1) * sizeof *metrics);
+    if (!metrics) return false;
+    p->metrics = metrics;
+    p->values[p->metric_count] = calloc(p->node_room, sizeof **values);
+    return p->values[p->metric_count] != NULL;
+}
+
+uint32_t ouro__profile_add_metric(profile *p, const char *name, const char *unit) {
+    if (p->metric_count == METRICS_MAX) return fail(p, E2BIG);
+    if (!add_column(p)) return fail(p, ENOMEM);
+    metric *added = &p->metrics[p->metric_count++];
+    *added = (metric){ouro__profile_add_text(p, name), ouro__profile_add_text(p, unit), 0};
+    return p->metric_count - 1;
+}
+
+uint32_t ouro__profile_find_metric(const profile *p, const char *name) {
+    for (uint32_t m = 0; m < p->metric_count; m++) {
+        if (strcmp(ouro__metric_name(p, m), name) == 0) return m;
+    }
+    return NO_ROW;
+}
+
+bool ouro__profile_rescale(profile *p, uint32_t m, uint32_t decimals) {
+    for (; p->metrics[m].decimals < decimals; p->metrics[m].decimals++) {
+        for (uint32_t n = 0; n < p->node_count; n++) {
+            if (__builtin_mul_overflow(p->values[m][n], 10, &p->values[m][n])) return false;
+        }
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------- nodes
+
+static bool grow_nodes(profile *p) {
+    uint64_t room = p->node_room ? (uint64_t)p->node_room * 2 : FIRST_NODES;
+    if (room > NO_NODE - 1 || room * (8 + NODE_MORE + 8 * (uint64_t)p->metric_count) > MEMORY_MAX) {
+        fail(p, EFBIG);
+        return false;
+    }
+    uint32_t *parent = realloc(p->parent, room * sizeof *parent);
+    if (parent) p->parent = parent;
+    uint32_t *blocks = realloc(p->block, room * sizeof *blocks);
+    if (blocks) p->block = blocks;
+    bool ok = parent && blocks;
+    for (uint32_t m = 0; ok && m < p->metric_count; m++) {
+        int64_t *column = realloc(p->values[m], room * sizeof *column);
+        if (column) p->values[m] = column;
+        ok = column != NULL;
+    }
+    if (ok) p->node_room = (uint32_t)room;
+    if (!ok) fail(p, ENOMEM);
+    return ok;
+}
+
+uint32_t ouro__profile_add_node(profile *p, uint32_t parent, uint32_t b) {
+    if (p->node_count == p->node_room && !grow_nodes(p)) return 0;
+    uint32_t n = p->node_count++;
+    p->parent[n] = parent;
+    p->block[n] = b;
+    for (uint32_t m = 0; m < p->metric_count; m++) p->values[m][n] = 0;
+    return n;
+}
+
+// ---------------------------------------------------------------- finishing
+
+// A node's place is the next free one below its parent, and it takes as many as its subtree has
+// nodes.
+static void find_places(const profile *p, uint32_t *place, uint32_t *end, uint32_t *next) {
+    for (uint32_t n = 0; n < p->node_count; n++) end[n] = 1;
+    for (uint32_t n = p->node_count; n-- > 1;) end[p->parent[n]] += end[n];
+    place[0] = 0;
+    next[0] = 1;
+    for (uint32_t n = 1; n < p->node_count; n++) {
+        uint32_t up = p->parent[n];
+        place[n] = next[up];
+        next[up] += end[n];
+        next[n] = place[n] + 1;
+    }
+}
+
+static bool in_order(const uint32_t *place, uint32_t count) {
+    for (uint32_t n = 0; n < count; n++) {
+        if (place[n] != n) return false;
+    }
+    return true;
+}
+
+static void move_words(uint32_t *column, uint32_t *spare, const uint32_t *place, uint32_t count) {
+    memcpy(spare, column, count * sizeof *spare);
+    for (uint32_t n = 0; n < count; n++) column[place[n]] = spare[n];
+}
+
+static bool move_columns(profile *p, const uint32_t *place, uint32_t *spare) {
+    move_words(p->block, spare, place, p->node_count);
+    memcpy(spare, p->parent, p->node_count * sizeof *spare);
+    for (uint32_t n = 0; n < p->node_count; n++) p->parent[place[n]] = place[spare[n]];
+    move_words(p->end, spare, place, p->node_count);
+    for (uint32_t m = 0; m < p->metric_count; m++) {
+        int64_t *moved = malloc(p->node_count * sizeof *moved);
+        if (!moved) return false;
+        for (uint32_t n = 0; n < p->node_count; n++) moved[place[n]] = p->values[m][n];
+        free(p->values[m]);
+        p->values[m] = moved;
+    }
+    for (uint32_t s = 0; p->origin && s < p->origin->sample_count; s++) {
+        uint32_t *node = &p->origin->sample_node[s];
+        if (*node != NO_NODE) *node = place[*node];
+    }
+    p->node_room = p->node_count;
+    return true;
+}
+
+static bool put_in_order(profile *p) {
+    uint32_t *place = malloc(p->node_count * sizeof *place),
+             *spare = malloc(p->node_count * sizeof *spare);
+    free(p->end);
+    p->end = malloc(p->node_count * sizeof *p->end);
+    bool ok = place && spare && p->end;
+    if (ok) find_places(p, place, p->end, spare);
+    if (ok && !in_order(place, p->node_count)) ok = move_columns(p, place, spare);
+    // From sizes to ends.
+    for (uint32_t n = 0; ok && n < p->node_count; n++) p->end[n] += n;
+    free(place);
+    free(spare);
+    return ok;
+}
+
+static bool sums_fit(const profile *p, uint32_t m) {
+    int64_t sum = 0;
+    for (uint32_t n = 0; n < p->node_count; n++) {
+        int64_t v = p->values[m][n];
+        if (v == INT64_MIN || __builtin_add_overflow(sum, v < 0 ? -v : v, &sum)) return false;
+    }
+    return true;
+}
+
+bool ouro__profile_finish(profile *p, error *e) {
+    if (p->failed == EFBIG)
+        return ouro__fail(
+            e, EFBIG,
+            "too large: more than %u million paths of %u million blocks would need more than 8 GB; "
+            "--compact edges makes fewer paths",
+            p->node_count / 1000000, p->block_count / 1000000);
+    if (p->failed == EOVERFLOW)
+        return ouro__fail(e, EOVERFLOW, "the values of a path add up to more than 63 bits hold");
+    if (p->failed == E2BIG) return ouro__fail(e, E2BIG, "more than %d metrics", METRICS_MAX);
+    if (p->failed || !put_in_order(p)) return ouro__fail_memory(e);
+    for (uint32_t m = 0; m < p->metric_count; m++) {
+        if (!sums_fit(p, m))
+            return ouro__fail(e, EOVERFLOW,
+                              "the values of metric %s add up to more than 63 bits hold",
+                              ouro__metric_name(p, m));
+    }
+    return true;
+}
+
+bool ouro__profile_is_valid(const profile *p) {
+    bool ok = p->node_count >= 1 && p->block[0] == NO_BLOCK && p->end && p->end[0] == p->node_count;
+    for (uint32_t n = 1; ok && n < p->node_count; n++) {
+        uint32_t up = p->parent[n];
+        ok = up < n && p->end[n] > n && p->end[n] <= p->end[up] && p->block[n] < p->block_count;
+        // In preorder the node before is the parent, or the end of a sibling's subtree.
+        ok = ok && (up == n - 1 || (p->end[n - 1] == n && n < p->end[up]));
+    }
+    return ok;
+}
+
+// ---------------------------------------------------------------- copies
+
+profile *ouro__profile_like(const profile *p) {
+    profile *copy = ouro__profile_new();
+    for (uint32_t m = 0; copy && m < p->metric_count; m++) {
+        uint32_t added =
+            ouro__profile_add_metric(copy, ouro__metric_name(p, m), ouro__metric_unit(p, m));
+        if (!copy->failed) copy->metrics[added].decimals = p->metrics[m].decimals;
+    }
+    if (!copy) return NULL;
+    copy->default_metric = p->default_metric;
+    copy->rule = p->rule;
+    copy->edge_length = p->edge_length;
+    copy->start_time = p->start_time;
+    copy->duration = p->duration;
+    if (!copy->failed) return copy;
+    ouro__profile_free(copy);
+    return NULL;
+}
+
+profile *ouro__profile_like_with_blocks(const profile *p) {
+    profile *copy = ouro__profile_like(p);
+    for (uint32_t b = 0; copy && b < p->block_count; b++) {
+        block_info added = p->blocks[b];
+        added.name = ouro__profile_add_text(copy, ouro__block_name(p, b));
+        added.file = ouro__profile_add_text(copy, ouro__block_file(p, b));
+        ouro__profile_add_block(copy, &added);
+    }
+    if (copy && !copy->failed && copy->block_count == p->block_count) return copy;
+    ouro__profile_free(copy);
+    return NULL;
+}

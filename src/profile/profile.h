@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+//
+// A finished profile in memory: a tree of paths in columns.
+//
+// WORDS
+//   node      one position of the tree: a row of the columns. Node 0 is the root, whose block is
+//   NO_BLOCK self      values[m][n]: what was charged to node n itself, in metric m inclusive what
+//   was charged to a node and all nodes below it
+//
+// INVARIANTS of a finished profile (ouro__profile_is_valid):
+//   parent[n] < n; nodes are in preorder, so node n and all below it are the rows n .. end[n] - 1.
+//   The sum of all |values| of a metric fits into 63 bits, so no sum of some of them overflows.
+//   Two children of a node have different blocks.
+//
+// Profiles are made by a builder (builder.h) and asked by the functions of questions.h.
+
+#ifndef OURO_PROFILE_H
+#define OURO_PROFILE_H
+
+#include "error.h"
+#include "texts.h"
+
+#include <errno.h>
+
+#define NO_BLOCK UINT32_MAX
+#define NO_NODE UINT32_MAX
+
+typedef struct {
+    uint32_t name, file;   // texts
+    uint32_t line, column; // 0 = not known
+} block_info;
+
+typedef struct {
+    uint32_t name, unit; // texts
+    uint32_t decimals;   // values are in units of 10^-decimals: 1.25 is 125 with 2 decimals
+} metric;
+
+// The message that a profile was read from, for writing it again with all that the tree does not
+// hold (labels, mappings, addresses, call sites). What is in the bytes is the format's business.
+typedef struct {
+    unsigned char *bytes;
+    size_t size;
+    uint32_t sample_count;
+    uint64_t *sample_offset; // of each sample's record in the bytes
+    uint32_t *sample_node;   // NO_NODE: it was filtered out
+} origin;
+
+typedef struct {
+    texts texts;
+    block_info *blocks;
+    uint32_t block_count, block_room;
+    lookup block_lookup;
+
+    metric *metrics;
+    int64_t **values; // a column per metric
+    uint32_t metric_count;
+    uint32_t default_metric; // what is shown if nobody asks for another
+
+    uint32_t *parent, *block, *end; // end: only when finished
+    uint32_t node_count, node_room;
+
+    int rule, edge_length; // how paths were compacted, as in ouro_options; RULE_AS_IT_IS: not by us
+    uint64_t start_time, duration; // nanoseconds since 1970; nanoseconds; 0 = not known
+    origin *origin;                // NULL: the tree says it all
+    int failed;                    // errno: it could not be built completely
+} profile;
+
+// The rules of ouro.h, and one more.
+enum { RULE_LOOPS = 0, RULE_CYCLES = 1, RULE_EDGES = 2, RULE_NONE = 3, RULE_AS_IT_IS = 4 };
+
+// With a root and no metrics. NULL: out of memory.
+profile *ouro__profile_new(void);
+void ouro__profile_free(profile *p);
+
+// These never fail on the spot: when memory runs out, `failed` is set, 0 is returned, and
+// ouro__profile_finish tells it.
+uint32_t ouro__profile_add_text(profile *p, const char *text);
+uint32_t ouro__profile_add_block(profile *p, const block_info *b); // finds it if it is there
+uint32_t ouro__profile_add_named(profile *p, const char *name,
+                                 size_t length); // a block that is only a name
+uint32_t ouro__profile_add_metric(profile *p, const char *name,
+                                  const char *unit);                          // always a new column
+uint32_t ouro__profile_add_node(profile *p, uint32_t parent, uint32_t block); // always a new row
+
+// Gives values of the metric more decimals, for a reader that meets a longer fraction.
+bool ouro__profile_rescale(profile *p, uint32_t m, uint32_t decimals);
+
+static inline void ouro__charge(profile *p, uint32_t m, uint32_t node, int64_t n) {
+    int64_t *value = &p->values[m][node];
+    if (__builtin_add_overflow(*value, n, value)) p->failed = EOVERFLOW; // finishing tells it
+}
+
+// Puts the nodes into preorder and checks the sums. false with *e filled: the profile is only good
+// for freeing.
+bool ouro__profile_finish(profile *p, error *e);
+bool ouro__profile_is_valid(const profile *p);
+
+// An empty profile with the same metrics, texts' contents and header as p, to be filled by a
+// filter.
+profile *ouro__profile_like(const profile *p);
+// The same blocks too, with the same numbers.
+profile *ouro__profile_like_with_blocks(const profile *p);
+void ouro__origin_free(origin *o);
+
+// Column number by name; NO_ROW if there is none.
+uint32_t ouro__profile_find_metric(const profile *p, const char *name);
+
+static inline const char *ouro__block_name(const profile *p, uint32_t b) {
+    return b == NO_BLOCK ? "(root)" : ouro__text(&p->texts, p->blocks[b].name);
+}
+static inline const char *ouro__block_file(const profile *p, uint32_t b) {
+    return b == NO_BLOCK ? "" : ouro__text(&p->texts, p->blocks[b].file);
+}
+static inline const char *ouro__metric_name(const profile *p, uint32_t m) {
+    return ouro__text(&p->texts, p->metrics[m].name);
+}
+static inline const char *ouro__metric_unit(const profile *p, uint32_t m) {
+    return ouro__text(&p->texts, p->metrics[m].unit);
+}
+
+#endif

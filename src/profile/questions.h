@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+//
+// Every question that is asked of a finished profile. Each is a pass or two over columns: loops, no
+// recursion.
+//
+// The trick that all share: rows are in preorder, so "is there a node of this kind above me?" is
+// "am I before the end of the last topmost one?", one word of memory per kind (see topmost in
+// totals.c).
+//
+// Functions that can fail return false or NULL, out of memory, or with *e filled where there is
+// one.
+
+#ifndef OURO_QUESTIONS_H
+#define OURO_QUESTIONS_H
+
+#include "builder.h"
+
+// ---------------------------------------------------------------- sums
+
+// node_count + 1 running sums of a metric: what lies before each row. Freed by the caller.
+int64_t *ouro__running(const profile *p, uint32_t m);
+
+static inline int64_t ouro__inclusive(const profile *p, const int64_t *running, uint32_t node) {
+    return running[p->end[node]] - running[node];
+}
+
+int64_t ouro__total(const profile *p, uint32_t m);
+
+// Self and overall of groups of blocks. Overall counts each path once, so it is never above the
+// total of a profile without negative values.
+typedef struct {
+    uint32_t count;
+    int64_t total;
+    int64_t *self, *overall;
+    int64_t *calls; // NULL: the profile does not know
+} totals;
+
+// group[b] < count is the group of block b; NULL: each block is its own group, and count is not
+// looked at.
+bool ouro__totals(const profile *p, uint32_t m, const uint32_t *group, uint32_t count, totals *t);
+void ouro__totals_free(totals *t);
+
+// The indices of the `top` largest values that are not 0, largest first, then by index. Returns how
+// many; `out` has room for min(top, count).
+uint32_t ouro__rank(const int64_t *values, uint32_t count, uint32_t top, uint32_t *out);
+
+// ---------------------------------------------------------------- blocks by name
+
+// The block that a user means by NAME, NAME@FILE:LINE, NAME@FILE:LINE:COLUMN or FILE:LINE. The
+// error lists candidates.
+bool ouro__find_block(const profile *p, const char *text, uint32_t *found, error *e);
+// NAME if that is enough to find it again, else with @FILE:LINE and so on. Freed by the caller.
+char *ouro__block_label(const profile *p, uint32_t b);
+
+// ---------------------------------------------------------------- callers and callees
+
+typedef struct {
+    uint32_t block; // NO_BLOCK: the root
+    int64_t overall, calls;
+} neighbour;
+
+// What stands around the sequence: rows are sequences that are one block longer, at the front
+// (callers) or at the end (callees), so each can be asked again: from X to Y -> X to Z -> Y -> X.
+typedef struct {
+    int64_t total, self, overall, calls;
+    bool has_calls;
+    neighbour *callers, *callees; // by overall, then calls
+    uint32_t caller_count, callee_count;
+} around;
+
+bool ouro__around(const profile *p, uint32_t m, const uint32_t *sequence, size_t length, around *a);
+void ouro__around_free(around *a);
+
+// ---------------------------------------------------------------- knots
+
+// A group of blocks that call each other in a circle.
+typedef struct {
+    uint32_t *blocks, block_count; // by overall
+    int64_t self, overall, calls;  // of the whole group; calls: entries from outside
+    uint32_t deepest;              // nodes of the group in a row on one path, at most
+    neighbour *in, *out;           // by overall: who calls into it, what it calls
+    uint32_t in_count, out_count;
+} knot;
+
+typedef struct {
+    knot *knots; // by overall
+    uint32_t count;
+    bool has_calls;
+} knots;
+
+bool ouro__knots(const profile *p, uint32_t m, knots *k);
+void ouro__knots_free(knots *k);
+
+// ---------------------------------------------------------------- filters
+
+typedef struct {
+    const uint32_t *select, *exclude, *fold; // blocks
+    size_t select_count, exclude_count, fold_count;
+} filter;
+
+// A new profile with the same block numbers. Select and exclude look at unfolded paths; after
+// folding, paths are compacted again by the rule of the profile (`loops` if it came as it is). The
+// origin moves to the result if it still fits.
+profile *ouro__filter(profile *p, const filter *f, error *e);
+// The same paths, compacted by a rule.
+profile *ouro__compacted(const profile *p, int rule, int edge_length, error *e);
+
+// For smaller files. Divides by n and carries the remainder to the next node, so that only the
+// total is rounded; nodes without anything are dropped.
+profile *ouro__divided(const profile *p, int64_t n, error *e);
+// What is below `share` (0 to 1) of the total in every metric goes to a [pruned] block below its
+// caller.
+profile *ouro__pruned(const profile *p, double share, error *e);
+
+// ---------------------------------------------------------------- several profiles
+
+typedef struct merger merger;
+merger *ouro__merger_new(int rule, int edge_length);
+// Adds a profile: paths by blocks, metrics by name and unit. The memory is that of the result.
+bool ouro__merger_add(merger *m, const profile *p, error *e);
+// The sum, finished; frees the merger in any case.
+profile *ouro__merger_end(merger *m, error *e);
+void ouro__merger_free(merger *m);
+
+typedef struct {
+    char *name, *file; // file: only where the name alone stands for several
+    bool in_before, in_after;
+    int64_t self_before, self_after, overall_before, overall_after;
+} difference;
+
+typedef struct {
+    int64_t total_before, total_after;
+    difference *rows; // the largest change of self first
+    uint32_t count;
+} comparison;
+
+// By name: blocks that moved to another line are the same. `before` and `after` are metric numbers.
+bool ouro__compare(const profile *a, uint32_t before, const profile *b, uint32_t after,
+                   comparison *c);
+void ouro__comparison_free(comparison *c);
+
+// ---------------------------------------------------------------- the tree, for drawing
+
+typedef struct {
+    uint32_t node, parent; // parent: a row of the flame tree
+    uint32_t depth;        // the root's is 0
+    int64_t value;         // inclusive
+    int64_t left;          // what stands left of it: its x
+} flame;
+
+// Nodes with at least `share` of the total, preorder, the widest child first. Row 0 is the root.
+bool ouro__flame_tree(const profile *p, uint32_t m, double share, flame **rows, uint32_t *count);
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+//
+// Self and overall of blocks or groups of blocks, and the largest of many values.
+//
+// Overall: a path counts a block once however often it stands there. A node is the topmost of its
+// block if it is not inside the subtree of an earlier topmost one; rows are in preorder, so that
+// subtree ends at a known row and one word per block remembers it. No stack, no set.
+
+#include "questions.h"
+
+#include <stdlib.h>
+
+int64_t *ouro__running(const profile *p, uint32_t m) {
+    int64_t *running = malloc(((size_t)p->node_count + 1) * sizeof *running);
+    if (!running) return NULL;
+    running[0] = 0;
+    for (uint32_t n = 0; n < p->node_count; n++) running[n + 1] = running[n] + p->values[m][n];
+    return running;
+}
+
+int64_t ouro__total(const profile *p, uint32_t m) {
+    int64_t total = 0;
+    for (uint32_t n = 0; n < p->node_count; n++) total += p->values[m][n];
+    return total;
+}
+
+static void sum_groups(const profile *p, uint32_t m, const uint32_t *group, const int64_t *running,
+                       uint32_t *until, totals *t) {
+    const int64_t *values = p->values[m];
+    for (uint32_t n = 1; n < p->node_count; n++) {
+        uint32_t g = group ? group[p->block[n]] : p->block[n];
+        t->self[g] += values[n];
+        if (n < until[g]) continue;
+        until[g] = p->end[n];
+        t->overall[g] += ouro__inclusive(p, running, n);
+    }
+}
+
+bool ouro__totals(const profile *p, uint32_t m, const uint32_t *group, uint32_t count, totals *t) {
+    if (!group) count = p->block_count;
+    uint32_t calls = ouro__profile_find_metric(p, "calls");
+    int64_t *running = ouro__running(p, m);
+    uint32_t *until = calloc((size_t)count + 1, sizeof *until);
+    *t = (totals){.count = count,
+                  .self = calloc((size_t)count + 1, 8),
+                  .overall = calloc((size_t)count + 1, 8)};
+    if (calls != NO_ROW) t->calls = calloc((size_t)count + 1, 8);
+    bool ok = running && until && t->self && t->overall && (calls == NO_ROW || t->calls);
+    if (ok) {
+        t->total = running[p->node_count];
+        sum_groups(p, m, group, running, until, t);
+    }
+    for (uint32_t n = 1; ok && calls != NO_ROW && n < p->node_count; n++)
+        t->calls[group ? group[p->block[n]] : p->block[n]] += p->values[calls][n];
+    free(running);
+    free(until);
+    if (!ok) ouro__totals_free(t);
+    return ok;
+}
+
+void ouro__totals_free(totals *t) {
+    free(t->self);
+    free(t->overall);
+    free(t->calls);
+    *t = (totals){0};
+}
+
+// ---------------------------------------------------------------- ranking
+
+// Is a behind b in the ranking?
+static bool behind(const int64_t *values, uint32_t a, uint32_t b) {
+    return values[a] != values[b] ? values[a] < values[b] : a > b;
+}
+
+// `heap` has the last of the ranking on top.
+static void sift_down(const int64_t *values, uint32_t *heap, uint32_t count, uint32_t at) {
+    for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && behind(values, heap[child + 1], heap[child])) child++;
+        if (behind(values, heap[at], heap[child])) return;
+        uint32_t moved = heap[at];
+        heap[at] = heap[child];
+        heap[child] = moved;
+    }
+}
+
+uint32_t ouro__rank(const int64_t *values, uint32_t count, uint32_t top, uint32_t *out) {
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < count && top; i++) {
+        if (values[i] == 0) continue;
+        if (used < top) {
+            out[used++] = i;
+            for (uint32_t at = used / 2; used == top && at-- > 0;) sift_down(values, out, used, at);
+        } else if (behind(values, out[0], i)) {
+            out[0] = i;
+            sift_down(values, out, used, 0);
+        }
+    }
+    for (uint32_t at = used / 2; used < top && at-- > 0;) sift_down(values, out, used, at);
+    // The last goes to the end, again and again.
+    for (uint32_t left = used; left > 1;) {
+        uint32_t last = out[0];
+        out[0] = out[--left];
+        out[left] = last;
+        sift_down(values, out, left, 0);
+    }
+    return used;
+}

@@ -1,0 +1,554 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The ouro command as a whole: tests/cli/run.py OURO [WORD]
+
+Against `go tool pprof`, callgrind_annotate and perf where they are installed; round trips between formats; what is said
+about files that are no profiles; terminals, pipes and exit statuses.
+"""
+import collections, gzip, html.parser, json, os, pty, re, shutil, subprocess, sys, tempfile, traceback
+import xml.etree.ElementTree
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from pprof import Profile, random_profile
+
+OURO = os.path.abspath(sys.argv[1])
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CASES = []
+
+
+class Skip(Exception):
+    """Something that the case needs is not here."""
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+def ouro(*arguments, status=0, stdin=b""):
+    done = subprocess.run([OURO, *arguments], input=stdin, capture_output=True)
+    assert done.returncode == status, f"{arguments}: status {done.returncode}\n{done.stderr.decode()}"
+    return done.stdout.decode() if status == 0 else done.stderr.decode()
+
+
+def rows(*arguments):
+    return {r["name"]: r for r in json.loads(ouro("report", "--json", *arguments))["rows"]}
+
+
+def write(name, data):
+    with open(name, "wb") as f:
+        f.write(data if isinstance(data, bytes) else data.encode())
+    return name
+
+
+def folded(*arguments):
+    """Paths and their values, from any format."""
+    lines = ouro("convert", "--to", "folded", *arguments, "-").splitlines()
+    return dict((path, int(n)) for path, n in (line.rsplit(" ", 1) for line in lines))
+
+
+def go_pprof(*arguments):
+    done = subprocess.run(["go", "tool", "pprof", *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    warnings = [l for l in done.stderr.splitlines() if "arning" in l or "rror" in l]
+    assert not warnings, warnings
+    return done.stdout
+
+
+def go_top(path, metric):
+    """name -> (flat, cum)"""
+    text = go_pprof("-top", "-nodecount=0", "-nodefraction=0", "-edgefraction=0", "-sample_index=" + metric, path)
+    found = {}
+    for line in text.splitlines():
+        m = re.match(r"\s*(-?\d+)\s+\S+\s+\S+\s+(-?\d+)\s+\S+\s+(.*)$", line)
+        if m:
+            found[m.group(3).replace(" (inline)", "")] = (int(m.group(1)), int(m.group(2)))
+    return found
+
+
+# ---------------------------------------------------------------- go tool pprof
+
+@case
+def flat_and_cum_of_go_tool_pprof_without_recursion():
+    for seed in range(3):
+        write("a.pb", random_profile(seed, False).bytes())
+        for metric in "samples", "bytes":
+            want = go_top("a.pb", metric)
+            got = {n: (r["self"], r["overall"]) for n, r in rows("--overall", "--metric", metric, "a.pb").items()}
+            assert got == want, (seed, metric)
+
+
+@case
+def go_tool_pprof_reads_what_we_write():
+    for seed in range(3):
+        write("a.pb", random_profile(seed, True).bytes())
+        for out, options in ("b.pb", []), ("b.pb.gz", ["--compact", "none"]), ("b.pb", ["--fold", "f1", "--select", "f2"]):
+            ouro("convert", *options, "a.pb", out)
+            for metric in "samples", "bytes":
+                want = go_top(out, metric)
+                got = {n: (r["self"], r["overall"]) for n, r in rows("--overall", "--metric", metric, out).items()}
+                assert got == want, (seed, out, options, metric)
+
+
+@case
+def go_tool_pprof_reads_what_every_reader_read():
+    inputs = os.path.join(ROOT, "tests", "golden", "inputs")
+    for name in sorted(os.listdir(inputs)):
+        ouro("convert", os.path.join(inputs, name), "c.pb.gz")
+        assert "Type:" in go_pprof("-top", "c.pb.gz"), name
+
+
+def labelled():
+    p = Profile((("cpu", "nanoseconds"),))
+    p.add(["main", ("serve", "inlined"), "leaf"], [10], [("request", "home")])
+    p.add(["main", ("serve", "inlined"), "leaf"], [20], [("request", "login")])
+    p.add(["main", "idle"], [5])
+    return p.bytes()
+
+
+@case
+def labels_mappings_and_inlined_lines_survive_a_round_trip():
+    write("a.pb", labelled())
+    ouro("convert", "a.pb", "b.pb.gz")
+    assert go_pprof("-raw", "a.pb") == go_pprof("-raw", "b.pb.gz")
+    ouro("convert", "--select", "leaf", "a.pb", "c.pb")
+    raw = go_pprof("-raw", "c.pb")
+    assert "request:[home]" in raw and "request:[login]" in raw and "abcdef" in raw
+    assert rows("--self", "c.pb").keys() == {"leaf"}
+    assert rows("--overall", "a.pb")["inlined"]["overall"] == 30
+
+
+GO_PROGRAM = """package main
+
+import ("context"; "os"; "runtime"; "runtime/pprof"; "sort"; "strings")
+
+type node struct{ l, r *node }
+
+func build(d int) *node { if d == 0 { return &node{} }; return &node{build(d - 1), build(d - 1)} }
+func (n *node) count() int { if n.l == nil { return 1 }; return n.l.count() + n.r.count() + 1 }
+func work(context.Context) {
+	for i := 0; i < 20; i++ {
+		build(15).count()
+		s := strings.Split(strings.Repeat("b a c ", 20000), " ")
+		sort.Strings(s)
+	}
+}
+func main() {
+	f, _ := os.Create("cpu.pb.gz")
+	pprof.StartCPUProfile(f)
+	pprof.Do(context.Background(), pprof.Labels("kind", "one"), work)
+	pprof.Do(context.Background(), pprof.Labels("kind", "two"), work)
+	pprof.StopCPUProfile()
+	runtime.GC()
+	h, _ := os.Create("heap.pb.gz")
+	pprof.WriteHeapProfile(h)
+	h.Close()
+}
+"""
+
+
+@case
+def profiles_that_a_go_program_wrote_on_the_spot():
+    write("main.go", GO_PROGRAM)
+    subprocess.run(["go", "run", "main.go"], check=True, capture_output=True)
+    for path, metric in ("cpu.pb.gz", "samples"), ("heap.pb.gz", "alloc_objects"), ("heap.pb.gz", "inuse_objects"):
+        want = {re.sub(r" \((partial-)?inline\)", "", n): v for n, v in go_top(path, metric).items()}
+        got = {n: (r["self"], r["overall"]) for n, r in rows("--overall", "--metric", metric, path).items()}
+        assert got == {n: v for n, v in want.items() if v[1]}, (path, metric)
+        ouro("convert", path, "again.pb.gz")
+        assert go_pprof("-raw", path) == go_pprof("-raw", "again.pb.gz")
+
+
+# ---------------------------------------------------------------- round trips
+
+@case
+def every_format_that_can_be_read_keeps_totals_per_path():
+    for seed in range(3):
+        write("a.pb", random_profile(seed, True).bytes())
+        want = folded("a.pb")
+        assert sum(want.values()) == json.loads(ouro("report", "--json", "a.pb"))["total"]
+        for out in "b.pb", "b.pb.gz", "b.speedscope.json", "b.folded", "b.folded.gz":
+            ouro("convert", "a.pb", out)
+            ouro("convert", "--compact", "none", out, "c.pb")
+            assert folded("c.pb") == want, out
+
+
+@case
+def a_metric_can_be_made_the_one_that_is_shown_first():
+    write("a.pb", random_profile(1, True).bytes())
+    for options in [], ["--compact", "none"]:
+        for metric in "samples", "bytes":
+            ouro("convert", "--metric", metric, *options, "a.pb", "b.pb")
+            assert json.loads(ouro("report", "--json", "b.pb"))["metric"] == metric, (options, metric)
+            assert f"Type: {metric}\n" in go_pprof("-top", "b.pb")
+
+
+@case
+def json_has_the_same_paths():
+    write("a.pb", random_profile(1, True).bytes())
+    p = json.loads(ouro("convert", "--to", "json", "a.pb", "-"))
+    names, paths = [b["name"] for b in p["blocks"]], [""]
+    sums = collections.Counter()
+    for n in range(1, len(p["nodes"]["parent"])):
+        up = paths[p["nodes"]["parent"][n]]
+        paths.append((up + ";" if up else "") + names[p["nodes"]["block"][n]])
+        sums[paths[n]] += p["nodes"]["self"][p["default_metric"]][n]
+    assert {k: v for k, v in sums.items() if v} == folded("a.pb")
+
+
+@case
+def merging_adds_and_period_and_min_keep_totals():
+    for seed in range(3):
+        write(f"{seed}.pb", random_profile(seed, True).bytes())
+    ouro("merge", "0.pb", "1.pb", "2.pb", "-o", "sum.pb.gz")
+    want = collections.Counter()
+    for seed in range(3):
+        want.update(folded(f"{seed}.pb"))
+    assert folded("sum.pb.gz") == dict(want)
+    total = sum(want.values())
+    assert sum(folded("--period", "7", "sum.pb.gz").values()) == total // 7
+    assert sum(folded("--min", "1", "sum.pb.gz").values()) == total
+    assert len(folded("--min", "1", "sum.pb.gz")) < len(want)
+
+
+@case
+def formats_are_found_by_content_whatever_the_name():
+    write("a.pb", random_profile(1, True).bytes())
+    want = folded("a.pb")
+    for to in "pprof", "speedscope", "folded":
+        ouro("convert", "--to", to, "a.pb", "anything")
+        assert folded("--compact", "none", "anything") == want, to
+
+
+@case
+def pipes_are_read_and_written():
+    data = open(os.path.join(ROOT, "tests", "golden", "inputs", "perf.txt"), "rb").read()
+    ouro("convert", "--from", "perf", "-", "out.pb.gz", stdin=data)
+    assert rows("--self", "--metric", "samples", "out.pb.gz")["memcpy"]["self"] == 1
+    packed = subprocess.run([OURO, "convert", "--to", "pprof", "out.pb.gz", "-"], capture_output=True).stdout
+    assert "memcpy" in ouro("report", "-", stdin=packed)
+    assert "memcpy" in ouro("report", "-", stdin=gzip.compress(packed))
+
+
+# ---------------------------------------------------------------- properties
+
+@case
+def overall_is_at_most_everything_and_self_adds_up_under_every_rule():
+    for seed in range(2):
+        write("a.pb", random_profile(seed, True).bytes())
+        for rule in "loops", "cycles", "edges:1", "edges", "edges:3", "none":
+            report = json.loads(ouro("report", "--overall", "--json", "--compact", rule, "a.pb"))
+            assert sum(r["self"] for r in report["rows"]) == report["total"] == report["left"]
+            assert max(r["overall"] for r in report["rows"]) <= report["total"]
+
+
+@case
+def callers_add_up_to_the_entries_of_a_block():
+    write("a.pb", random_profile(3, True, (("calls", "count"), ("time", "count"))).bytes())
+    for name in "f1", "f7", "main":
+        report = json.loads(ouro("report", "--block", name, "--json", "a.pb"))
+        assert sum(r["calls"] for r in report["callers"]) == report["rows"][0]["calls"]
+
+
+@case
+def the_json_shape_is_the_pinned_one():
+    write("a.pb", random_profile(3, True).bytes())
+    for table in "--self", "--overall":
+        report = json.loads(ouro("report", table, "--json", "--top", "2", "a.pb"))
+        assert list(report) == ["metric", "unit", "total", "left", "rows"]
+        assert len(report["rows"]) == 2
+        assert list(report["rows"][0]) == ["name", "file", "line", "column", "self", "overall", "calls"]
+
+
+# ---------------------------------------------------------------- other people's tools
+
+@case
+def callgrind_annotate_reads_what_we_write():
+    if not shutil.which("callgrind_annotate"):
+        raise Skip("no callgrind_annotate")
+    write("a.pb", random_profile(2, False).bytes())
+    ouro("convert", "--metric", "samples", "a.pb", "callgrind.out")
+    text = subprocess.run(["callgrind_annotate", "--threshold=100", "callgrind.out"], capture_output=True, text=True).stdout
+    total = sum(r["self"] for r in rows("--self", "--metric", "samples", "a.pb").values())
+    assert f"{total:,} (100.0%)" in text, text[:800]
+    got = {m.group(2): int(m.group(1).replace(",", "")) for m in re.finditer(r"^\s*([\d,]+) \([ \d.]+%\).*?:(\w+)(?: \[|$)", text, re.M)}
+    for name, row in rows("--self", "--metric", "samples", "a.pb").items():
+        assert got.get(name) == row["self"], (name, got.get(name), row)
+
+
+@case
+def speedscope_files_have_what_the_schema_asks_for():
+    write("a.pb", random_profile(2, True).bytes())
+    ouro("convert", "a.pb", "a.speedscope.json")
+    p = json.load(open("a.speedscope.json"))
+    assert p["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+    assert set(p) <= {"$schema", "shared", "profiles", "name", "activeProfileIndex", "exporter"}
+    for f in p["shared"]["frames"]:
+        assert set(f) <= {"name", "file", "line", "col"} and isinstance(f["name"], str)
+    assert [q["name"] for q in p["profiles"]] == ["samples", "bytes"]
+    for q in p["profiles"]:
+        assert set(q) == {"type", "name", "unit", "startValue", "endValue", "samples", "weights"}
+        assert q["type"] == "sampled" and len(q["samples"]) == len(q["weights"])
+        assert q["unit"] in ("none", "nanoseconds", "microseconds", "milliseconds", "seconds", "bytes")
+        assert sum(q["weights"]) == q["endValue"]
+        assert all(0 <= i < len(p["shared"]["frames"]) for s in q["samples"] for i in s)
+
+
+@case
+def pictures_are_well_formed_and_need_nothing_else():
+    p = Profile()
+    p.add(["main", "<script>alert(1)</script>", "a&b\x01"], [10])
+    write("a.pb", p.bytes())
+    ouro("convert", "a.pb", "a.svg")
+    tree = xml.etree.ElementTree.parse("a.svg")
+    titles = [t.text for t in tree.iter("{http://www.w3.org/2000/svg}title")]
+    assert "<script>alert(1)</script> 10 count, 100.00%" in titles, titles
+    ouro("convert", "a.pb", "a.html")
+    tags = []
+    reader = html.parser.HTMLParser()
+    reader.handle_starttag = lambda tag, attributes: tags.append((tag, dict(attributes)))
+    reader.feed(open("a.html").read())
+    assert {"table", "svg", "h1"} <= {t for t, _ in tags}
+    assert not {"script", "link", "img", "iframe"} & {t for t, _ in tags}
+    assert all(a.get("href", "#").startswith("#") for _, a in tags)
+
+
+@case
+def perf_data_that_was_recorded_on_the_spot():
+    if not shutil.which("perf") or not shutil.which("cc"):
+        raise Skip("no perf")
+    write("w.c", "volatile long x; __attribute__((noinline)) long fib(int n)"
+          "{ return n < 2 ? n : fib(n - 1) + fib(n - 2); } int main(void) { x = fib(34); return 0; }")
+    subprocess.run(["cc", "-O1", "-fno-omit-frame-pointer", "w.c", "-o", "a b"], check=True)
+    if subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "-g", "-o", "p.data", "./a b"],
+                      capture_output=True).returncode:
+        raise Skip("perf record is not allowed")
+    text = subprocess.run(["perf", "script", "-i", "p.data"], capture_output=True).stdout
+    write("p.txt", text)
+    samples = len(re.findall(rb"^a b +\d+ ", text, re.M))
+    report = json.loads(ouro("report", "--overall", "--metric", "samples", "--json", "p.txt"))
+    found = {r["name"]: r for r in report["rows"]}
+    assert samples > 10 and report["total"] == samples == found["a b"]["overall"]
+    assert found["fib"]["self"] > samples / 2 and found["fib"]["overall"] <= samples
+    ouro("convert", "p.txt", "p.pb.gz")
+    assert "fib" in go_pprof("-top", "p.pb.gz")
+
+
+@case
+def a_cpuprofile_that_node_wrote_on_the_spot():
+    if not shutil.which("node"):
+        raise Skip("no node")
+    write("w.js", "function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }\n"
+          "for (let i = 0; i < 200; i++) fib(22);\n")
+    subprocess.run(["node", "--cpu-prof", "--cpu-prof-name=a.cpuprofile", "w.js"], check=True)
+    p = json.load(open("a.cpuprofile"))
+    found = rows("--overall", "a.cpuprofile")
+    assert sum(r["self"] for r in found.values()) == len(p["samples"])
+    assert found["fib"]["line"] == 1 and 0 < found["fib"]["overall"] <= len(p["samples"])
+    # Steps back of the clock are taken from the next interval; only one at the very end is lost.
+    total = json.loads(ouro("report", "--json", "--metric", "time", "a.cpuprofile"))["total"]
+    assert abs(total - 1000 * sum(p["timeDeltas"])) < 1e6
+
+
+# ---------------------------------------------------------------- what is no profile
+
+@case
+def each_kind_of_file_that_is_no_profile_has_its_sentence():
+    packed = gzip.compress(random_profile(1, False).bytes())
+    write("cut.pb.gz", packed[:len(packed) // 2])
+    write("empty", b"")
+    write("elf", open(OURO, "rb").read(4096))
+    write("no-samples.pb", Profile().bytes())
+    write("cut.pb", random_profile(1, False).bytes()[:-100])
+    write("noise", bytes(range(255, 0, -1)) * 20)
+    os.mkdir("folder")
+    for name, sentence in (("cut.pb.gz", "the gzip data ends in the middle; is the file cut off?"),
+                           ("empty", "the file is empty"), ("elf", "an executable (ELF), not a profile"),
+                           ("folder", "a directory; a profile is a file"), ("cut.pb", "is the file cut off?"),
+                           ("no-samples.pb", "the profile has no samples"), ("noise", "not a profile of a known kind"),
+                           ("nowhere", "cannot open: No such file or directory")):
+        message = ouro("report", name, status=1)
+        assert message.startswith(f"ouro: {name}: ") and sentence in message and message.count("\n") == 1, message
+
+
+@case
+def two_gigabytes_of_zeros_are_refused_at_once():
+    with open("zeros", "wb") as f:
+        f.truncate(2 << 30)
+    assert "nothing but zeros" in ouro("report", "zeros", status=1)
+    packed = subprocess.run("head -c 200000000 /dev/zero | gzip -1", shell=True, capture_output=True).stdout
+    write("zeros.gz", packed)
+    assert "nothing but zeros" in ouro("report", "zeros.gz", status=1)
+
+
+@case
+def errors_in_the_middle_name_the_byte_or_the_line():
+    data = bytearray(random_profile(1, False).bytes())
+    at = data.index(b"\x12", 40)
+    data[at + 1] = 0xff
+    write("bad.pb", bytes(data))
+    assert re.match(r"ouro: bad.pb: byte [\d,]+: ", ouro("report", "bad.pb", status=1))
+    write("bad.folded", "a;b 1\n" * 1500 + "a;b\n")
+    assert "bad.folded: line 1,501: expected a path, a space and a count" in ouro("report", "bad.folded", status=1)
+
+
+@case
+def an_output_is_only_replaced_by_a_complete_one():
+    write("good.pb", random_profile(1, False).bytes())
+    write("out.pb", b"old")
+    write("bad.pb", random_profile(1, False).bytes()[:-50])
+    ouro("convert", "bad.pb", "out.pb", status=1)
+    assert open("out.pb", "rb").read() == b"old"
+    os.symlink("out.pb", "link.pb")
+    ouro("convert", "good.pb", "link.pb")
+    assert os.path.islink("link.pb") and folded("out.pb") == folded("good.pb")
+    assert "cannot write" in ouro("convert", "good.pb", "no/such/folder.pb", status=1)
+    assert "cannot write" in ouro("convert", "--to", "pprof", "good.pb", "/dev/full", status=1)
+    assert os.path.exists("/dev/full") and not [n for n in os.listdir(".") if n.endswith(".tmp")]
+
+
+@case
+def blocks_of_one_name_are_told_apart():
+    write("a.speedscope.json", json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {
+        "frames": [{"name": "f", "file": "x.c", "line": 3}, {"name": "f", "file": "y.c", "line": 9}]}, "profiles": [
+            {"type": "sampled", "name": "s", "unit": "none", "startValue": 0, "endValue": 3, "samples": [[0], [1]],
+             "weights": [1, 2]}]}))
+    message = ouro("report", "--select", "f", "a.speedscope.json", status=2)
+    assert "2 blocks are called f; say which: f@x.c:3, f@y.c:9" in message
+    assert json.loads(ouro("report", "--select", "f@y.c:9", "--json", "a.speedscope.json"))["left"] == 2
+
+
+# ---------------------------------------------------------------- terminals and sizes
+
+def in_terminal(*arguments):
+    """What comes out of a terminal with 80 columns."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.environ.update(TERM="xterm", COLUMNS="80")
+        os.environ.pop("NO_COLOR", None)
+        os.execv(OURO, [OURO, *arguments])
+    import fcntl, struct, termios
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 25, 80, 0, 0))
+    out = b""
+    try:
+        while True:
+            part = os.read(fd, 65536)
+            if not part:
+                break
+            out += part
+    except OSError:
+        pass
+    os.waitpid(pid, 0)
+    return out.decode()
+
+
+@case
+def colours_and_bars_only_on_a_terminal():
+    write("a.folded", "main;read 3\nmain;write 1\n")
+    assert "\033[1m" in in_terminal("report", "a.folded") and "█" in in_terminal("report", "a.folded")
+    plain = ouro("report", "a.folded")
+    assert "\033" not in plain and "█" not in plain
+    assert "\033" not in in_terminal("report", "--colour", "never", "a.folded")
+
+
+@case
+def long_names_are_cut_on_a_terminal_and_whole_elsewhere():
+    name = "日本" * 100
+    write("a.folded", f"{name} 3\n")
+    assert name in ouro("report", "--self", "a.folded")
+    assert name not in in_terminal("report", "--self", "a.folded")
+
+
+@case
+def control_characters_do_not_reach_the_terminal():
+    write("a.folded", b"evil\x1b]0;x\x07 3\n")
+    assert "\x1b]" not in ouro("report", "--from", "folded", "a.folded")
+
+
+@case
+def a_path_of_a_million_blocks_works():
+    write("a.folded", ";".join(f"f{i}" for i in range(1000000)) + " 5\n")
+    report = json.loads(ouro("report", "--self", "--json", "a.folded"))
+    assert report["rows"][0]["name"] == "f999999" and report["rows"][0]["self"] == 5
+    ouro("convert", "a.folded", "a.pb.gz")
+    assert json.loads(ouro("report", "--overall", "--json", "--top", "1", "a.pb.gz"))["rows"][0]["overall"] == 5
+    ouro("convert", "a.folded", "a.svg")
+    assert "(1000000 deep) f999999" in ouro("report", "--tree", "a.folded")
+
+
+@case
+def running_out_of_memory_is_a_sentence():
+    import resource
+    write("a.folded", "".join(f"main;f{i};g{i * 7 % 1000};h{i} 1\n" for i in range(300000)))
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (40 << 20, 40 << 20))
+    for arguments in ["report", "a.folded"], ["convert", "a.folded", "b.pb"], ["convert", "a.folded", "b.html"]:
+        done = subprocess.run([OURO, *arguments], capture_output=True, preexec_fn=limit)
+        assert done.returncode == 1 and b"out of memory" in done.stderr, (arguments, done)
+    assert not os.path.exists("b.pb")
+
+
+@case
+def progress_is_shown_on_a_terminal_only_and_only_if_it_takes_long():
+    write("a.folded", "".join(f"main;f{i} 1\n" for i in range(200000)))
+    assert "reading" not in in_terminal("report", "a.folded")
+    os.environ["OURO_PROGRESS"] = "0"
+    try:
+        shown = in_terminal("report", "a.folded")
+        assert re.search(r"\rreading a.folded: +\d+%", shown) and "\r\033[K" in shown
+        assert "\rmerging: 2 of 2" in in_terminal("merge", "a.folded", "a.folded", "-o", "b.pb")
+        done = subprocess.run([OURO, "report", "a.folded"], capture_output=True)
+        assert done.returncode == 0 and done.stderr == b""
+    finally:
+        del os.environ["OURO_PROGRESS"]
+
+
+@case
+def every_option_is_in_the_manual_and_in_the_completions():
+    bash = open(os.path.join(ROOT, "docs", "completions", "ouro.bash")).read()
+    zsh = open(os.path.join(ROOT, "docs", "completions", "_ouro")).read()
+    subprocess.run(["bash", "-n", os.path.join(ROOT, "docs", "completions", "ouro.bash")], check=True)
+    for command in "report", "diff", "convert", "merge":
+        text = ouro("help", command)
+        page = open(os.path.join(ROOT, "docs", "man", f"ouro-{command}.1")).read().replace("\\-", "-")
+        wanted = set(re.findall(r"^  .*?(--[a-z-]+)", text, re.M)) | set(re.findall(r"--(?:json|csv)", text))
+        assert wanted, command
+        for option in wanted:
+            assert option in page, (command, option)
+            assert option in bash and option in zsh, (command, option)
+        assert "Examples:" in text and "EXAMPLES" in page and "EXIT STATUS" in page
+
+
+@case
+def bash_completes_commands_options_and_formats():
+    script = os.path.join(ROOT, "docs", "completions", "ouro.bash")
+    def complete(*words):
+        line = f"source {script}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _ouro; echo \"${{COMPREPLY[@]}}\""
+        return subprocess.run(["bash", "-c", line], capture_output=True, text=True).stdout.split()
+    assert complete("ouro", "re") == ["report"]
+    assert "--sequences" in complete("ouro", "report", "--s")
+    assert complete("ouro", "convert", "--to", "spe") == ["speedscope"]
+    assert complete("ouro", "report", "--compact", "lo") == ["loops"]
+
+
+def main():
+    words = sys.argv[2:]
+    failed = 0
+    for function in CASES:
+        if words and words[0] not in function.__name__:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            try:
+                function()
+                print("ok", function.__name__, flush=True)
+            except Skip as reason:
+                print("#", function.__name__, "was left out:", reason, flush=True)
+            except Exception:
+                failed += 1
+                traceback.print_exc()
+                print("not ok", function.__name__, flush=True)
+            os.chdir("/")
+    return failed > 0
+
+
+sys.exit(main())

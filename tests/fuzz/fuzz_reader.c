@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+//
+// One fuzz target per reader, chosen by READER (a format's name, or "probe") when it is compiled.
+// The first byte chooses the compaction rule; the rest is the file. Whatever comes in, a reader
+// gives a valid profile or an error with a message; a profile that was read is asked everything and
+// written in every format.
+
+#include "format.h"
+#include "questions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef READER
+#error "compile with -DREADER=\"pprof\""
+#endif
+
+static const int rules[] = {RULE_DEFAULT, RULE_LOOPS, RULE_CYCLES, RULE_EDGES, RULE_NONE};
+
+static void ask(profile *p) {
+    totals t;
+    knots k;
+    around a;
+    error e;
+    uint32_t blocks[] = {0, 0};
+    if (!p->metric_count) return;
+    if (ouro__totals(p, 0, NULL, 0, &t)) ouro__totals_free(&t);
+    if (ouro__knots(p, 0, &k)) ouro__knots_free(&k);
+    if (!p->block_count) return;
+    if (ouro__around(p, 0, blocks, 2, &a)) ouro__around_free(&a);
+    ouro__profile_free(ouro__filter(p, &(filter){.fold = blocks, .fold_count = 1}, &e));
+    ouro__profile_free(ouro__divided(p, 3, &e));
+    ouro__profile_free(ouro__pruned(p, 0.1, &e));
+}
+
+static void write_all(const profile *p) {
+    for (size_t i = 0; i < ouro__format_count && p->metric_count; i++) {
+        error e;
+        const format *f = &ouro__formats[i];
+        if (!f->write) continue;
+        output *out = ouro__output_open("/dev/null", false, &e);
+        if (!out) abort();
+        bool ok =
+            f->write(p, &(write_options){.title = "t", .metric = p->default_metric, .share = 0.001},
+                     out, &e);
+        ouro__output_close(out, ok, &e);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
+    if (size < 2) return 0;
+    error e = {0};
+    read_options options = {
+        .rule = rules[data[0] % 5], .edge_length = 1 + data[0] % 3, .keep_origin = data[0] >> 7};
+    // A copy of the exact size, so that the sanitizer sees a read behind its end.
+    unsigned char *bytes = malloc(size - 1);
+    memcpy(bytes, data + 1, size - 1);
+    input in = {.bytes = bytes, .size = size - 1, .fd = -1};
+    const format *f = strcmp(READER, "probe") == 0 ? ouro__format_probe(in.bytes, in.size, &e)
+                                                   : ouro__format_named(READER);
+    profile *p = f ? f->read(&in, &options, &e) : NULL;
+    if (!p && (!e.code || !e.message[0])) abort();
+    if (p && !ouro__profile_is_valid(p)) abort();
+    if (p) {
+        ask(p);
+        write_all(p);
+    }
+    ouro__profile_free(p);
+    free(bytes);
+    return 0;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+//
+// Running out of memory at every place where memory is asked for: reading, asking, filtering,
+// merging and writing give an error and leak nothing that a later run would miss. The linker puts
+// the functions below in the place of malloc and its kin, for the tools' code; the n-th request
+// after the sweep sets `left` fails, and all after it.
+
+#include "format.h"
+#include "questions.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+
+static long left = -1; // requests that still succeed; below 0: all do
+static bool refused;
+
+static bool refuse(void) {
+    if (left < 0) return false;
+    if (left > 0) {
+        left--;
+        return false;
+    }
+    refused = true;
+    return true;
+}
+
+void *__wrap_malloc(size_t size) { return refuse() ? NULL : __real_malloc(size); }
+void *__wrap_calloc(size_t count, size_t size) {
+    return refuse() ? NULL : __real_calloc(count, size);
+}
+void *__wrap_realloc(void *memory, size_t size) {
+    return refuse() ? NULL : __real_realloc(memory, size);
+}
+
+// Runs `work` with ever more memory until nothing was refused. It returns whether it did its job.
+static void sweep(const char *name, bool work(void *data, error *e), void *data) {
+    for (long n = 0; n < 100000; n++) {
+        error e = {0};
+        left = n;
+        refused = false;
+        bool done = work(data, &e);
+        left = -1;
+        if (!refused) {
+            test_check(done, __FILE__, __LINE__, "%s: fails with all memory: %s", name, e.message);
+            return;
+        }
+        if (!test_check(!done || e.code == 0, __FILE__, __LINE__,
+                        "%s: request %ld: done, with an error", name, n) ||
+            !test_check(done || e.message[0], __FILE__, __LINE__, "%s: request %ld: no message",
+                        name, n))
+            return;
+    }
+    test_check(false, __FILE__, __LINE__, "%s: no end", name);
+}
+
+// ---------------------------------------------------------------- what is done
+
+typedef struct {
+    const char *path;
+    int rule;
+} reading;
+
+static bool read_one(void *data, error *e) {
+    const reading *r = data;
+    profile *p =
+        ouro__profile_read(r->path, NULL, &(read_options){.rule = r->rule, .keep_origin = true}, e);
+    bool ok = p != NULL;
+    if (ok) CHECK(ouro__profile_is_valid(p));
+    ouro__profile_free(p);
+    return ok;
+}
+
+static bool ask_everything(void *data, error *e) {
+    profile *p = data;
+    totals t;
+    knots k;
+    around a;
+    comparison c;
+    flame *rows;
+    uint32_t count, blocks[] = {1, 2};
+    bool ok = ouro__totals(p, 0, NULL, 0, &t) || ouro__fail_memory(e);
+    if (ok) ouro__totals_free(&t);
+    ok = ok && (ouro__knots(p, 0, &k) || ouro__fail_memory(e));
+    if (ok) ouro__knots_free(&k);
+    ok = ok && (ouro__around(p, 0, blocks, 2, &a) || ouro__fail_memory(e));
+    if (ok) ouro__around_free(&a);
+    ok = ok && (ouro__compare(p, 0, p, 0, &c) || ouro__fail_memory(e));
+    if (ok) ouro__comparison_free(&c);
+    ok = ok && (ouro__flame_tree(p, 0, 0.01, &rows, &count) || ouro__fail_memory(e));
+    if (ok) free(rows);
+    return ok;
+}
+
+static bool make_others(void *data, error *e) {
+    profile *p = data;
+    uint32_t block = 1;
+    profile *folded = ouro__filter(p, &(filter){.fold = &block, .fold_count = 1}, e);
+    profile *selected =
+        folded ? ouro__filter(p, &(filter){.select = &block, .select_count = 1}, e) : NULL;
+    profile *compacted = selected ? ouro__compacted(p, RULE_EDGES, 2, e) : NULL;
+    profile *divided = compacted ? ouro__divided(p, 3, e) : NULL;
+    profile *pruned = divided ? ouro__pruned(p, 0.1, e) : NULL;
+    bool ok = pruned != NULL;
+    profile *all[] = {folded, selected, compacted, divided, pruned};
+    for (int i = 0; i < 5; i++) ouro__profile_free(all[i]);
+    return ok;
+}
+
+static bool merge_two(void *data, error *e) {
+    profile *p = data;
+    merger *m = ouro__merger_new(RULE_LOOPS, 0);
+    if (!m) return ouro__fail_memory(e);
+    if (!ouro__merger_add(m, p, e) || !ouro__merger_add(m, p, e)) {
+        ouro__merger_free(m);
+        return false;
+    }
+    profile *sum = ouro__merger_end(m, e);
+    ouro__profile_free(sum);
+    return sum != NULL;
+}
+
+typedef struct {
+    profile *profile;
+    const format *format;
+    const char *path;
+} writing;
+
+static bool write_one(void *data, error *e) {
+    const writing *w = data;
+    return ouro__profile_write(w->profile, w->path, w->format,
+                               &(write_options){.title = "t", .share = 0.01}, e);
+}
+
+// ---------------------------------------------------------------- cases
+
+// A profile with recursion, all metrics and more blocks than the first tables have room for.
+static profile *sample_profile(void) {
+    profile *p = ouro__profile_new();
+    builder *b = ouro__builder_new(p, RULE_LOOPS, 0);
+    ouro__profile_add_metric(p, "samples", "count");
+    ouro__profile_add_metric(p, "calls", "count");
+    uint32_t stack[30];
+    for (uint32_t i = 0; i < 400; i++) {
+        for (uint32_t d = 0; d < 30; d++) {
+            char name[16];
+            uint32_t number = d < 10 ? d % 3 : i * d % 300;
+            stack[d] = ouro__profile_add_named(p, name, (size_t)sprintf(name, "f%u", number));
+        }
+        uint32_t node = ouro__builder_stack(b, stack, 30);
+        ouro__charge(p, 0, node, i + 1);
+        ouro__charge(p, 1, node, 1);
+    }
+    ouro__builder_free(b);
+    ouro__profile_finish(p, NULL);
+    return p;
+}
+
+static void sweep_reading(const char *path) {
+    for (int rule = RULE_DEFAULT; rule <= RULE_NONE; rule++)
+        sweep(path, read_one, &(reading){path, rule});
+}
+
+TEST(readers_run_out_of_memory_with_an_error)
+{
+    profile *p = sample_profile();
+    const char *names[] = {"pprof", "folded", "speedscope"};
+    for (size_t i = 0; i < 3; i++) {
+        char *path = strdup(test_path(names[i]));
+        error e = {0};
+        CHECK(ouro__profile_write(p, path, ouro__format_named(names[i]), &(write_options){0}, &e));
+        sweep_reading(path);
+        free(path);
+    }
+    ouro__profile_free(p);
+    static const char perf[] =
+        "p q 1/2 [000] 1.5: 7 cycles: \n\t 10 inner (inlined)\n\t 10 outer+0x4 (/bin/p)\n\n";
+    static const char v8[] = "{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"f\",\"url\":"
+                             "\"u\"},\"children\":[2]},"
+                             "{\"id\":2,\"callFrame\":{\"functionName\":\"g\"}}],\"samples\":[1,2],"
+                             "\"timeDeltas\":[1,2]}";
+    const char *texts[] = {perf, v8};
+    for (size_t i = 0; i < 2; i++) {
+        char *path = strdup(test_path(i ? "v8" : "perf"));
+        FILE *f = fopen(path, "w");
+        fputs(texts[i], f);
+        fclose(f);
+        sweep_reading(path);
+        free(path);
+    }
+}
+
+TEST(questions_run_out_of_memory_with_an_error)
+{
+    profile *p = sample_profile();
+    sweep("questions", ask_everything, p);
+    sweep("filters", make_others, p);
+    sweep("merge", merge_two, p);
+    ouro__profile_free(p);
+}
+
+TEST(writers_run_out_of_memory_with_an_error)
+{
+    profile *p = sample_profile();
+    for (size_t i = 0; i < ouro__format_count; i++) {
+        if (!ouro__formats[i].write) continue;
+        char *path = strdup(test_path(ouro__formats[i].name));
+        sweep(ouro__formats[i].name, write_one, &(writing){p, &ouro__formats[i], path});
+        free(path);
+    }
+    ouro__profile_free(p);
+}
