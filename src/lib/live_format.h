@@ -32,7 +32,8 @@
 //
 // Node 0 is the root, node 1 is [lost]. Reading a lane:
 //   1. read lane_state.sequence; if it is odd a pruning is under way: read again a little later
-//   2. read `used`, and that many nodes and accounts
+//   2. read `used`, and that many nodes; read them again, and take what was a node the first time
+//      (its block is written last), and its ancestors; then read the accounts
 //   3. read `sequence` again; if it has changed, begin again
 // A writer that was killed leaves things as they are. Then, if `active` is set, an eviction was cut
 // short, and the reader does it again: the account at word `account` has the values in lane_state

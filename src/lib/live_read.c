@@ -313,8 +313,11 @@ typedef struct {
     uint32_t used;
     const segment **parts; // NODES segments by first / nodes_per_segment
     size_t part_count;
+    bool running;
     char *raw; // the nodes and then the accounts, as in the file
     size_t raw_size;
+    unsigned char
+        *seen; // by node: in use when it was read the first time; later: belongs to the tree
     ouro__image image; // nodes 0 .. used-1, then their accounts
 } lane_reader;
 
@@ -355,30 +358,45 @@ static lane_result still_the_same(reader *r, const lane_reader *l) {
     return sequence == l->state.sequence ? LANE_READ : LANE_CHANGED;
 }
 
-// Everything at once and nothing else, so that a busy writer leaves us time for it.
+static bool raw_reserve(reader *r, lane_reader *l, size_t size) {
+    if (size <= l->raw_size) return true;
+    free(l->raw);
+    free(l->seen);
+    l->raw = malloc(size);
+    l->seen = malloc(size / (2 * r->header.node_bytes));
+    l->raw_size = l->raw && l->seen ? size : 0;
+    return l->raw_size ? true : fail_memory(r);
+}
+
+static const ouro_node_ *raw_record(const reader *r, const lane_reader *l, uint32_t row) {
+    return (const ouro_node_ *)(const void *)(l->raw + (size_t)row * r->header.node_bytes);
+}
+
+static void mark_seen(const reader *r, lane_reader *l) {
+    for (uint32_t i = 0; i < l->used; i++) l->seen[i] = raw_record(r, l, i)->block != 0;
+}
+
+// Everything at once and nothing else, so that a busy writer leaves us time for it. A running
+// program is read twice: one reading may find a node's block, which makes it a node, and miss what
+// was written just before it. What was a node in the first reading is complete in the second.
 static lane_result read_raw(reader *r, lane_reader *l) {
     lane_result result = read_state(r, l);
     if (result != LANE_READ) return result;
     size_t size = 2 * (size_t)l->used * r->header.node_bytes;
-    if (size > l->raw_size) {
-        free(l->raw);
-        l->raw = malloc(size);
-        l->raw_size = l->raw ? size : 0;
-        if (!l->raw) {
-            fail_memory(r);
-            return LANE_ERROR;
-        }
-        result = read_state(r, l);
-        if (result != LANE_READ) return result;
-        if (2 * (size_t)l->used * r->header.node_bytes > size) return LANE_CHANGED;
-    }
+    if (!raw_reserve(r, l, size)) return LANE_ERROR;
+    result = read_state(r, l);
+    if (result != LANE_READ) return result;
+    if (2 * (size_t)l->used * r->header.node_bytes > l->raw_size) return LANE_CHANGED;
     if (l->used == 0) return LANE_READ; // killed before it had a root
-    if (!read_records(r, l, false) || !read_records(r, l, true)) return LANE_ERROR;
+    if (!read_records(r, l, false)) return LANE_ERROR;
+    mark_seen(r, l);
+    if (l->running && !read_records(r, l, false)) return LANE_ERROR;
+    if (!read_records(r, l, true)) return LANE_ERROR;
     return still_the_same(r, l);
 }
 
-static void take_record(const reader *r, lane_reader *l, uint32_t row, const void *record) {
-    const ouro_node_ *node = record;
+static void take_record(const reader *r, lane_reader *l, uint32_t row) {
+    const ouro_node_ *node = raw_record(r, l, row);
     uint32_t metrics = r->header.metric_count;
     uint64_t *values = l->image.values + (size_t)row * (3 + metrics);
     l->image.block[row] = node->block;
@@ -412,39 +430,30 @@ static bool parent_in_range(reader *r, const lane_reader *l, uint32_t i) {
                 i, parent);
 }
 
-// A parent that was made after we had passed its place is read again: between two prunings nodes
-// only come.
-static lane_result heal_parent(reader *r, lane_reader *l, uint32_t i, uint32_t parent) {
-    uint64_t record[16];
-    uint64_t at = record_offset(r, l, parent, false);
-    if (!read_at(r, at, record, r->header.node_bytes)) return LANE_ERROR;
-    take_record(r, l, parent, record);
-    if (l->image.block[parent] != 0)
-        return parent_in_range(r, l, parent) ? LANE_READ : LANE_CHANGED;
-    fail(r, EILSEQ, at, "damaged: node %u hangs on node %u, which is not there", i, parent);
-    return LANE_CHANGED;
-}
-
-// Parents from word offsets to rows.
+// Parents from word offsets to rows. A node's parent was a node before it: so it is complete, too,
+// even if the first reading had passed its place. What came later is not taken.
 static lane_result link_parents(reader *r, lane_reader *l) {
     ouro__image *image = &l->image;
-    bool healed = false;
-    for (uint32_t i = 0; i < l->used; i++) {
-        if (image->block[i] != 0 && !parent_in_range(r, l, i)) return LANE_CHANGED;
-    }
     for (uint32_t i = 1; i < l->used; i++) {
-        if (image->block[i] == 0) continue;
-        uint32_t child = i, parent = image->parent[i] / r->stride;
-        while (image->block[parent] == 0) {
-            lane_result result = heal_parent(r, l, child, parent);
-            if (result != LANE_READ) return result;
-            healed = true;
+        if (!l->seen[i] || image->block[i] == 0) continue;
+        for (uint32_t child = i;;) {
+            if (!parent_in_range(r, l, child)) return LANE_CHANGED;
+            uint32_t parent = image->parent[child] / r->stride;
+            if (image->block[parent] == 0) {
+                fail(r, EILSEQ, record_offset(r, l, parent, false),
+                     "damaged: node %u hangs on node %u, which is not there", child, parent);
+                return LANE_CHANGED;
+            }
+            if (l->seen[parent]) break;
+            l->seen[parent] = 1;
             child = parent;
-            parent = image->parent[child] / r->stride;
         }
     }
-    for (uint32_t i = 0; i < l->used; i++) image->parent[i] /= r->stride;
-    return healed ? still_the_same(r, l) : LANE_READ;
+    for (uint32_t i = 0; i < l->used; i++) {
+        if (!l->seen[i]) image->block[i] = 0;
+        image->parent[i] /= r->stride;
+    }
+    return LANE_READ;
 }
 
 // An account is an account and a node is none. That the blocks exist is checked when all lanes are
@@ -482,8 +491,7 @@ static lane_result make_image(reader *r, lane_reader *l) {
         fail_memory(r);
         return LANE_ERROR;
     }
-    for (uint32_t row = 0; row < 2 * l->used; row++)
-        take_record(r, l, row, l->raw + (size_t)row * r->header.node_bytes);
+    for (uint32_t row = 0; row < 2 * l->used; row++) take_record(r, l, row);
     if (!finish_eviction(r, l)) return LANE_CHANGED;
     lane_result linked = link_parents(r, l);
     if (linked != LANE_READ) return linked;
@@ -530,7 +538,7 @@ static lane_result try_lane(reader *r, lane_reader *l, bool still) {
 // Of a running program: again and again, without a pause at first, until nothing changed meanwhile.
 // A pruning that does not end in all that time belongs to a program that was stopped.
 static bool read_lane(reader *r, uint32_t id, bool running, ouro__image *image) {
-    lane_reader l = {.id = id};
+    lane_reader l = {.id = id, .running = running};
     lane_result result = try_lane(r, &l, !running);
     for (int i = 0; i < TRIES && running && result == LANE_CHANGED; i++) {
         uint32_t sequence = l.state.sequence;
@@ -541,6 +549,7 @@ static bool read_lane(reader *r, uint32_t id, bool running, ouro__image *image) 
     }
     free(l.parts);
     free(l.raw);
+    free(l.seen);
     *image = l.image;
     if (result == LANE_CHANGED && r->error->message[0] == '\0')
         fail(r, EAGAIN, 0, "the program changes it faster than it can be read; try again");
