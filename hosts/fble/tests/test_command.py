@@ -260,6 +260,30 @@ def make_reads_the_rule(t):
     same((made.returncode, made.stdout, made.stderr), (0, "made\n", ""))
 
 
+def make_reads_every_name_that_it_can(t):
+    for i, name in enumerate((":", "=", "+=", "|", "*", "?", "[x]", "~", "\\", "\\ ", "\\#", "\\:",
+                              "\\\\", "$(x)", "a = b", "%", "(", "'", '"', "`", "&", "!", "-x")):
+        folder = f"{t}/{i}"
+        write(folder, "x.fble", UNIT)  # a pattern must not take it for another file
+        write(folder, name + ".fble", UNIT)
+        for target in ("out", name + "t"):
+            module = "/'" + name.replace("'", "''") + "'%"
+            code, rule, err = run(folder, "deps", "-I", ".", "-m", module, "-t", target)
+            same((code, err), (0, ""))
+            write(folder, "rule.mk", rule)
+            shown = subprocess.run(["make", "-rRpnf", "rule.mk"], cwd=folder, capture_output=True,
+                                   text=True).stdout
+            assert f"\n{target}: {name}.fble\n" in shown, f"make misread {rule!r}"
+
+
+def a_name_that_make_cannot_read_is_refused(t):
+    for name in ("a;b", "a\nb"):
+        write(t, name + ".fble", UNIT)
+        code, out, err = run(t, "deps", name + ".fble")
+        same((code, out), (5, ""))
+        assert "make cannot name the file" in err, err
+
+
 def deps_does_not_check_types(t):
     write(t, "A.fble", "zz;")
     same(run(t, "deps", "A.fble")[0], 0)
