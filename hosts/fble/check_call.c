@@ -107,11 +107,22 @@ struct fble_type *fble_apply(struct fble_checker *checker, struct fble_type *fun
     return result;
 }
 
+static void complain_empty_call(struct fble_checker *checker, struct fble_type *head,
+                                struct fble_loc whole) {
+    bool type = head->kind == FBLE_T_TYPEOF;
+    struct fble_type *shown = type ? head->inner : head;
+    struct fble_diagnostic *d =
+        fble_complain(checker, whole, "() is for struct types only%s; this %s %s",
+                      type ? "" : " and a function needs an argument",
+                      type ? "is the type" : "has type", fble_show(checker, shown));
+    fble_hint_opaque(checker, d, shown);
+}
+
 static struct fble_type *check_application(struct fble_checker *checker, struct fble_suffix *suffix,
                                            struct fble_type *head, struct fble_loc at,
                                            struct fble_loc whole) {
     if (!suffix->call.args) {
-        fble_complain(checker, whole, "() is for struct types only; a function needs an argument");
+        complain_empty_call(checker, head, whole);
         return NULL;
     }
     struct fble_type *type = head;
