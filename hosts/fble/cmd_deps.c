@@ -86,5 +86,6 @@ const struct fble_command fble_command_deps = {
              "                          this one alone are left out\n"
              "\n"
              "exit status: 0 fine, 2 compile error, 4 usage, 5 other, such as an unreadable file\n",
+    .has_target = true,
     .run = run,
 };

@@ -284,6 +284,33 @@ def a_name_that_make_cannot_read_is_refused(t):
         assert "make cannot name the file" in err, err
 
 
+def output_that_cannot_be_written_is_an_error(t):
+    write(t, "A.fble", UNIT)
+    for arguments in (("deps", "A.fble"), ("check", "--json", "A.fble"), ("help",)):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([FBLE, *arguments], cwd=t, stdout=full, stderr=subprocess.PIPE,
+                                  text=True)
+        same(done.returncode, 5)
+        assert "cannot write the output" in done.stderr, done.stderr
+
+
+def options_of_one_command_are_unknown_to_the_other(t):
+    write(t, "A.fble", UNIT)
+    same(run(t, "deps", "--json", "A.fble")[:2], (4, ""))
+    same(run(t, "check", "-t", "x", "A.fble")[0], 4)
+
+
+def a_file_that_cannot_be_looked_at_is_not_missing(t):
+    os.symlink("L.fble", os.path.join(t, "L.fble"))
+    write(t, "A.fble", "/L%;")
+    code, _, err = run(t, "check", "A.fble")
+    same(code, 5)
+    assert err.startswith("L.fble:1:1: error: cannot read the file: "), err
+    code, _, err = run(t, "check", "L.fble")
+    same(code, 5)
+    assert err.startswith("fble check: cannot read L.fble: "), err
+
+
 def deps_does_not_check_types(t):
     write(t, "A.fble", "zz;")
     same(run(t, "deps", "A.fble")[0], 0)
