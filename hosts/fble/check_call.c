@@ -29,14 +29,11 @@ bool fble_all_inferred(struct fble_checker *checker, struct fble_inferred *infer
                        struct fble_loc at) {
     for (uint32_t i = 0; i < inferred->count; i++) {
         struct fble_type *param = inferred->params[i];
-        if (param->assigned && param->assigned->kind != FBLE_T_TYPEOF) continue;
-        const char *name = fble_show_name(checker, &param->variable.name);
-        if (param->assigned)
-            fble_complain(checker, at, "the type parameter %s cannot be the type of a type", name);
-        else
-            fble_hint(checker->diagnostics,
-                      fble_complain(checker, at, "the type parameter %s cannot be inferred", name),
-                      "give it in angle brackets");
+        if (param->assigned) continue;
+        fble_hint(checker->diagnostics,
+                  fble_complain(checker, at, "the type parameter %s cannot be inferred",
+                                fble_show_name(checker, &param->variable.name)),
+                  "give it in angle brackets");
         return false;
     }
     return true;
@@ -55,6 +52,11 @@ bool fble_inferred_fits(struct fble_checker *checker, struct fble_inferred *infe
     for (uint32_t i = 0; i < inferred->count; i++) {
         struct fble_type *param = inferred->params[i];
         struct fble_kind *expected = param->variable.type_kind;
+        if (param->assigned->kind == FBLE_T_TYPEOF) {
+            fble_complain(checker, at, "the type parameter %s cannot be the type of a type",
+                          fble_show_name(checker, &param->variable.name));
+            return false;
+        }
         if (!expected) continue;
         struct fble_kind *actual = fble_kind_of(checker->types, param->assigned);
         if (fble_kind_fits(expected, actual)) continue;
