@@ -56,34 +56,41 @@ static bool check_definition(struct fble_checker *checker, struct fble_definitio
     return true; // the annotation is as good as any for those who use the variable
 }
 
-// A type that an annotated name stands for is known, but its value may still be an alias of itself:
-// @<T@> X@ = X@. Follows aliases through the let until one leaves it.
-static bool is_alias_cycle(struct fble_statement *let, const struct fble_definition *start) {
-    const struct fble_definition *at = start;
-    for (uint32_t steps = 0; steps < 1000; steps++) {
-        const struct fble_expr *value = at->value;
-        for (struct fble_suffix *s = value->suffixes; s; s = s->next)
-            if (s->kind != FBLE_PRIVATE) return false;
-        if (value->kind != FBLE_NAME || !value->name.name.type) return false;
-        at = value->name.declaration ? value->name.declaration->defined : NULL;
-        if (!at || at->let != let) return false;
-        if (at == start) return true;
-    }
-    return false;
+// The definition of the same let that this one just is another name of, or NULL.
+static struct fble_definition *alias_of(const struct fble_definition *definition) {
+    const struct fble_expr *value = definition->value;
+    for (struct fble_suffix *s = value->suffixes; s; s = s->next)
+        if (s->kind != FBLE_PRIVATE) return NULL;
+    if (value->kind != FBLE_NAME || !value->name.name.type) return NULL;
+    struct fble_declaration *d = value->name.declaration;
+    return d && d->defined && d->defined->let == definition->let ? d->defined : NULL;
 }
 
-static bool is_vacuous(struct fble_checker *checker, struct fble_statement *let,
-                       struct fble_definition *definition) {
+// A type that an annotated name stands for is known, but its value may still be an alias of itself:
+// @<T@> X@ = X@. Follows aliases from each definition until they leave the let or come to one that
+// was passed before; if that was on the same walk, it is on a cycle, and so are those after it.
+static void find_alias_cycles(struct fble_statement *let) {
+    uint32_t walk = 0;
+    for (struct fble_definition *start = let->let.definitions; start; start = start->next) {
+        struct fble_definition *d = start;
+        for (walk++; d && !d->walk; d = alias_of(d)) d->walk = walk;
+        if (!d || d->walk != walk) continue;
+        for (; !d->alias_cycle; d = alias_of(d)) d->alias_cycle = true;
+    }
+}
+
+static bool is_vacuous(struct fble_checker *checker, struct fble_definition *definition) {
     struct fble_type *variable = unknown(definition);
-    if (!variable) return definition->name.type && is_alias_cycle(let, definition);
+    if (!variable) return definition->alias_cycle;
     return variable->variable.definition && fble_vacuous(checker->types, variable);
 }
 
 // All are looked at before any is taken back, so that each member of a cycle is reported.
 static void check_vacuous(struct fble_checker *checker, struct fble_statement *let) {
     struct fble_list bad = {0};
+    find_alias_cycles(let);
     for (struct fble_definition *d = let->let.definitions; d; d = d->next) {
-        if (!is_vacuous(checker, let, d)) continue;
+        if (!is_vacuous(checker, d)) continue;
         fble_complain(checker, d->name.loc, "the type of %s is vacuous: it is defined as itself",
                       fble_show_name(checker, &d->name));
         fble_push(checker->arena, &bad, d);

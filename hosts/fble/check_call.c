@@ -29,14 +29,11 @@ bool fble_all_inferred(struct fble_checker *checker, struct fble_inferred *infer
                        struct fble_loc at) {
     for (uint32_t i = 0; i < inferred->count; i++) {
         struct fble_type *param = inferred->params[i];
-        if (param->assigned && param->assigned->kind != FBLE_T_TYPEOF) continue;
-        const char *name = fble_show_name(checker, &param->variable.name);
-        if (param->assigned)
-            fble_complain(checker, at, "the type parameter %s cannot be the type of a type", name);
-        else
-            fble_hint(checker->diagnostics,
-                      fble_complain(checker, at, "the type parameter %s cannot be inferred", name),
-                      "give it in angle brackets");
+        if (param->assigned) continue;
+        fble_hint(checker->diagnostics,
+                  fble_complain(checker, at, "the type parameter %s cannot be inferred",
+                                fble_show_name(checker, &param->variable.name)),
+                  "give it in angle brackets");
         return false;
     }
     return true;
@@ -55,6 +52,11 @@ bool fble_inferred_fits(struct fble_checker *checker, struct fble_inferred *infe
     for (uint32_t i = 0; i < inferred->count; i++) {
         struct fble_type *param = inferred->params[i];
         struct fble_kind *expected = param->variable.type_kind;
+        if (param->assigned->kind == FBLE_T_TYPEOF) {
+            fble_complain(checker, at, "the type parameter %s cannot be the type of a type",
+                          fble_show_name(checker, &param->variable.name));
+            return false;
+        }
         if (!expected) continue;
         struct fble_kind *actual = fble_kind_of(checker->types, param->assigned);
         if (fble_kind_fits(expected, actual)) continue;
@@ -107,11 +109,22 @@ struct fble_type *fble_apply(struct fble_checker *checker, struct fble_type *fun
     return result;
 }
 
+static void complain_empty_call(struct fble_checker *checker, struct fble_type *head,
+                                struct fble_loc whole) {
+    bool type = head->kind == FBLE_T_TYPEOF;
+    struct fble_type *shown = type ? head->inner : head;
+    struct fble_diagnostic *d =
+        fble_complain(checker, whole, "() is for struct types only%s; this %s %s",
+                      type ? "" : " and a function needs an argument",
+                      type ? "is the type" : "has type", fble_show(checker, shown));
+    fble_hint_opaque(checker, d, shown);
+}
+
 static struct fble_type *check_application(struct fble_checker *checker, struct fble_suffix *suffix,
                                            struct fble_type *head, struct fble_loc at,
                                            struct fble_loc whole) {
     if (!suffix->call.args) {
-        fble_complain(checker, whole, "() is for struct types only; a function needs an argument");
+        complain_empty_call(checker, head, whole);
         return NULL;
     }
     struct fble_type *type = head;

@@ -93,6 +93,9 @@ static bool choose_arms(struct fble_checker *checker, struct fble_suffix *suffix
         if (arm && fble_same_name(&arm->name, tag)) {
             suffix->select.chosen[i] = arm;
             arm = arm->next;
+        } else if (!other && arm && !has_field(type, &arm->name, type->data.count)) {
+            fble_complain_field(checker, &arm->name, head, "tag");
+            return false;
         } else if (!other) {
             fble_complain(checker, arm ? arm->name.loc : whole, "the branch for %s is missing%s",
                           fble_show_name(checker, tag), arm ? " here" : "");

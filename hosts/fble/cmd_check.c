@@ -40,5 +40,6 @@ const struct fble_command fble_command_check = {
         "      --json              messages as JSON on stdout\n"
         "\n"
         "exit status: 0 fine, 2 compile error, 4 usage, 5 other, such as an unreadable file\n",
+    .reports = true,
     .run = run,
 };

@@ -6,14 +6,32 @@
 
 #include "command.h"
 
-// Make splits at blanks and gives $ and # a meaning; a target also must not look like a pattern.
+#include <string.h>
+
+// No quoting gets these through make: the one ends the line, the other begins a recipe.
+static bool make_can_name(const char *name) { return !strpbrk(name, "\n;"); }
+
+// Make splits at blanks, and gives these a meaning that a backslash takes away. The patterns of
+// files are undone by it only where files of that name exist, so not in targets.
+static bool needs_backslash(char byte, bool target) {
+    return byte && strchr(target ? " \t#:%" : " \t#:|*?[", byte);
+}
+
+// Backslashes stand for themselves, unless one of those follows them, or the colon of the rule.
 static void print_name(const char *name, bool target) {
+    size_t backslashes = 0;
+    if (!target && *name == '~') fputs("./", stdout); // make would look for a home directory
     for (; *name; name++) {
-        if (*name == '$') putchar('$');
-        if (*name == ' ' || *name == '\t' || *name == '#') putchar('\\');
-        if (target && (*name == '%' || *name == ':')) putchar('\\');
-        putchar(*name);
+        bool quoted = needs_backslash(*name, target);
+        for (; quoted && backslashes; backslashes--) putchar('\\');
+        if (quoted) putchar('\\');
+        backslashes = *name == '\\' ? backslashes + 1 : 0;
+        if (*name == '=')
+            fputs("$(if ,,=)", stdout); // else the line would be the definition of a variable
+        else
+            fputs(*name == '$' ? "$$" : (char[]){*name, 0}, stdout);
     }
+    for (; target && backslashes; backslashes--) putchar('\\');
 }
 
 static const char *default_target(struct fble_program *program,
@@ -27,11 +45,22 @@ static const char *default_target(struct fble_program *program,
     return text.at;
 }
 
+// False, with a message, if the rule cannot be written.
+static bool can_print(const struct fble_program *program, const char *target) {
+    const char *bad = make_can_name(target) ? NULL : target;
+    for (uint32_t i = 0; i < program->files.count && !bad; i++)
+        if (!make_can_name(program->files.at[i])) bad = program->files.at[i];
+    if (bad) fprintf(stderr, "fble deps: a rule for make cannot name the file %s\n", bad);
+    return !bad;
+}
+
 static int run(struct fble_program *program, struct fble_options *options) {
     fble_program_load(program, options->main);
     int status = fble_finish(program, options);
     if (status != FBLE_FINE) return status;
-    print_name(options->target ? options->target : default_target(program, options), true);
+    const char *target = options->target ? options->target : default_target(program, options);
+    if (!can_print(program, target)) return FBLE_OTHER;
+    print_name(target, true);
     putchar(':');
     for (uint32_t i = 0; i < program->files.count; i++) {
         fputs(" \\\n  ", stdout);
@@ -57,5 +86,6 @@ const struct fble_command fble_command_deps = {
              "                          this one alone are left out\n"
              "\n"
              "exit status: 0 fine, 2 compile error, 4 usage, 5 other, such as an unreadable file\n",
+    .has_target = true,
     .run = run,
 };

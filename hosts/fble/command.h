@@ -18,6 +18,8 @@ struct fble_options {
 
 struct fble_command {
     const char *name, *summary, *usage;
+    bool reports;    // takes --json
+    bool has_target; // takes -t
     int (*run)(struct fble_program *program, struct fble_options *options);
 };
 

@@ -49,6 +49,13 @@ static bool is_file(const char *name) {
     return name && !stat(name, &status) && !S_ISDIR(status.st_mode);
 }
 
+// A file that nobody can tell whether it is there, as in a folder that one may not enter, counts as
+// found: to say that there is none, or to take another, could be wrong. Reading it tells why.
+static bool may_be_file(const char *name) {
+    errno = 0;
+    return is_file(name) || errno == EACCES || errno == ELOOP || errno == EIO;
+}
+
 static struct fble_unit *unreadable(struct fble_program *program, struct fble_unit *unit) {
     struct fble_loc nowhere = {1, 1};
     fble_report(&program->diagnostics, FBLE_ERROR, unit, nowhere, "cannot read the file: %s",
@@ -98,7 +105,7 @@ static void read_module(struct fble_program *program, struct fble_module *module
     for (uint32_t i = 0; i < program->search.count; i++) {
         const char *value = file_name(program, program->search.at[i], module->path, ".fble");
         const char *header = file_name(program, program->search.at[i], module->path, ".fble.@");
-        bool has_value = is_file(value), has_header = is_file(header);
+        bool has_value = value && may_be_file(value), has_header = is_file(header);
         if (!has_value && !has_header) continue;
         module->state = FBLE_LOADING;
         if (has_header) module->header = read_unit(program, header, true);

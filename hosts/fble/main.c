@@ -6,6 +6,7 @@
 
 #include "command.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,13 @@ static int run(const struct fble_command *command, char **arguments) {
     return status;
 }
 
+// Half a rule or half a JSON text must not look like success.
+static int written(int status) {
+    if (!fflush(stdout) && !ferror(stdout)) return status;
+    fprintf(stderr, "fble: cannot write the output: %s\n", strerror(errno));
+    return FBLE_OTHER;
+}
+
 int main(int argc, char **argv) {
     fble_out_of_memory = no_memory;
     const char *first = argc > 1 ? argv[1] : NULL;
@@ -64,14 +72,14 @@ int main(int argc, char **argv) {
         print_help(stderr);
         return FBLE_USAGE;
     }
-    if (!strcmp(first, "--help") || !strcmp(first, "-h")) return help(NULL);
-    if (!strcmp(first, "help")) return help(argc > 2 ? argv[2] : NULL);
+    if (!strcmp(first, "--help") || !strcmp(first, "-h")) return written(help(NULL));
+    if (!strcmp(first, "help")) return written(help(argc > 2 ? argv[2] : NULL));
     if (!strcmp(first, "--version") || !strcmp(first, "-v")) {
         puts("fble " FBLE_VERSION);
         return FBLE_FINE;
     }
     const struct fble_command *command = find(first);
-    if (command) return run(command, argv + 2);
+    if (command) return written(run(command, argv + 2));
     fprintf(stderr, "fble: there is no command %s\n", first);
     print_help(stderr);
     return FBLE_USAGE;

@@ -114,22 +114,29 @@ static struct fble_type *ascend(struct fble_types *types, struct frame *frame,
 }
 
 // A node needs itself. That is no harm inside the argument of an eta candidate, which then simply
-// is not the parameter; otherwise there is no normal form.
+// is not the parameter; otherwise there is no normal form. Then all on the stack have none, since
+// each waits for the next, and knowing that keeps a long cycle from being followed from each node.
 static bool unwind(struct fble_types *types, uint32_t base) {
-    while (types->work.count > base) {
-        struct frame *frame = types->work.at[types->work.count - 1];
-        if (frame->purpose == ETA_ARG) return true;
+    uint32_t eta = types->work.count;
+    while (eta > base && ((struct frame *)types->work.at[eta - 1])->purpose != ETA_ARG) eta--;
+    while (types->work.count > eta) {
+        struct frame *frame = types->work.at[--types->work.count];
         frame->type->busy = false;
-        types->work.count--;
+        if (eta == base) frame->type->vacuous_stamp = types->module_stamp;
     }
-    return false;
+    return eta > base;
+}
+
+static bool needs_itself(const struct fble_types *types, const struct fble_type *type) {
+    return type->busy || type->vacuous_stamp == types->module_stamp;
 }
 
 struct fble_type *fble_normal(struct fble_types *types, struct fble_type *type) {
     uint32_t base = types->work.count;
     struct fble_type *result;
     for (;;) {
-        while (!(result = known(types, type)) && !type->busy) type = descend(types, type);
+        while (!(result = known(types, type)) && !needs_itself(types, type))
+            type = descend(types, type);
         if (!result && !unwind(types, base)) return NULL;
         for (type = NULL; types->work.count > base;) {
             struct frame *frame = types->work.at[types->work.count - 1];
@@ -147,17 +154,36 @@ struct fble_type *fble_normal_inside(struct fble_types *types, struct fble_type 
     return type;
 }
 
+static struct fble_type *next_layer(struct fble_types *types, struct fble_type *type) {
+    return fble_normal(types, type->private.inner);
+}
+
+// A private type whose layers have not been walked yet.
+static bool is_new_layer(const struct fble_types *types, const struct fble_type *type) {
+    return type && type->kind == FBLE_T_PRIVATE && type->vacuous_stamp != types->module_stamp &&
+           type->solid_stamp != types->module_stamp;
+}
+
+// Two walkers over the private layers, one at double speed: they meet only on a cycle. What is
+// found holds for all layers and is remembered, so that a long chain is walked once.
 bool fble_vacuous(struct fble_types *types, struct fble_type *type) {
-    // Two walkers over the private layers, one at double speed: they meet only on a cycle.
     uint32_t level;
-    struct fble_type *slow = fble_normal(types, fble_strip(type, &level)), *fast = slow;
-    while (fast && fast->kind == FBLE_T_PRIVATE) {
-        fast = fble_normal(types, fast->private.inner);
-        if (fast && fast->kind == FBLE_T_PRIVATE) fast = fble_normal(types, fast->private.inner);
-        slow = fble_normal(types, slow->private.inner);
-        if (fast == slow && fast && fast->kind == FBLE_T_PRIVATE) return true;
+    struct fble_type *start = fble_normal(types, fble_strip(type, &level));
+    struct fble_type *slow = start, *fast = start;
+    bool met = false;
+    while (!met && is_new_layer(types, fast)) {
+        fast = next_layer(types, fast);
+        if (is_new_layer(types, fast)) fast = next_layer(types, fast);
+        slow = next_layer(types, slow);
+        met = fast == slow && is_new_layer(types, fast);
     }
-    return !fast;
+    bool vacuous = met || !fast || fast->vacuous_stamp == types->module_stamp;
+    bool lasting = vacuous || !is_abstract(fast);
+    for (struct fble_type *at = start; lasting && is_new_layer(types, at);) {
+        *(vacuous ? &at->vacuous_stamp : &at->solid_stamp) = types->module_stamp;
+        at = next_layer(types, at);
+    }
+    return vacuous;
 }
 
 // Copying. `copy` of a node is valid when its stamp is that of the running substitution.
@@ -175,7 +201,7 @@ static struct fble_type *copy_of(struct substitution *s, struct fble_type *type)
     struct fble_type *copy = fble_alloc(s->types->arena, sizeof *copy);
     *copy = *type;
     copy->type_of = copy->written = copy->normal = copy->same = copy->copy = copy->assigned = NULL;
-    copy->normal_stamp = copy->same_stamp = 0;
+    copy->normal_stamp = copy->same_stamp = copy->vacuous_stamp = copy->solid_stamp = 0;
     copy->same_rank = 0;
     copy->busy = copy->inferring = copy->instance = copy->kind_known = copy->indexed = false;
     copy->copy_stamp = s->types->copy_stamp;

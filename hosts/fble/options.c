@@ -7,6 +7,7 @@
 #include "command.h"
 #include "parser.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +74,7 @@ static int set_main(struct reader *r, const char *text) {
 static int read_option(struct reader *r) {
     const char *value = "", *text = *r->at;
     int status = FBLE_FINE;
-    if (!strcmp(text, "--json"))
+    if (r->command->reports && !strcmp(text, "--json"))
         r->options->json = true;
     else if (!strcmp(text, "--alone"))
         r->options->alone = r->program->alone = true;
@@ -83,7 +84,7 @@ static int read_option(struct reader *r) {
         status = add_package(r, value);
     else if (value && takes(r, 'm', "module", &value) && value)
         status = set_main(r, value);
-    else if (value && takes(r, 't', "target", &value) && value)
+    else if (value && r->command->has_target && takes(r, 't', "target", &value) && value)
         r->options->target = value;
     else
         return usage_error(r, value ? "unknown option " : "no value for ", text);
@@ -98,8 +99,9 @@ static int set_file(struct reader *r, const char *file) {
     if (length < 6 || strcmp(file + length - 5, ".fble") || name == file + length - 5)
         return usage_error(r, "a file must be called NAME.fble, not ", file);
     struct stat status;
-    if (stat(file, &status) || S_ISDIR(status.st_mode)) {
-        fprintf(stderr, "fble %s: cannot read %s\n", r->command->name, file);
+    int failed = stat(file, &status) ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
+    if (failed) {
+        fprintf(stderr, "fble %s: cannot read %s: %s\n", r->command->name, file, strerror(failed));
         return FBLE_OTHER;
     }
     struct fble_arena *arena = &r->program->arena;

@@ -213,6 +213,8 @@ static struct fble_expr *braces(struct fble_parser *parser) {
     return expr;
 }
 
+static bool block_starts(int kind) { return kind == '{' || kind == '(' || kind == '<'; }
+
 // "(" ... ")" Block: a word after the first expression makes it a value with parameters.
 static struct fble_expr *function(struct fble_parser *parser) {
     struct fble_expr *expr = new_expr(parser, FBLE_FUNC);
@@ -232,6 +234,8 @@ static struct fble_expr *function(struct fble_parser *parser) {
     } else if (!fble_expect(parser, ')', "',', ')' or the name of a parameter")) {
         return NULL;
     }
+    if (!block_starts(parser->token.kind))
+        return fble_syntax_error(parser, "a body in '{' and '}', as round brackets do not group");
     expr->func_type.result = inner_block(parser);
     return expr->func_type.result ? expr : NULL;
 }

@@ -231,6 +231,8 @@ struct fble_definition {
     struct fble_declaration *declaration; // [checker]
     struct fble_label *label;             // [checker] of the evaluation of the definition
     bool broken;                          // [checker] it has errors, so the variable has no type
+    bool alias_cycle;                     // [checker] it is a type that is another name of itself
+    uint32_t walk;                        // memory of check_body.c, which walk came here
     struct fble_statement *let;           // [checker]
     struct fble_definition *next_used;    // memory of warnings.c
 };

@@ -73,7 +73,7 @@ struct fble_type {
     struct fble_type *written; // the application it was made from, for messages
     // Memory of normal.c, equality.c and inference.c.
     struct fble_type *normal, *same, *copy, *assigned;
-    uint64_t normal_stamp, same_stamp, copy_stamp;
+    uint64_t normal_stamp, same_stamp, copy_stamp, vacuous_stamp, solid_stamp;
     uint32_t same_rank;
     struct fble_kind *kind_memory; // of types.c
     bool busy, inferring, instance, kind_known, indexed;

@@ -260,6 +260,57 @@ def make_reads_the_rule(t):
     same((made.returncode, made.stdout, made.stderr), (0, "made\n", ""))
 
 
+def make_reads_every_name_that_it_can(t):
+    for i, name in enumerate((":", "=", "+=", "|", "*", "?", "[x]", "~", "\\", "\\ ", "\\#", "\\:",
+                              "\\\\", "$(x)", "a = b", "%", "(", "'", '"', "`", "&", "!", "-x")):
+        folder = f"{t}/{i}"
+        write(folder, "x.fble", UNIT)  # a pattern must not take it for another file
+        write(folder, name + ".fble", UNIT)
+        for target in ("out", name + "t"):
+            module = "/'" + name.replace("'", "''") + "'%"
+            code, rule, err = run(folder, "deps", "-I", ".", "-m", module, "-t", target)
+            same((code, err), (0, ""))
+            write(folder, "rule.mk", rule)
+            shown = subprocess.run(["make", "-rRpnf", "rule.mk"], cwd=folder, capture_output=True,
+                                   text=True).stdout
+            assert f"\n{target}: {name}.fble\n" in shown, f"make misread {rule!r}"
+
+
+def a_name_that_make_cannot_read_is_refused(t):
+    for name in ("a;b", "a\nb"):
+        write(t, name + ".fble", UNIT)
+        code, out, err = run(t, "deps", name + ".fble")
+        same((code, out), (5, ""))
+        assert "make cannot name the file" in err, err
+
+
+def output_that_cannot_be_written_is_an_error(t):
+    write(t, "A.fble", UNIT)
+    for arguments in (("deps", "A.fble"), ("check", "--json", "A.fble"), ("help",)):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([FBLE, *arguments], cwd=t, stdout=full, stderr=subprocess.PIPE,
+                                  text=True)
+        same(done.returncode, 5)
+        assert "cannot write the output" in done.stderr, done.stderr
+
+
+def options_of_one_command_are_unknown_to_the_other(t):
+    write(t, "A.fble", UNIT)
+    same(run(t, "deps", "--json", "A.fble")[:2], (4, ""))
+    same(run(t, "check", "-t", "x", "A.fble")[0], 4)
+
+
+def a_file_that_cannot_be_looked_at_is_not_missing(t):
+    os.symlink("L.fble", os.path.join(t, "L.fble"))
+    write(t, "A.fble", "/L%;")
+    code, _, err = run(t, "check", "A.fble")
+    same(code, 5)
+    assert err.startswith("L.fble:1:1: error: cannot read the file: "), err
+    code, _, err = run(t, "check", "L.fble")
+    same(code, 5)
+    assert err.startswith("fble check: cannot read L.fble: "), err
+
+
 def deps_does_not_check_types(t):
     write(t, "A.fble", "zz;")
     same(run(t, "deps", "A.fble")[0], 0)

@@ -206,6 +206,25 @@ TEST(applications_with_many_arguments)
     fble_arena_free(&arena);
 }
 
+// Each of MANY + 1 types that are one cycle is reported, and the cycle is not followed from each.
+static void cycle(const char *first, const char *repeated, const char *after) {
+    struct fble_arena arena = {0};
+    struct fble_text text = source(&arena, first, repeated, MANY, "", "", after);
+    struct fble_program program;
+    check_text(&program, text.at, text.length);
+    CHECK_EQUAL(program.diagnostics.errors, MANY + 1);
+    fble_program_free(&program);
+    fble_arena_free(&arena);
+}
+TEST(long_cycles_of_aliases_are_vacuous)
+{ cycle("", "A%d@ = A%-@, ", "A0@ = A%d@; *();\n"); }
+TEST(long_cycles_of_annotated_aliases_are_vacuous)
+{ cycle("U@ = *(); ", "@<U@> A%d@ = A%-@, ", "@<U@> A0@ = A%d@; *();\n"); }
+TEST(long_cycles_of_private_types_are_vacuous)
+{ cycle("", "A%d@ = A%-@.%(@/X%), ", "A0@ = A%d@.%(@/X%); *();\n"); }
+TEST(long_chains_of_private_types_are_walked_once)
+{ works(PRELUDE, "A%d@ = A%-@.%(@/X%), ", MANY, "A0@ = U@; (A%d@ a) { a; };\n"); }
+
 // N25@<U@> has 2^25 levels: whoever compares it has to give up, with one message.
 TEST(types_that_grow_without_sense_are_an_error)
 {
