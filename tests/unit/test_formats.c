@@ -79,20 +79,18 @@ static void check_text_error(const char *name, const char *source, const char *m
 
 // ---------------------------------------------------------------- folded
 
-TEST(folded_stacks_are_found_by_content)
-{ check_read(NULL, "a;b 1\na;c 2\n", "a;b 1\na;c 2\n"); }
+TEST(folded_stacks_are_found_by_content) { check_read(NULL, "a;b 1\na;c 2\n", "a;b 1\na;c 2\n"); }
 
-TEST(folded_names_may_hold_spaces_and_escaped_semicolons)
-{
+TEST(folded_names_may_hold_spaces_and_escaped_semicolons) {
     check_read("folded", "main;operator new(unsigned long) 3\nLjava\\;;x\\\\ 1\n",
                "main;operator new(unsigned long) 3\nLjava;;x\\ 1\n");
 }
 
-TEST(folded_counts_may_have_decimals)
-{ check_read("folded", "a 1\na;b 0.25\na 1.5\n", "a 2.5\na;b 0.25\n"); }
+TEST(folded_counts_may_have_decimals) {
+    check_read("folded", "a 1\na;b 0.25\na 1.5\n", "a 2.5\na;b 0.25\n");
+}
 
-TEST(folded_with_two_counts_is_a_comparison)
-{
+TEST(folded_with_two_counts_is_a_comparison) {
     error e = {0};
     const char *source = "a;b 1 2\na;c 3 0\n";
     profile *p = read_bytes("folded", source, strlen(source), &as_asked, &e);
@@ -106,14 +104,15 @@ TEST(folded_with_two_counts_is_a_comparison)
     ouro__profile_free(p);
 }
 
-TEST(a_name_that_ends_with_a_number_is_no_comparison)
-{ check_read("folded", "read 2 5\nwrite 7\n", "read 2 5\nwrite 7\n"); }
+TEST(a_name_that_ends_with_a_number_is_no_comparison) {
+    check_read("folded", "read 2 5\nwrite 7\n", "read 2 5\nwrite 7\n");
+}
 
-TEST(folded_takes_other_line_ends_comments_and_no_newline_at_the_end)
-{ check_read("folded", "# made by hand\r\na;b 1\r\n\r\na;;b 2", "a;b 3\n"); }
+TEST(folded_takes_other_line_ends_comments_and_no_newline_at_the_end) {
+    check_read("folded", "# made by hand\r\na;b 1\r\n\r\na;;b 2", "a;b 3\n");
+}
 
-TEST(folded_is_compacted_by_loops_unless_asked)
-{
+TEST(folded_is_compacted_by_loops_unless_asked) {
     check_read("folded", "a;b;b;b;c 1\n", "a;b;c 1\n");
     error e = {0};
     profile *p = read_bytes("folded", "a;b;b 1\n", 8, &plain, &e);
@@ -123,8 +122,7 @@ TEST(folded_is_compacted_by_loops_unless_asked)
     ouro__profile_free(p);
 }
 
-TEST(folded_errors_name_the_line)
-{
+TEST(folded_errors_name_the_line) {
     check_text_error("folded", "a;b 1\na;b\n", "line 2: expected a path, a space and a count", 6);
     check_text_error("folded", "a 1\n 5\n", "line 2: expected a path before the count", 4);
     check_text_error("folded", "a 99999999999999999999\n",
@@ -143,8 +141,7 @@ TEST(folded_errors_name_the_line)
 
 // ---------------------------------------------------------------- perf script
 
-TEST(perf_headers_of_many_shapes)
-{
+TEST(perf_headers_of_many_shapes) {
     check_read(NULL,
                "# ========\n# captured on : today\n"
                "Web Content 2  1234/1235 [003]  12.500000:     250000 cycles:u: \n"
@@ -157,23 +154,20 @@ TEST(perf_headers_of_many_shapes)
                "w x;[unknown];fib 1 0 1001001\n");
 }
 
-TEST(perf_without_call_chains_has_the_frame_on_the_line)
-{
+TEST(perf_without_call_chains_has_the_frame_on_the_line) {
     check_read(NULL,
                "     w x 17590    1001001 cpu-clock:      562a72565160 fib\n"
                "     w x 17590    1001001 cpu-clock:      562a7256516b main (/bin/w)\n",
                "w x;fib 1 1001001\nw x;main 1 1001001\n");
 }
 
-TEST(perf_headers_may_lack_the_event_and_the_time)
-{
+TEST(perf_headers_may_lack_the_event_and_the_time) {
     check_read(NULL, "w x 17590  4298.204134: \n\t            1160 fib\n\n", "w x;fib 1\n");
     check_read(NULL, "w x 17590 \n\t            1160 fib+0x7 (/bin/w x)\n  w.c:3\n\n",
                "w x;fib 1\n");
 }
 
-TEST(perf_inlined_frames_belong_to_the_object_of_their_container)
-{
+TEST(perf_inlined_frames_belong_to_the_object_of_their_container) {
     const char *source = "p 1 1.0: 7 cycles: \n\t 10 inner (inlined)\n\t 10 outer+0x4 (/bin/p)\n\t "
                          "20 main+0x1 (/bin/p)\n\n";
     error e = {0};
@@ -188,14 +182,12 @@ TEST(perf_inlined_frames_belong_to_the_object_of_their_container)
     ouro__profile_free(p);
 }
 
-TEST(perf_source_lines_below_frames_are_passed_over)
-{
+TEST(perf_source_lines_below_frames_are_passed_over) {
     check_read("perf", "p 1 1.0: 7 cycles: \n\t 20 main+0x1 (/bin/p)\n  main.c:12\n\n",
                "p;main 1 7\n");
 }
 
-TEST(perf_stacks_that_are_full_stand_under_truncated)
-{
+TEST(perf_stacks_that_are_full_stand_under_truncated) {
     char *source = NULL;
     size_t size;
     FILE *to = open_memstream(&source, &size);
@@ -211,8 +203,7 @@ TEST(perf_stacks_that_are_full_stand_under_truncated)
     free(source);
 }
 
-TEST(perf_errors_name_the_line)
-{
+TEST(perf_errors_name_the_line) {
     check_text_error("perf", "p 1 1.0: 7 cycles: \n\t zz main\n",
                      "line 2: expected a frame: address, name, (object)", 20);
     check_text_error(
@@ -235,11 +226,11 @@ static const char speedscope_sampled[] =
     "1,"
     "\"samples\":[[0]],\"weights\":[2]}]}";
 
-TEST(speedscope_samples_are_summed_over_threads_in_nanoseconds)
-{ check_read(NULL, speedscope_sampled, "a 3000000\na;b 750000\n"); }
+TEST(speedscope_samples_are_summed_over_threads_in_nanoseconds) {
+    check_read(NULL, speedscope_sampled, "a 3000000\na;b 750000\n");
+}
 
-TEST(speedscope_events_charge_what_is_open)
-{
+TEST(speedscope_events_charge_what_is_open) {
     check_read(NULL,
                "{\"shared\":{\"frames\":[{\"name\":\"a\"},{\"name\":\"b\"}]},\"profiles\":[{"
                "\"type\":\"evented\","
@@ -252,8 +243,7 @@ TEST(speedscope_events_charge_what_is_open)
 #define SPEEDSCOPE(profiles) \
     "{\"shared\":{\"frames\":[{\"name\":\"a\"}]},\"profiles\":[" profiles "]}"
 
-TEST(speedscope_errors_name_the_item)
-{
+TEST(speedscope_errors_name_the_item) {
     check_text_error(
         "speedscope",
         SPEEDSCOPE(
@@ -276,8 +266,7 @@ TEST(speedscope_errors_name_the_item)
     check_text_error("speedscope", "{\"shared\":{}}", "expected a list shared.frames", 0);
 }
 
-TEST(broken_json_names_the_byte)
-{
+TEST(broken_json_names_the_byte) {
     error e = {0};
     const char *source = "{\"profiles\": [1, 2,, 3], \"frames\": 1}";
     CHECK(!read_bytes("speedscope", source, strlen(source), &as_asked, &e));
@@ -285,8 +274,7 @@ TEST(broken_json_names_the_byte)
     CHECK_EQUAL(e.offset, 20);
 }
 
-TEST(cpuprofile_with_a_list_of_nodes)
-{
+TEST(cpuprofile_with_a_list_of_nodes) {
     check_read(
         NULL,
         "{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"(root)\",\"url\":\"\","
@@ -300,8 +288,7 @@ TEST(cpuprofile_with_a_list_of_nodes)
         "f 1 10000\nf;(anonymous) 2 5000\n");
 }
 
-TEST(cpuprofile_in_the_older_nested_form)
-{
+TEST(cpuprofile_in_the_older_nested_form) {
     check_read(NULL,
                "{\"head\":{\"functionName\":\"(root)\",\"url\":\"\",\"lineNumber\":0,\"id\":1,"
                "\"hitCount\":0,"
@@ -311,8 +298,7 @@ TEST(cpuprofile_in_the_older_nested_form)
                "g 3\n");
 }
 
-TEST(cpuprofile_errors_name_the_node)
-{
+TEST(cpuprofile_errors_name_the_node) {
     check_text_error(
         "cpuprofile",
         "{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"f\"},\"children\":[9]}]}",
@@ -397,8 +383,7 @@ static message inlined_profile(bool packed) {
     return m;
 }
 
-TEST(pprof_inlined_lines_are_blocks_of_their_own)
-{
+TEST(pprof_inlined_lines_are_blocks_of_their_own) {
     for (int packed = 0; packed < 2; packed++) {
         message m = inlined_profile(packed);
         error e = {0};
@@ -411,8 +396,7 @@ TEST(pprof_inlined_lines_are_blocks_of_their_own)
     }
 }
 
-TEST(pprof_with_its_origin_is_written_again_byte_for_byte)
-{
+TEST(pprof_with_its_origin_is_written_again_byte_for_byte) {
     message m = inlined_profile(true);
     error e = {0};
     read_options keep = {.rule = RULE_DEFAULT, .keep_origin = true};
@@ -427,8 +411,7 @@ TEST(pprof_with_its_origin_is_written_again_byte_for_byte)
     ouro__input_close(&in);
 }
 
-TEST(pprof_errors_name_the_byte)
-{
+TEST(pprof_errors_name_the_byte) {
     message type = pair_of(1, 1, 2, 77), m = {.size = 0}, sample = {.size = 0};
     put_message(&m, 1, &type);
     put_strings(&m, (const char *const[]){"", "cpu", NULL});
@@ -459,8 +442,7 @@ TEST(pprof_errors_name_the_byte)
 }
 
 // Cut anywhere, or with any byte changed: an error or a valid profile, never a crash.
-TEST(damaged_profiles_are_errors_or_profiles)
-{
+TEST(damaged_profiles_are_errors_or_profiles) {
     message m = inlined_profile(true);
     for (size_t size = 0; size < m.size; size++) {
         error e = {0};
@@ -528,8 +510,7 @@ static void check_round_trip(const profile *p, const char *name, const char *fil
     free(path);
 }
 
-TEST(random_profiles_survive_pprof_and_speedscope_with_every_metric)
-{
+TEST(random_profiles_survive_pprof_and_speedscope_with_every_metric) {
     for (int round = 0; round < 20; round++) {
         profile *p = random_profile(1 + random_below(4));
         char *want = describe(p);
@@ -542,8 +523,7 @@ TEST(random_profiles_survive_pprof_and_speedscope_with_every_metric)
 }
 
 // Folded stacks have names only: blocks of one name become one.
-TEST(random_profiles_survive_folded_stacks_by_name)
-{
+TEST(random_profiles_survive_folded_stacks_by_name) {
     for (int round = 0; round < 20; round++) {
         profile *p = random_profile(1);
         profile *by_name = ouro__profile_like(p);
@@ -566,8 +546,7 @@ TEST(random_profiles_survive_folded_stacks_by_name)
     }
 }
 
-TEST(decimals_are_rounded_with_a_carry_where_a_format_has_none)
-{
+TEST(decimals_are_rounded_with_a_carry_where_a_format_has_none) {
     error e = {0};
     const char *source = "a 0.4\nb 0.4\nc 0.4\nd 0.8\n";
     profile *p = read_bytes("folded", source, strlen(source), &as_asked, &e);
@@ -581,8 +560,7 @@ TEST(decimals_are_rounded_with_a_carry_where_a_format_has_none)
 
 // ---------------------------------------------------------------- files
 
-TEST(live_files_are_read_with_their_calls)
-{
+TEST(live_files_are_read_with_their_calls) {
     char *path = strdup(test_path("live.ouro"));
     ouro_profile *live = ouro_profile_new(&(ouro_options){.path = path});
     if (!CHECK(live)) return;
@@ -613,8 +591,7 @@ TEST(live_files_are_read_with_their_calls)
     free(path);
 }
 
-TEST(live_files_of_a_killed_program_keep_what_was_counted)
-{
+TEST(live_files_of_a_killed_program_keep_what_was_counted) {
     char *path = strdup(test_path("killed.ouro"));
     pid_t child = fork();
     if (child == 0) {
@@ -637,8 +614,7 @@ TEST(live_files_of_a_killed_program_keep_what_was_counted)
     free(path);
 }
 
-TEST(a_live_file_that_is_cut_names_the_byte)
-{
+TEST(a_live_file_that_is_cut_names_the_byte) {
     error e = {0};
     char bytes[600] = "OUROLIVE";
     CHECK(!read_bytes(NULL, bytes, sizeof bytes, &as_asked, &e));
@@ -661,8 +637,7 @@ static void check_file_error(const char *name, const void *bytes, size_t size,
     free(path);
 }
 
-TEST(files_that_are_no_profiles_have_a_sentence_each)
-{
+TEST(files_that_are_no_profiles_have_a_sentence_each) {
     error e = {0};
     check_file_error("empty", "", 0, "the file is empty");
     check_file_error("elf", "\177ELF\2\1\1", 7,
@@ -685,8 +660,7 @@ TEST(files_that_are_no_profiles_have_a_sentence_each)
     CHECK_TEXT(e.message, "cannot open: No such file or directory");
 }
 
-TEST(a_gzip_file_that_is_cut_or_damaged_says_so)
-{
+TEST(a_gzip_file_that_is_cut_or_damaged_says_so) {
     error e = {0};
     profile *p = random_profile(1);
     char *path = strdup(test_path("cut.pb.gz"));
@@ -703,8 +677,7 @@ TEST(a_gzip_file_that_is_cut_or_damaged_says_so)
     free(path);
 }
 
-TEST(an_output_that_fails_leaves_what_stood_there)
-{
+TEST(an_output_that_fails_leaves_what_stood_there) {
     error e = {0};
     char *path = strdup(test_path("kept.txt"));
     write_file(path, "old", 3);
@@ -719,8 +692,7 @@ TEST(an_output_that_fails_leaves_what_stood_there)
     free(path);
 }
 
-TEST(extensions_name_formats_the_longest_first)
-{
+TEST(extensions_name_formats_the_longest_first) {
     CHECK_TEXT(ouro__format_of_path("x.speedscope.json")->name, "speedscope");
     CHECK_TEXT(ouro__format_of_path("x.json")->name, "json");
     CHECK_TEXT(ouro__format_of_path("x.pb.gz")->name, "pprof");

@@ -169,8 +169,7 @@ static void sweep_reading(const char *path) {
         sweep(path, read_one, &(reading){path, rule});
 }
 
-TEST(readers_run_out_of_memory_with_an_error)
-{
+TEST(readers_run_out_of_memory_with_an_error) {
     profile *p = sample_profile();
     const char *names[] = {"pprof", "folded", "speedscope"};
     for (size_t i = 0; i < 3; i++) {
@@ -198,8 +197,7 @@ TEST(readers_run_out_of_memory_with_an_error)
     }
 }
 
-TEST(questions_run_out_of_memory_with_an_error)
-{
+TEST(questions_run_out_of_memory_with_an_error) {
     profile *p = sample_profile();
     sweep("questions", ask_everything, p);
     sweep("filters", make_others, p);
@@ -207,8 +205,7 @@ TEST(questions_run_out_of_memory_with_an_error)
     ouro__profile_free(p);
 }
 
-TEST(writers_run_out_of_memory_with_an_error)
-{
+TEST(writers_run_out_of_memory_with_an_error) {
     profile *p = sample_profile();
     for (size_t i = 0; i < ouro__format_count; i++) {
         if (!ouro__formats[i].write) continue;

@@ -248,11 +248,9 @@ static void each_rule(void check(profile *, const list *)) {
 
 static void check_tree(profile *real, const list *model) { check_same(real, model); }
 
-TEST(stacks_are_compacted_as_the_design_words_it)
-{ each_rule(check_tree); }
+TEST(stacks_are_compacted_as_the_design_words_it) { each_rule(check_tree); }
 
-TEST(compacting_a_canonical_tree_again_changes_nothing)
-{
+TEST(compacting_a_canonical_tree_again_changes_nothing) {
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
         profile *real;
         list model;
@@ -266,8 +264,7 @@ TEST(compacting_a_canonical_tree_again_changes_nothing)
     }
 }
 
-TEST(a_path_of_a_million_blocks_is_linear)
-{
+TEST(a_path_of_a_million_blocks_is_linear) {
     profile *p = empty_profile();
     builder *b = ouro__builder_new(p, RULE_LOOPS, 0);
     enum { LONG = 1000000 };
@@ -289,8 +286,7 @@ TEST(a_path_of_a_million_blocks_is_linear)
     free(blocks);
 }
 
-TEST(sums_that_need_more_than_63_bits_are_refused)
-{
+TEST(sums_that_need_more_than_63_bits_are_refused) {
     profile *p = empty_profile();
     builder *b = ouro__builder_new(p, RULE_NONE, 0);
     ouro__charge(p, 0, ouro__builder_enter(b, 0, 1), INT64_MAX);
@@ -344,11 +340,9 @@ static void check_totals(profile *real, const list *model) {
     ouro__totals_free(&t);
 }
 
-TEST(self_and_overall_are_those_of_the_paths)
-{ each_rule(check_totals); }
+TEST(self_and_overall_are_those_of_the_paths) { each_rule(check_totals); }
 
-TEST(ranking_is_a_sort)
-{
+TEST(ranking_is_a_sort) {
     for (int round = 0; round < ROUNDS; round++) {
         int64_t values[40];
         uint32_t out[40], count = random_below(40), top = random_below(45);
@@ -432,11 +426,9 @@ static void check_around(profile *real, const list *model) {
     }
 }
 
-TEST(callers_and_callees_of_any_sequence)
-{ each_rule(check_around); }
+TEST(callers_and_callees_of_any_sequence) { each_rule(check_around); }
 
-TEST(direct_recursion_counts_as_a_call_of_itself)
-{
+TEST(direct_recursion_counts_as_a_call_of_itself) {
     profile *p = empty_profile();
     ouro__profile_add_metric(p, "direct", "count");
     builder *b = ouro__builder_new(p, RULE_LOOPS, 0);
@@ -516,12 +508,10 @@ static void check_knots(profile *real, const list *model) {
     ouro__knots_free(&k);
 }
 
-TEST(knots_are_circles_of_calls)
-{ each_rule(check_knots); }
+TEST(knots_are_circles_of_calls) { each_rule(check_knots); }
 
 // Few steps, so that there are knots and blocks outside.
-TEST(knots_of_sparse_graphs)
-{
+TEST(knots_of_sparse_graphs) {
     for (int round = 0; round < ROUNDS; round++) {
         profile *real = empty_profile();
         list model = list_new();
@@ -603,8 +593,7 @@ static void check_filters(profile *real, const list *model) {
     }
 }
 
-TEST(filters_do_what_the_design_says)
-{ each_rule(check_filters); }
+TEST(filters_do_what_the_design_says) { each_rule(check_filters); }
 
 // Each filter alone, one after the other, in any order that leaves folding to the end, and all at
 // once.
@@ -627,8 +616,7 @@ static void check_order(profile *real, const list *model) {
     for (int i = 0; i < 5; i++) ouro__profile_free(all[i]);
 }
 
-TEST(the_order_of_filters_does_not_matter)
-{ each_rule(check_order); }
+TEST(the_order_of_filters_does_not_matter) { each_rule(check_order); }
 
 static void check_folding_keeps_totals(profile *real, const list *model) {
     uint32_t all[LETTERS];
@@ -640,11 +628,9 @@ static void check_folding_keeps_totals(profile *real, const list *model) {
     ouro__profile_free(got);
 }
 
-TEST(folding_keeps_totals_whatever_is_folded)
-{ each_rule(check_folding_keeps_totals); }
+TEST(folding_keeps_totals_whatever_is_folded) { each_rule(check_folding_keeps_totals); }
 
-TEST(more_than_64_blocks_can_be_selected)
-{
+TEST(more_than_64_blocks_can_be_selected) {
     profile *p = empty_profile();
     builder *b = ouro__builder_new(p, RULE_NONE, 0);
     uint32_t blocks[100];
@@ -677,8 +663,7 @@ static void check_divided(profile *real, const list *model) {
     ouro__profile_free(got);
 }
 
-TEST(dividing_rounds_only_the_total)
-{ each_rule(check_divided); }
+TEST(dividing_rounds_only_the_total) { each_rule(check_divided); }
 
 static void check_pruned(profile *real, const list *model) {
     profile *got = ouro__pruned(real, 0.1, NULL);
@@ -697,11 +682,9 @@ static void check_pruned(profile *real, const list *model) {
     ouro__profile_free(got);
 }
 
-TEST(pruning_keeps_totals_and_what_is_large)
-{ each_rule(check_pruned); }
+TEST(pruning_keeps_totals_and_what_is_large) { each_rule(check_pruned); }
 
-TEST(merging_adds_path_by_path)
-{
+TEST(merging_adds_path_by_path) {
     for (int round = 0; round < ROUNDS / 3; round++) {
         profile *a, *b;
         list model_a, model_b;
@@ -720,8 +703,7 @@ TEST(merging_adds_path_by_path)
     }
 }
 
-TEST(comparing_matches_blocks_by_name)
-{
+TEST(comparing_matches_blocks_by_name) {
     for (int round = 0; round < ROUNDS / 3; round++) {
         profile *a, *b;
         list model_a, model_b;
@@ -776,13 +758,11 @@ static void check_flame(profile *real, const list *model) {
     free(running);
 }
 
-TEST(the_flame_tree_has_every_wide_node_in_its_place)
-{ each_rule(check_flame); }
+TEST(the_flame_tree_has_every_wide_node_in_its_place) { each_rule(check_flame); }
 
 // ---------------------------------------------------------------- names
 
-TEST(names_that_several_blocks_have_are_told_apart_by_place)
-{
+TEST(names_that_several_blocks_have_are_told_apart_by_place) {
     profile *p = ouro__profile_new();
     uint32_t f = ouro__profile_add_text(p, "f"), file = ouro__profile_add_text(p, "src/a.c");
     ouro__profile_add_block(p, &(block_info){f, file, 3, 1});

@@ -79,39 +79,23 @@ static void works(const char *before, const char *repeated, int times, const cha
     fble_arena_free(&arena);
 }
 
-TEST(deep_braces_are_an_error)
-{ too_deep("{", "u", "; }"); }
-TEST(deep_round_brackets_are_an_error)
-{ too_deep("(", "U@", ") { U@; }"); }
-TEST(deep_calls_are_an_error)
-{ too_deep("u(", "u", ")"); }
-TEST(deep_square_brackets_are_an_error)
-{ too_deep("u[", "u", "]"); }
-TEST(deep_angle_brackets_are_an_error)
-{ too_deep("U@<", "U@", ">"); }
-TEST(deep_typeof_is_an_error)
-{ too_deep("@<", "u", ">"); }
-TEST(deep_struct_types_are_an_error)
-{ too_deep("*(", "U@", " x)"); }
-TEST(deep_exports_are_an_error)
-{ too_deep("@(x: ", "u", ")"); }
-TEST(deep_selects_are_an_error)
-{ too_deep("on.?(on: ", "u", ", off: u)"); }
-TEST(deep_copies_are_an_error)
-{ too_deep("u.@(x: ", "u", ")"); }
-TEST(deep_private_types_are_an_error)
-{ too_deep("u.%(", "u", ")"); }
-TEST(deep_currying_is_an_error)
-{ too_deep("(U@)", "{ U@; }", ""); }
-TEST(deep_poly_brackets_are_an_error)
-{ too_deep("<@ T@>", "{ U@; }", ""); }
-TEST(deep_kinds_are_an_error)
-{ too_deep("<", "@", ">@"); }
-TEST(deep_unclosed_brackets_are_an_error)
-{ too_deep("(", "", ""); }
+TEST(deep_braces_are_an_error) { too_deep("{", "u", "; }"); }
+TEST(deep_round_brackets_are_an_error) { too_deep("(", "U@", ") { U@; }"); }
+TEST(deep_calls_are_an_error) { too_deep("u(", "u", ")"); }
+TEST(deep_square_brackets_are_an_error) { too_deep("u[", "u", "]"); }
+TEST(deep_angle_brackets_are_an_error) { too_deep("U@<", "U@", ">"); }
+TEST(deep_typeof_is_an_error) { too_deep("@<", "u", ">"); }
+TEST(deep_struct_types_are_an_error) { too_deep("*(", "U@", " x)"); }
+TEST(deep_exports_are_an_error) { too_deep("@(x: ", "u", ")"); }
+TEST(deep_selects_are_an_error) { too_deep("on.?(on: ", "u", ", off: u)"); }
+TEST(deep_copies_are_an_error) { too_deep("u.@(x: ", "u", ")"); }
+TEST(deep_private_types_are_an_error) { too_deep("u.%(", "u", ")"); }
+TEST(deep_currying_is_an_error) { too_deep("(U@)", "{ U@; }", ""); }
+TEST(deep_poly_brackets_are_an_error) { too_deep("<@ T@>", "{ U@; }", ""); }
+TEST(deep_kinds_are_an_error) { too_deep("<", "@", ">@"); }
+TEST(deep_unclosed_brackets_are_an_error) { too_deep("(", "", ""); }
 
-TEST(nesting_below_the_limit_works)
-{
+TEST(nesting_below_the_limit_works) {
     enum { LEVELS = FBLE_DEEPEST - 5 };
     deep_enough("{ ", "u", "; }", LEVELS);
     deep_enough("@(x: ", "u", ")", LEVELS);
@@ -126,72 +110,61 @@ TEST(nesting_below_the_limit_works)
     deep_enough("@<", "@(x: u)", ">", LEVELS);
 }
 
-TEST(long_bodies_of_lets)
-{ works(PRELUDE "x0 = u; ", "x%d = x%-;\n", MANY, "x%d;\n"); }
-TEST(long_bodies_of_guards)
-{ works(PRELUDE, "on.?(on: u);\n", MANY, "u;\n"); }
-TEST(long_bodies_of_imports)
-{ works(PRELUDE, "x .= @(x: u);\n", MANY, "x;\n"); }
-TEST(long_bodies_of_foreign_values)
-{ works(PRELUDE, "U@ x;\n", MANY, "x;\n"); }
-TEST(long_bodies_of_binds)
-{ works(PRELUDE "B = ((U@) { U@; } f) { f(u); };", "U@ _ := B;\n", MANY, "u;\n"); }
-TEST(one_let_with_many_definitions)
-{ works(PRELUDE "U@ x0 = u", ", U@ x%d = x%-", MANY, "; x%d;\n"); }
-TEST(one_let_with_definitions_in_reverse)
-{
+TEST(long_bodies_of_lets) { works(PRELUDE "x0 = u; ", "x%d = x%-;\n", MANY, "x%d;\n"); }
+TEST(long_bodies_of_guards) { works(PRELUDE, "on.?(on: u);\n", MANY, "u;\n"); }
+TEST(long_bodies_of_imports) { works(PRELUDE, "x .= @(x: u);\n", MANY, "x;\n"); }
+TEST(long_bodies_of_foreign_values) { works(PRELUDE, "U@ x;\n", MANY, "x;\n"); }
+TEST(long_bodies_of_binds) {
+    works(PRELUDE "B = ((U@) { U@; } f) { f(u); };", "U@ _ := B;\n", MANY, "u;\n");
+}
+TEST(one_let_with_many_definitions) {
+    works(PRELUDE "U@ x0 = u", ", U@ x%d = x%-", MANY, "; x%d;\n");
+}
+TEST(one_let_with_definitions_in_reverse) {
     works(PRELUDE "T0@ = T1@", ", T%d@ = *(T%-@ x)", MANY, "; u;\n");
     works(PRELUDE "U@ x0 = x1, U@ x1 = x2, U@ x2 = u", ", U@ y%d = x0", MANY, "; y%d;\n");
 }
-TEST(long_chains_of_accesses)
-{ works(PRELUDE "A@ = *(A@ n); (A@ a) { a", ".n", MANY, "; };\n"); }
-TEST(long_chains_of_calls)
-{ works(PRELUDE "A@ = (U@) { A@; }; (A@ a) { a", "(u)", MANY, "; };\n"); }
-TEST(calls_with_many_arguments)
-{ works(PRELUDE "A@ = (U@) { A@; }; (A@ a) { a(u", ", u", MANY, "); };\n"); }
-TEST(functions_with_many_parameters)
-{ works(PRELUDE "(U@ x0", ", U@ x%d", MANY, ") { u; };\n"); }
-TEST(types_with_many_fields)
-{ works(PRELUDE "*(U@ x0", ", U@ x%d", MANY, ");\n"); }
-TEST(unions_with_many_tags_used_often)
-{
+TEST(long_chains_of_accesses) { works(PRELUDE "A@ = *(A@ n); (A@ a) { a", ".n", MANY, "; };\n"); }
+TEST(long_chains_of_calls) {
+    works(PRELUDE "A@ = (U@) { A@; }; (A@ a) { a", "(u)", MANY, "; };\n");
+}
+TEST(calls_with_many_arguments) {
+    works(PRELUDE "A@ = (U@) { A@; }; (A@ a) { a(u", ", u", MANY, "); };\n");
+}
+TEST(functions_with_many_parameters) { works(PRELUDE "(U@ x0", ", U@ x%d", MANY, ") { u; };\n"); }
+TEST(types_with_many_fields) { works(PRELUDE "*(U@ x0", ", U@ x%d", MANY, ");\n"); }
+TEST(unions_with_many_tags_used_often) {
     struct fble_arena arena = {0};
     struct fble_text all = source(&arena, PRELUDE "T@ = +(U@ x0", ", U@ x%d", MANY, "", "", ");\n");
     struct fble_text uses = source(&arena, "", "_ = T@(x%d: u).x%d;\n", MANY, "", "", "u;\n");
     works(all.at, "", 0, uses.at);
     fble_arena_free(&arena);
 }
-TEST(polys_with_many_parameters)
-{ works(PRELUDE "<@ T0@", ", @ T%d@", MANY, "> { U@; };\n"); }
-TEST(long_chains_of_types_are_compared)
-{
+TEST(polys_with_many_parameters) { works(PRELUDE "<@ T0@", ", @ T%d@", MANY, "> { U@; };\n"); }
+TEST(long_chains_of_types_are_compared) {
     works(PRELUDE "A0@ = U@; B0@ = U@;", "A%d@ = *(A%-@ x); B%d@ = *(B%-@ x);\n", MANY,
           "(A%d@ a) { B%d@ b = a; b; };\n");
 }
-TEST(types_with_exponential_unfoldings_are_compared)
-{
+TEST(types_with_exponential_unfoldings_are_compared) {
     works(PRELUDE "A0@ = U@; B0@ = U@;", "A%d@ = *(A%-@ x, A%-@ y); B%d@ = *(B%-@ x, B%-@ y);\n",
           MANY, "(A%d@ a) { B%d@ b = a; b; };\n");
 }
-TEST(instances_with_exponential_unfoldings_are_compared)
-{
+TEST(instances_with_exponential_unfoldings_are_compared) {
     works(PRELUDE "P@ = <@ T@> { *(T@ x, T@ y); }; A0@ = U@; B0@ = U@;",
           "A%d@ = P@<A%-@>; B%d@ = P@<B%-@>;\n", MANY, "(A%d@ a) { B%d@ b = a; b; };\n");
 }
-TEST(nested_instances_of_a_recursive_type_are_compared)
-{
+TEST(nested_instances_of_a_recursive_type_are_compared) {
     works(PRELUDE "L@ = <@ T@> { X@ = +(*(T@ h, X@ t) c, U@ n); X@; }; A0@ = U@; B0@ = U@;",
           "A%d@ = L@<A%-@>; B%d@ = L@<B%-@>;\n", MANY / 2, "(A%d@ a) { B%d@ b = a; b; };\n");
 }
-TEST(letters_behind_many_unions)
-{
+TEST(letters_behind_many_unions) {
     works(PRELUDE "D0@ = +(U@ a);", "D%d@ = +(D%-@ x, D%-@ y);\n", MANY,
           "L@ = +(*(D%d@ h, L@ t) c, U@ n); (L@ l) { l; }|aaa;\n");
 }
-TEST(words_of_a_million_letters)
-{ works(PRELUDE "L@ = +(*(F@ h, L@ t) c, U@ n); (L@ l) { l; }|", "onoffonoff", MANY, ";\n"); }
-TEST(applications_with_many_arguments)
-{
+TEST(words_of_a_million_letters) {
+    works(PRELUDE "L@ = +(*(F@ h, L@ t) c, U@ n); (L@ l) { l; }|", "onoffonoff", MANY, ";\n");
+}
+TEST(applications_with_many_arguments) {
     struct fble_arena arena = {0};
     struct fble_text text = {.arena = &arena};
     fble_add_string(&text, PRELUDE "<<@");
@@ -216,18 +189,19 @@ static void cycle(const char *first, const char *repeated, const char *after) {
     fble_program_free(&program);
     fble_arena_free(&arena);
 }
-TEST(long_cycles_of_aliases_are_vacuous)
-{ cycle("", "A%d@ = A%-@, ", "A0@ = A%d@; *();\n"); }
-TEST(long_cycles_of_annotated_aliases_are_vacuous)
-{ cycle("U@ = *(); ", "@<U@> A%d@ = A%-@, ", "@<U@> A0@ = A%d@; *();\n"); }
-TEST(long_cycles_of_private_types_are_vacuous)
-{ cycle("", "A%d@ = A%-@.%(@/X%), ", "A0@ = A%d@.%(@/X%); *();\n"); }
-TEST(long_chains_of_private_types_are_walked_once)
-{ works(PRELUDE, "A%d@ = A%-@.%(@/X%), ", MANY, "A0@ = U@; (A%d@ a) { a; };\n"); }
+TEST(long_cycles_of_aliases_are_vacuous) { cycle("", "A%d@ = A%-@, ", "A0@ = A%d@; *();\n"); }
+TEST(long_cycles_of_annotated_aliases_are_vacuous) {
+    cycle("U@ = *(); ", "@<U@> A%d@ = A%-@, ", "@<U@> A0@ = A%d@; *();\n");
+}
+TEST(long_cycles_of_private_types_are_vacuous) {
+    cycle("", "A%d@ = A%-@.%(@/X%), ", "A0@ = A%d@.%(@/X%); *();\n");
+}
+TEST(long_chains_of_private_types_are_walked_once) {
+    works(PRELUDE, "A%d@ = A%-@.%(@/X%), ", MANY, "A0@ = U@; (A%d@ a) { a; };\n");
+}
 
 // N25@<U@> has 2^25 levels: whoever compares it has to give up, with one message.
-TEST(types_that_grow_without_sense_are_an_error)
-{
+TEST(types_that_grow_without_sense_are_an_error) {
     struct fble_arena arena = {0};
     struct fble_text text =
         source(&arena, PRELUDE "N0@ = <@ X@> { *(X@ a); }; M0@ = <@ X@> { *(X@ a); };\n",

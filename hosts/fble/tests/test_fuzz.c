@@ -247,9 +247,6 @@ static size_t mutant(char *text) {
     return length;
 }
 
-TEST(random_bytes_end_with_a_result)
-{ repeat(random_bytes); }
-TEST(random_tokens_end_with_a_result)
-{ repeat(random_soup); }
-TEST(changed_programs_end_with_a_result)
-{ repeat(mutant); }
+TEST(random_bytes_end_with_a_result) { repeat(random_bytes); }
+TEST(random_tokens_end_with_a_result) { repeat(random_soup); }
+TEST(changed_programs_end_with_a_result) { repeat(mutant); }

@@ -32,11 +32,11 @@ static void check_labels(const char *text, const char *expected) {
     fble_program_free(&program);
 }
 
-TEST(a_module_is_labelled_before_its_first_column)
-{ check_labels("*()();", "module 1:0 /Main% /Main%\n"); }
+TEST(a_module_is_labelled_before_its_first_column) {
+    check_labels("*()();", "module 1:0 /Main% /Main%\n");
+}
 
-TEST(functions_are_named_by_the_variables_around_them)
-{
+TEST(functions_are_named_by_the_variables_around_them) {
     check_labels("F@ = +(*() a, *() b);\n"
                  "Twice = (F@ a) { Go = (F@ b) { b; }; Go(Go(a)); };\n"
                  "S = @(f: (F@ c) { c; });\n"
@@ -52,8 +52,7 @@ TEST(functions_are_named_by_the_variables_around_them)
                  "function 4:10 /Main% /Main%!\n");
 }
 
-TEST(directly_nested_literals_are_one_function)
-{
+TEST(directly_nested_literals_are_one_function) {
     check_labels("U@ = *();\nF = <@ T@>(T@ a, U@ b) { <@ S@>(S@ c) { @(a, b, c); }; };\nF;\n",
                  "module 1:0 /Main% /Main%\n"
                  "let 1:6 /Main%.U@ /Main%.U@\n"
@@ -61,8 +60,7 @@ TEST(directly_nested_literals_are_one_function)
                  "function 2:41 /Main%.F /Main%.F!\n");
 }
 
-TEST(a_statement_between_literals_makes_two_functions)
-{
+TEST(a_statement_between_literals_makes_two_functions) {
     check_labels("U@ = *();\nF = (U@ a) { b = a; (U@ c) { @(b, c); }; };\nF;\n",
                  "module 1:0 /Main% /Main%\n"
                  "let 1:6 /Main%.U@ /Main%.U@\n"
@@ -72,8 +70,7 @@ TEST(a_statement_between_literals_makes_two_functions)
                  "function 2:30 /Main%.F /Main%.F!!\n");
 }
 
-TEST(branches_have_the_finer_names_only)
-{
+TEST(branches_have_the_finer_names_only) {
     check_labels("F@ = +(*() a, *() b, *() c);\n"
                  "F = (F@ x) { x.?(a: x, : { x.?(b: x); x; }); };\nF;\n",
                  "module 1:0 /Main% /Main%\n"
@@ -86,8 +83,7 @@ TEST(branches_have_the_finer_names_only)
                  "branch 2:39 /Main%.F /Main%.F!.:.:\n");
 }
 
-TEST(binds_and_foreign_values_carry_the_name_around_them)
-{
+TEST(binds_and_foreign_values_carry_the_name_around_them) {
     check_labels("U@ = *();\n"
                  "X = { ((U@) { U@; }) { U@; } do; U@ x := do;\n  U@ y := do; @(x, y).y; };\nX;\n",
                  "module 1:0 /Main% /Main%\n"
@@ -98,8 +94,7 @@ TEST(binds_and_foreign_values_carry_the_name_around_them)
                  "bind 3:15 /Main%.X /Main%.X!!\n");
 }
 
-TEST(a_bind_continues_as_a_literal)
-{
+TEST(a_bind_continues_as_a_literal) {
     check_labels("U@ = *(); ((U@, U@) { U@; }) { U@; } do;\nU@ x := do; (U@ y) { @(x, y).y; };\n",
                  "module 1:0 /Main% /Main%\n"
                  "let 1:6 /Main%.U@ /Main%.U@\n"
@@ -107,15 +102,13 @@ TEST(a_bind_continues_as_a_literal)
                  "bind 2:22 /Main% /Main%!\n");
 }
 
-TEST(names_are_without_quotes)
-{
+TEST(names_are_without_quotes) {
     check_labels("'a b' = (*() x) { x; }; 'a b';\n", "module 1:0 /Main% /Main%\n"
                                                      "let 1:9 /Main%.a b /Main%.a b\n"
                                                      "function 1:19 /Main%.a b /Main%.a b!\n");
 }
 
-TEST(typeof_has_no_labels)
-{ check_labels("@<(*() x) { x; }>;\n", "module 1:0 /Main% /Main%\n"); }
+TEST(typeof_has_no_labels) { check_labels("@<(*() x) { x; }>;\n", "module 1:0 /Main% /Main%\n"); }
 
 // The result of a module that is one expression, checked.
 static struct fble_expr *result_of(struct fble_program *program, const char *text) {
@@ -125,8 +118,7 @@ static struct fble_expr *result_of(struct fble_program *program, const char *tex
     return module->value->body->result;
 }
 
-TEST(calls_know_whether_they_make_a_struct)
-{
+TEST(calls_know_whether_they_make_a_struct) {
     struct fble_program program;
     struct fble_expr *e = result_of(&program, "*(*() a)(*()()).a;");
     CHECK_EQUAL(e->suffixes->call.form, FBLE_CALL_STRUCT);
@@ -138,8 +130,7 @@ TEST(calls_know_whether_they_make_a_struct)
     fble_program_free(&program);
 }
 
-TEST(fields_and_tags_have_their_index)
-{
+TEST(fields_and_tags_have_their_index) {
     struct fble_program program;
     struct fble_expr *e = result_of(&program, "+(*() a, *() b)(b: *()()).b;");
     CHECK_EQUAL(e->suffixes->field.field, 1);
@@ -153,8 +144,7 @@ TEST(fields_and_tags_have_their_index)
     fble_program_free(&program);
 }
 
-TEST(selects_know_the_arm_of_each_tag)
-{
+TEST(selects_know_the_arm_of_each_tag) {
     struct fble_program program;
     struct fble_expr *e = result_of(
         &program, "U@ = *(); +(U@ a, U@ b, U@ c, U@ d)(c: U@()).?(b: U@(), c: U@(), : U@());");
@@ -168,8 +158,7 @@ TEST(selects_know_the_arm_of_each_tag)
     fble_program_free(&program);
 }
 
-TEST(letters_know_their_way_through_nested_unions)
-{
+TEST(letters_know_their_way_through_nested_unions) {
     struct fble_program program;
     struct fble_expr *e = result_of(&program, "U@ = *(); D@ = +(U@ 0, U@ 1); E@ = +(U@ x, D@ d); "
                                               "L@ = +(*(E@ h, L@ t) c, U@ n); (L@ l) { l; }|1x;");
@@ -192,8 +181,7 @@ static bool first_let_is_recursive(const char *text) {
     return recursive;
 }
 
-TEST(lets_know_whether_they_are_recursive)
-{
+TEST(lets_know_whether_they_are_recursive) {
     CHECK(first_let_is_recursive("(*()) { *(); } f = (*() x) { f(x); }; f;"));
     CHECK(first_let_is_recursive("*() x = y, *() y = *()(); x;"));
     CHECK(!first_let_is_recursive("x = *()(), y = *()(); @(x, y);"));
@@ -201,8 +189,7 @@ TEST(lets_know_whether_they_are_recursive)
     CHECK(!first_let_is_recursive("R@ = *(R@ n); R@;"));
 }
 
-TEST(variables_know_their_declaration)
-{
+TEST(variables_know_their_declaration) {
     struct fble_program program;
     struct fble_expr *e = result_of(&program, "x = *()(); (*() x) { x; };");
     struct fble_declaration *param = e->func.params->declaration;

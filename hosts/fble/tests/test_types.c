@@ -187,8 +187,7 @@ static bool instance_is_body(struct fble_arena *arena, uint64_t seed) {
         fble_format(arena, "%s (P@<X@, Y@, Z@> a) { %s b = a; b; };", poly(arena, seed), body));
 }
 
-TEST(an_instance_equals_its_body_with_the_arguments)
-{ for_random_seeds(instance_is_body); }
+TEST(an_instance_equals_its_body_with_the_arguments) { for_random_seeds(instance_is_body); }
 
 static bool instance_under_parameters(struct fble_arena *arena, uint64_t seed) {
     const char *body = type_text(arena, seed, "S@", "*(S@ x, R@ y)", "N@", NULL);
@@ -199,8 +198,7 @@ static bool instance_under_parameters(struct fble_arena *arena, uint64_t seed) {
                     poly(arena, seed), body));
 }
 
-TEST(so_does_an_instance_under_other_parameters)
-{ for_random_seeds(instance_under_parameters); }
+TEST(so_does_an_instance_under_other_parameters) { for_random_seeds(instance_under_parameters); }
 
 // Q@ passes its parameters on to P@: an instance of an instance.
 static bool instance_of_instance(struct fble_arena *arena, uint64_t seed) {
@@ -212,8 +210,7 @@ static bool instance_of_instance(struct fble_arena *arena, uint64_t seed) {
                               poly(arena, seed), body));
 }
 
-TEST(so_does_an_instance_through_another_poly)
-{ for_random_seeds(instance_of_instance); }
+TEST(so_does_an_instance_through_another_poly) { for_random_seeds(instance_of_instance); }
 
 // The result type of F is a part of an instance that was made deep inside other parameters.
 static bool instance_made_deeper(struct fble_arena *arena, uint64_t seed) {
@@ -227,8 +224,9 @@ static bool instance_made_deeper(struct fble_arena *arena, uint64_t seed) {
                               open, closed));
 }
 
-TEST(so_does_an_instance_made_under_parameters_and_applied_later)
-{ for_random_seeds(instance_made_deeper); }
+TEST(so_does_an_instance_made_under_parameters_and_applied_later) {
+    for_random_seeds(instance_made_deeper);
+}
 
 // A chain of types, each a part of the next, that a struct has as fields in random order, with
 // polys among them: nothing can be said about the order in which parts are copied.
@@ -268,8 +266,7 @@ static bool instance_of_scrambled(struct fble_arena *arena, uint64_t seed) {
                          expect(arena, false, fble_format(arena, "%s %s %s", poly, other, use)));
 }
 
-TEST(so_does_an_instance_whose_parts_are_scrambled)
-{ for_random_seeds(instance_of_scrambled); }
+TEST(so_does_an_instance_whose_parts_are_scrambled) { for_random_seeds(instance_of_scrambled); }
 
 static bool another_argument(struct fble_arena *arena, uint64_t seed) {
     bool used[3];
@@ -279,8 +276,7 @@ static bool another_argument(struct fble_arena *arena, uint64_t seed) {
         fble_format(arena, "%s (P@<X@, Y@, Z@> a) { %s b = a; b; };", poly(arena, seed), body));
 }
 
-TEST(another_argument_makes_another_type)
-{ for_random_seeds(another_argument); }
+TEST(another_argument_makes_another_type) { for_random_seeds(another_argument); }
 
 static bool another_maker(struct fble_arena *arena, uint64_t seed) {
     bool used[3];
@@ -290,8 +286,7 @@ static bool another_maker(struct fble_arena *arena, uint64_t seed) {
         fble_format(arena, "%s (P@<X@, Y@, Z@> a) { %s b = a; b; };", poly(arena, seed), body));
 }
 
-TEST(another_type_constructor_makes_another_type)
-{ for_random_seeds(another_maker); }
+TEST(another_type_constructor_makes_another_type) { for_random_seeds(another_maker); }
 
 // A@ stands for both types; the constructor is given, since it cannot be inferred.
 static bool inference_finds_it(struct fble_arena *arena, uint64_t seed) {
@@ -303,8 +298,7 @@ static bool inference_finds_it(struct fble_arena *arena, uint64_t seed) {
                               closed, closed));
 }
 
-TEST(inference_finds_the_argument)
-{ for_random_seeds(inference_finds_it); }
+TEST(inference_finds_the_argument) { for_random_seeds(inference_finds_it); }
 
 // The first type decides, so a second one that differs is an error.
 static bool inference_refuses(struct fble_arena *arena, uint64_t seed) {
@@ -316,8 +310,7 @@ static bool inference_refuses(struct fble_arena *arena, uint64_t seed) {
                   fble_format(arena, "F = <@ A@>(%s x) { x; }; (%s a) { F(a); };", open, closed));
 }
 
-TEST(inference_refuses_two_answers)
-{ for_random_seeds(inference_refuses); }
+TEST(inference_refuses_two_answers) { for_random_seeds(inference_refuses); }
 
 // The same type, written in two modules' worth of names, is the same type in both directions.
 static bool equality_is_symmetric(struct fble_arena *arena, uint64_t seed) {
@@ -329,8 +322,7 @@ static bool equality_is_symmetric(struct fble_arena *arena, uint64_t seed) {
            expect(arena, true, fble_format(arena, "(%s a) { %s b = a; b; };", a, a));
 }
 
-TEST(equality_is_reflexive_and_symmetric)
-{ for_random_seeds(equality_is_symmetric); }
+TEST(equality_is_reflexive_and_symmetric) { for_random_seeds(equality_is_symmetric); }
 
 // A system of mutually recursive types, as a model: a node is a struct, union or function with two
 // parts, or another name for a node before it. Which nodes are equal is found by starting with all
@@ -422,5 +414,4 @@ static bool agrees_with_the_model(struct fble_arena *arena, uint64_t seed) {
     return good && CHECK_EQUAL(errors_of(arena, all.at, &first), differ);
 }
 
-TEST(equality_agrees_with_a_simple_model)
-{ for_random_seeds(agrees_with_the_model); }
+TEST(equality_agrees_with_a_simple_model) { for_random_seeds(agrees_with_the_model); }
