@@ -68,6 +68,7 @@ void loaded_free(loaded *l);
 profile *load_profile(const options *o, const char *path, bool keep_origin);
 // On stderr, if it is a terminal and the command takes long.
 void show_merging(size_t done, size_t of);
+void show_writing(void *user, uint64_t bytes);
 void progress_end(void);
 // Compaction, filters, period and min, in this order. Takes the profile and gives another back.
 profile *apply_filters(const options *o, const char *path, profile *p);

@@ -32,9 +32,16 @@ void write_output(const options *o, const profile *p, const char *title, const c
                   const format *to) {
     error e = {0};
     write_options w = {
-        .title = title, .metric = metric_option(p, title, o->metric), .share = PICTURE_SHARE};
+        .title = title,
+        .metric = metric_option(p, title, o->metric),
+        .share = PICTURE_SHARE,
+        .progress = show_writing,
+        .user = (void *)(uintptr_t)path,
+    };
     if (o->min >= 0) w.share = o->min / 100;
-    if (!ouro__profile_write(p, path, to, &w, &e)) {
+    bool written = ouro__profile_write(p, path, to, &w, &e);
+    progress_end();
+    if (!written) {
         fprintf(stderr, "ouro: %s: %s\n", path, e.message);
         exit(EXIT_FAILED);
     }

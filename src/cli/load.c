@@ -60,6 +60,11 @@ void show_merging(size_t done, size_t of) {
     if (progress_due()) fprintf(stderr, "\rmerging: %zu of %zu\033[K", done, of);
 }
 
+void show_writing(void *user, uint64_t bytes) {
+    if (progress_due())
+        fprintf(stderr, "\rwriting %s: %.1f MB\033[K", (const char *)user, (double)bytes / 1e6);
+}
+
 void progress_end(void) {
     if (progress.shown) fprintf(stderr, "\r\033[K");
     progress.shown = false;

@@ -123,6 +123,7 @@ bool ouro__profile_write(const profile *p, const char *path, const format *to,
     bool gzip = length > 3 && strcmp(path + length - 3, ".gz") == 0;
     output *out = ouro__output_open(path, gzip, e);
     if (!out) return false;
+    ouro__output_watch(out, options->progress, options->user);
     bool ok = to->write(p, options, out, e);
     return ouro__output_close(out, ok, e);
 }

@@ -23,6 +23,9 @@ typedef struct {
     const char *title; // of the input, for formats that show one
     uint32_t metric;   // for formats that hold only one
     double share;      // pictures leave out what is narrower
+    // Called now and then with the bytes written so far, before packing. May be NULL.
+    void (*progress)(void *user, uint64_t bytes);
+    void *user;
 } write_options;
 
 typedef struct {

@@ -21,6 +21,9 @@ struct output {
     char *target; // NULL: written in place
     char *beside;
     packer *packer;
+    void (*progress)(void *user, uint64_t bytes);
+    void *user;
+    uint64_t written;
     size_t used;
     char buffer[BUFFER];
 };
@@ -44,7 +47,14 @@ static void flush(output *out, bool last) {
     } else {
         write_raw(out, out->buffer, out->used);
     }
+    out->written += out->used;
     out->used = 0;
+    if (out->progress) out->progress(out->user, out->written);
+}
+
+void ouro__output_watch(output *out, void (*progress)(void *user, uint64_t bytes), void *user) {
+    out->progress = progress;
+    out->user = user;
 }
 
 void ouro__put(output *out, const void *bytes, size_t size) {

@@ -9,11 +9,14 @@
 #include "error.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct output output;
 
 // "-" is standard output. NULL with *e filled.
 output *ouro__output_open(const char *path, bool gzip, error *e);
+// Calls `progress` now and then with the bytes written so far, before packing. NULL: no more.
+void ouro__output_watch(output *out, void (*progress)(void *user, uint64_t bytes), void *user);
 // Ends the file and puts it in place. `keep` false: it is thrown away, and whatever stood there
 // stays.
 bool ouro__output_close(output *out, bool keep, error *e);

@@ -496,6 +496,9 @@ def progress_is_shown_on_a_terminal_only_and_only_if_it_takes_long():
         shown = in_terminal("report", "a.folded")
         assert re.search(r"\rreading a.folded: +\d+%", shown) and "\r\033[K" in shown
         assert "\rmerging: 2 of 2" in in_terminal("merge", "a.folded", "a.folded", "-o", "b.pb")
+        assert re.search(r"\rwriting b.json: \d+.\d MB", in_terminal("convert", "a.folded", "b.json"))
+        done = subprocess.run([OURO, "convert", "a.folded", "b.json"], capture_output=True)
+        assert done.returncode == 0 and done.stderr == b""
         done = subprocess.run([OURO, "report", "a.folded"], capture_output=True)
         assert done.returncode == 0 and done.stderr == b""
     finally:
