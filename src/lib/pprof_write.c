@@ -9,6 +9,7 @@
 // preorder, go by: a sample costs what it writes and no more.
 
 #include "blocks.h"
+#include "pprof_fields.h"
 #include "rows.h"
 
 #include <errno.h>
@@ -22,38 +23,6 @@
 #include <unistd.h>
 
 enum { PATH_MAX_BLOCKS = 4096, BUFFER = 64 * 1024 };
-
-// Field numbers of profile.proto, with their messages.
-enum {
-    PROFILE_SAMPLE_TYPE = 1,
-    PROFILE_SAMPLE = 2,
-    PROFILE_MAPPING = 3,
-    PROFILE_LOCATION = 4,
-    PROFILE_FUNCTION = 5,
-    PROFILE_STRING = 6,
-    PROFILE_TIME = 9,
-    PROFILE_DURATION = 10,
-    PROFILE_DEFAULT_TYPE = 14,
-    TYPE_NAME = 1,
-    TYPE_UNIT = 2,
-    SAMPLE_LOCATIONS = 1,
-    SAMPLE_VALUES = 2,
-    MAPPING_ID = 1,
-    MAPPING_FILE = 5,
-    MAPPING_HAS_FUNCTIONS = 7,
-    MAPPING_HAS_FILES = 8,
-    MAPPING_HAS_LINES = 9,
-    LOCATION_ID = 1,
-    LOCATION_MAPPING = 2,
-    LOCATION_LINE = 4,
-    LINE_FUNCTION = 1,
-    LINE_LINE = 2,
-    LINE_COLUMN = 3,
-    FUNCTION_ID = 1,
-    FUNCTION_NAME = 2,
-    FUNCTION_FILE = 4,
-    FUNCTION_LINE = 5
-};
 
 // ---------------------------------------------------------------- bytes
 
@@ -260,7 +229,7 @@ static void put_function(writer *w, uint32_t id, const ouro_block_info *info) {
     put_number(w->out, FUNCTION_ID, id);
     put_number(w->out, FUNCTION_NAME, name);
     put_number(w->out, FUNCTION_FILE, file);
-    put_number(w->out, FUNCTION_LINE, info->line);
+    put_number(w->out, FUNCTION_START_LINE, info->line);
 }
 
 static void put_blocks(writer *w, void put(writer *, uint32_t, const ouro_block_info *)) {
