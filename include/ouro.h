@@ -258,7 +258,7 @@ OURO_API void ouro_replace_miss_(ouro_thread *thread, ouro_block block);
 // Enters a block: one call is counted, and the thread moves to the path that has `block` added, or
 // back to an earlier position where the compaction rule says so. Returns the caller's position:
 // keep it in the caller's or callee's frame, and give it to ouro_exit. 12 instructions when the
-// same block was entered from here the last time, 30 to 70 when it was ever entered from here; the
+// same block was entered from here the last time, 30 to 75 when it was ever entered from here; the
 // first time costs a walk up the path (at most 4,096 nodes).
 // Misuse: a block id that does not exist, or is not for entering, is charged to [lost].
 static inline ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {

@@ -5,6 +5,8 @@
 
 #include "output.h"
 
+#include "beside.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -108,7 +110,13 @@ static bool find_target(output *out, const char *path) {
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) return true;
     char *real = realpath(path, NULL);
     out->target = real ? real : strdup(path);
-    return out->target && asprintf(&out->beside, "%s.%ld.tmp", out->target, (long)getpid()) >= 0;
+    return out->target != NULL;
+}
+
+static int open_for_writing(output *out, const char *path) {
+    if (strcmp(path, "-") == 0) return STDOUT_FILENO;
+    if (out->target) return ouro__open_beside(out->target, 0666, &out->beside);
+    return open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 }
 
 output *ouro__output_open(const char *path, bool gzip, error *e) {
@@ -118,9 +126,7 @@ output *ouro__output_open(const char *path, bool gzip, error *e) {
         ouro__error_memory(e);
         return NULL;
     }
-    const char *name = out->beside ? out->beside : path;
-    out->fd = strcmp(path, "-") == 0 ? STDOUT_FILENO
-                                     : open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    out->fd = open_for_writing(out, path);
     int code = out->fd < 0 ? errno : 0;
     if (!code && gzip && !(out->packer = ouro__packer_new(write_raw, out))) code = ENOMEM;
     if (!code) return out;

@@ -3,6 +3,7 @@
 // A new file beside another, to be renamed onto it when it is complete: so nobody ever sees half of
 // it, and what was there before stays until then.
 
+#include "beside.h"
 #include "internal.h"
 
 #include <errno.h>
@@ -15,8 +16,6 @@
 
 enum { TRIES = 100 };
 
-// A short name in the same folder, which nobody else has. The descriptor, and *name for the caller
-// to free; or -1 with errno.
 int ouro__open_beside(const char *path, mode_t mode, char **name) {
     static _Atomic unsigned serial;
     const char *slash = strrchr(path, '/');

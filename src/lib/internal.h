@@ -49,7 +49,6 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <sys/types.h>
 
 enum {
     NODE_HEAD_WORDS = 7,                // of ouro_node_, before the metrics
@@ -243,9 +242,6 @@ uint64_t ouro__now(int clock);
 // clock.c
 void ouro__clocks_lock(bool lock);
 void ouro__clocks_forget(void);
-
-// beside.c
-int ouro__open_beside(const char *path, mode_t mode, char **name);
 
 // process.c
 uint64_t ouro__process_start(uint64_t process);

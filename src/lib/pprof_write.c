@@ -8,6 +8,7 @@
 // what. The length of a path's location list is kept per depth while the rows, which are in
 // preorder, go by: a sample costs what it writes and no more.
 
+#include "beside.h"
 #include "blocks.h"
 #include "pprof_fields.h"
 #include "rows.h"
