@@ -146,6 +146,9 @@ int cmd_diff(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_help(int argc, char **argv);
+// Runs the program of a language host: lua, run, cc or c++.
+int cmd_host(int argc, char **argv);
+bool is_host(const char *command);
 // The help of a command, or of ouro itself if command is NULL.
 void print_help(const char *command);
 

@@ -152,6 +152,10 @@ int cmd_help(int argc, char **argv) {
     options o;
     options_parse(&o, argc, argv, "help", none);
     const char *command = o.inputs.count ? o.inputs.items[0] : NULL;
+    if (command && is_host(command)) {
+        char *ask[] = {(char *)command, "--help", NULL};
+        return cmd_host(2, ask);
+    }
     if (command && !page_of(command)) fail_usage(NULL, "there is no command %s", command);
     print_help(command);
     options_free(&o);

@@ -60,6 +60,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
     }
+    if (is_host(argv[1])) return cmd_host(argc - 1, argv + 1);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         print_help(NULL);
         return EXIT_GOOD;

@@ -533,6 +533,21 @@ def bash_completes_commands_options_and_formats():
     assert complete("ouro", "report", "--compact", "lo") == ["loops"]
 
 
+@case
+def a_host_is_a_program_beside_ouro_or_in_a_named_folder():
+    os.mkdir("hosts")
+    write("hosts/ouro-lua", '#!/bin/sh\necho "$# $1|$2|$OURO"\nexit 7\n')
+    os.chmod("hosts/ouro-lua", 0o755)
+    run = lambda *words: subprocess.run([OURO, *words], capture_output=True, text=True,
+                                        env={**os.environ, "OURO_LIBEXEC": os.path.abspath("hosts")})
+    done = run("lua", "a b", "--view")
+    assert (done.stdout, done.returncode) == (f"2 a b|--view|{OURO}\n", 7), done
+    assert run("help", "lua").stdout.startswith("1 --help|"), "the host knows its own help"
+    shutil.copy(OURO, "ouro")
+    missing = subprocess.run(["./ouro", "c++"], capture_output=True, text=True)
+    assert missing.returncode == 1 and "OURO_LIBEXEC" in missing.stderr, missing
+
+
 def main():
     words = sys.argv[2:]
     failed = 0

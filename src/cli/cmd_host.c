@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+//
+// ouro lua, run, cc, c++: the language hosts. Each is a program of its own, `ouro-NAME`, so that
+// ouro itself needs no language to run. It is found beside ouro (the build folder), in
+// ../libexec/ouro (where it is installed), or in the folder that OURO_LIBEXEC names. The host finds
+// this program again in the variable OURO, for `ouro report` and `ouro view`.
+
+#include "cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const hosts[] = {"lua", "run", "cc", "c++"};
+
+bool is_host(const char *command) {
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        if (strcmp(command, hosts[i]) == 0) return true;
+    }
+    return false;
+}
+
+// The path of this program, without its last part.
+static void own_folder(char folder[static PATH_MAX]) {
+    ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+    folder[length > 0 ? length : 0] = '\0';
+    if (length > 0) setenv("OURO", folder, 1);
+    char *slash = strrchr(folder, '/');
+    if (slash) *slash = '\0';
+}
+
+// Comes back only if there is no such program.
+static void try_folder(const char *folder, const char *below, const char *name, char **argv) {
+    char path[PATH_MAX * 2];
+    snprintf(path, sizeof path, "%s%s/ouro-%s", folder, below, name);
+    execv(path, argv);
+    if (errno == ENOENT || errno == ENOTDIR) return;
+    fprintf(stderr, "ouro: cannot run %s: %s\n", path, strerror(errno));
+    exit(EXIT_FAILED);
+}
+
+int cmd_host(int argc, char **argv) {
+    (void)argc;
+    char folder[PATH_MAX];
+    own_folder(folder);
+    const char *named = getenv("OURO_LIBEXEC");
+    if (named && *named) try_folder(named, "", argv[0], argv);
+    try_folder(folder, "", argv[0], argv);
+    try_folder(folder, "/../libexec/ouro", argv[0], argv);
+    fprintf(stderr,
+            "ouro: %s is not installed: there is no ouro-%s beside ouro or in ../libexec/ouro of "
+            "it.\nSet OURO_LIBEXEC to its folder, or build Ouro with this host.\n",
+            argv[0], argv[0]);
+    return EXIT_FAILED;
+}
