@@ -534,6 +534,15 @@ def bash_completes_commands_options_and_formats():
 
 
 @case
+def the_version_is_the_headers():
+    header = open(os.path.join(ROOT, "include", "ouro.h")).read()
+    version = re.search(r'^#define OURO_VERSION "(\d+\.\d+\.\d+)"$', header, re.M).group(1)
+    assert ouro("--version") == f"ouro {version}\n"
+    changes = open(os.path.join(ROOT, "CHANGELOG.md")).read()
+    assert re.search(r"^## (\S+)", changes, re.M).group(1) == version, "the newest entry of CHANGELOG.md"
+
+
+@case
 def a_host_is_a_program_beside_ouro_or_in_a_named_folder():
     os.mkdir("hosts")
     write("hosts/ouro-lua", '#!/bin/sh\necho "$# $1|$2|$OURO"\nexit 7\n')
