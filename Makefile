@@ -3,6 +3,7 @@
 
 BUILD ?= build
 PREFIX ?= /usr/local
+VERSION = $(shell sed -n 's/^\#define OURO_VERSION "\(.*\)"/\1/p' include/ouro.h)
 MESON = meson setup --prefix=$(PREFIX) --libdir=lib
 
 # Silent but for warnings and errors.
@@ -10,7 +11,7 @@ ninja = ninja -C $(BUILD) $(1) > $(BUILD)/ninja.log || { cat $(BUILD)/ninja.log;
 	grep -A8 'warning:' $(BUILD)/ninja.log; true
 
 .DEFAULT_GOAL := build
-.PHONY: build run test check bench install uninstall format fuzz clean help
+.PHONY: build run test check bench install uninstall dist format fuzz coverage clean help
 
 build: $(BUILD)/build.ninja ## build the libraries and the examples
 	@$(call ninja)
@@ -52,11 +53,20 @@ install: build ## install to PREFIX (/usr/local), under DESTDIR if that is set
 uninstall: ## remove what `make install` installed
 	@ninja -C $(BUILD) --quiet uninstall
 
+dist: ## a source tarball of what is committed, in the build folder
+	@mkdir -p $(BUILD)
+	@git archive --prefix=ouro-$(VERSION)/ -o $(BUILD)/ouro-$(VERSION).tar.gz HEAD
+	@echo $(BUILD)/ouro-$(VERSION).tar.gz
+
+coverage: ## which lines the tests reach; the others are listed in build-coverage/unreached.txt
+	@tools/bootstrap test
+	@tools/coverage build-coverage
+
 format: ## format the sources
 	@git ls-files -z '*.c' '*.h' '*.cpp' | xargs -0 clang-format -i
 
 clean: ## remove the build folders
-	@rm -rf $(BUILD) $(BUILD).log
+	@rm -rf $(BUILD) $(BUILD).log build-coverage
 
 help: ## this text
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
