@@ -11,7 +11,7 @@ ninja = ninja -C $(BUILD) $(1) > $(BUILD)/ninja.log || { cat $(BUILD)/ninja.log;
 	grep -A8 'warning:' $(BUILD)/ninja.log; true
 
 .DEFAULT_GOAL := build
-.PHONY: build run test check bench install uninstall dist format fuzz coverage clean help
+.PHONY: build run test check bench install uninstall dist deb format fuzz coverage clean help
 
 build: $(BUILD)/build.ninja ## build the libraries and the examples
 	@$(call ninja)
@@ -57,6 +57,10 @@ dist: ## a source tarball of what is committed, in the build folder
 	@mkdir -p $(BUILD)
 	@git archive --prefix=ouro-$(VERSION)/ -o $(BUILD)/ouro-$(VERSION).tar.gz HEAD
 	@echo $(BUILD)/ouro-$(VERSION).tar.gz
+
+deb: ## a Debian package, in the build folder
+	@tools/bootstrap deb
+	@tools/deb $(BUILD)
 
 coverage: ## which lines the tests reach; the others are listed in build-coverage/unreached.txt
 	@tools/bootstrap test
