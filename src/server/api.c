@@ -18,15 +18,23 @@ static const struct {
     const char *path;
     answering *answer;
     bool needs_view;
-    bool table; // can be CSV
+    bool table;  // can be CSV
+    bool beyond; // looks at more than the profile: the edition does not tell whether it changed
 } questions[] = {
-    {"profile", ouro__api_profile, false, false}, {"overview", ouro__api_overview, true, false},
-    {"blocks", ouro__api_blocks, true, true},     {"sequences", ouro__api_sequences, true, true},
-    {"around", ouro__api_around, true, true},     {"flame", ouro__api_flame, true, false},
-    {"tree", ouro__api_tree, true, true},         {"knots", ouro__api_knots, true, true},
-    {"files", ouro__api_files, true, true},       {"source", ouro__api_source, true, true},
-    {"compare", ouro__api_compare, false, true},  {"find", ouro__api_find, true, true},
-    {"total", ouro__api_total, true, false},      {"export", ouro__api_export, true, false},
+    {"profile", ouro__api_profile, false, false, false},
+    {"overview", ouro__api_overview, true, false, false},
+    {"blocks", ouro__api_blocks, true, true, false},
+    {"sequences", ouro__api_sequences, true, true, false},
+    {"around", ouro__api_around, true, true, false},
+    {"flame", ouro__api_flame, true, false, false},
+    {"tree", ouro__api_tree, true, true, false},
+    {"knots", ouro__api_knots, true, true, false},
+    {"files", ouro__api_files, true, true, true},
+    {"source", ouro__api_source, true, true, true},
+    {"compare", ouro__api_compare, false, true, false},
+    {"find", ouro__api_find, true, true, false},
+    {"total", ouro__api_total, true, false, false},
+    {"export", ouro__api_export, true, false, false},
 };
 
 // ---------------------------------------------------------------- refusing
@@ -316,11 +324,12 @@ void ouro__api_answer(api *a, const request *r, const char *known_etag, answer *
     edition *e = ouro__shelf_edition(a->shelf);
     char etag[64];
     snprintf(etag, sizeof etag, "\"%s-%llu\"", a->instance, (unsigned long long)e->number);
-    if (known_etag && strcmp(known_etag, etag) == 0) {
+    bool lasting = !questions[which].beyond;
+    if (lasting && known_etag && strcmp(known_etag, etag) == 0) {
         *to = (answer){.status = 304, .lasting = ""};
     } else {
         answer_fresh(a, r, which, e, to);
     }
-    if (to->status == 200 || to->status == 304) memcpy(to->etag, etag, sizeof etag);
+    if (lasting && (to->status == 200 || to->status == 304)) memcpy(to->etag, etag, sizeof etag);
     ouro__edition_release(a->shelf, e);
 }
