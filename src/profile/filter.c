@@ -47,7 +47,8 @@ static uint8_t *flags(const profile *p, const uint32_t *blocks, size_t count) {
 }
 
 static bool find_kept(const profile *p, const filter *f, uint8_t *kept) {
-    uint64_t *seen = malloc(p->node_count * sizeof *seen);
+    // Only select looks at it.
+    uint64_t *seen = malloc((f->select_count ? p->node_count : 1) * sizeof *seen);
     uint64_t *bit = malloc(((size_t)p->block_count + 1) * sizeof *bit);
     uint8_t *excluded = flags(p, f->exclude, f->exclude_count);
     bool ok = seen && bit && excluded;
@@ -77,6 +78,12 @@ static uint8_t *find_needed(const profile *p, const uint8_t *kept) {
     memcpy(needed, kept, p->node_count);
     for (uint32_t n = p->node_count; n-- > 1;) needed[p->parent[n]] |= needed[n];
     return needed;
+}
+
+static uint32_t count_needed(const profile *p, const uint8_t *needed) {
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < p->node_count; n++) count += needed[n];
+    return count;
 }
 
 static void copy_kept(const profile *p, const uint8_t *kept, const uint8_t *needed, profile *to,
@@ -111,6 +118,7 @@ static void enter_kept(const profile *p, const uint8_t *kept, const uint8_t *nee
 static bool make(const profile *p, const filter *f, const uint8_t *kept, int rule, int edge_length,
                  bool entered, profile *to, uint32_t *place) {
     uint8_t *needed = find_needed(p, kept), *folded = flags(p, f->fold, f->fold_count);
+    if (needed) ouro__profile_reserve(to, count_needed(p, needed) + 2); // the root and (folded)
     builder *b = entered ? ouro__builder_new(to, rule, edge_length) : NULL;
     bool ok = needed && folded && (b || !entered);
     if (ok && entered) enter_kept(p, kept, needed, folded, b, to, place);
