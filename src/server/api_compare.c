@@ -29,6 +29,9 @@ static state state_of(const difference *d) {
     return change > 0 ? SLOWER : change < 0 ? FASTER : SAME;
 }
 
+// The filters left it on a side; the tables of blocks have more.
+static bool is_there(const difference *d) { return d->in_before || d->in_after; }
+
 // ---------------------------------------------------------------- both in the same unit
 
 static bool times_ten(int64_t *value) { return !__builtin_mul_overflow(*value, 10, value); }
@@ -171,7 +174,10 @@ static void put_rows(question *q, const pair *p, const uint32_t *order, uint32_t
 static void put_summary(question *q, const pair *p) {
     const profile *before = p->views[0]->profile;
     uint32_t counts[STATES] = {0};
-    for (uint32_t i = 0; i < p->comparison.count; i++) counts[state_of(&p->comparison.rows[i])]++;
+    for (uint32_t i = 0; i < p->comparison.count; i++) {
+        const difference *d = &p->comparison.rows[i];
+        if (is_there(d)) counts[state_of(d)]++;
+    }
     ouro__put_text_member(q, "metric", ouro__metric_name(before, p->metrics[0]));
     ouro__put_text_member(q, "unit", ouro__metric_unit(before, p->metrics[0]));
     ouro__put_member(q, "decimals", p->decimals);
@@ -200,7 +206,8 @@ static bool put_comparison(question *q, pair *p, const paging *page) {
         const difference *d = &c->rows[i];
         bool found =
             !search || ouro__contains(d->name, search) || ouro__contains(file_of(p, d), search);
-        keep[i] = found && (!wanted || strcmp(wanted, state_names[state_of(d)]) == 0);
+        keep[i] =
+            is_there(d) && found && (!wanted || strcmp(wanted, state_names[state_of(d)]) == 0);
         kept += keep[i];
     }
     ok = ok && (order = ouro__question_page(q, keys, c->count, keep, page, &rows));
