@@ -84,7 +84,7 @@ class Server:
 
     def line(self, target, host=None, more="", method="GET"):
         """The status of a request that is written by hand."""
-        host = f"Host: {host or self.authority}\r\n"
+        host = f"Host: {self.authority if host is None else host}\r\n"
         answer = self.raw(f"{method} {target} HTTP/1.1\r\n{host}{more}Connection: close\r\n\r\n".encode("latin-1"))
         return int(answer.split(b" ", 2)[1]) if answer else None
 
