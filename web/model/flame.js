@@ -7,7 +7,7 @@
 /**
  * @typedef {object} Flame the server's columns
  * @property {number[]} parent  @property {number[]} block  @property {number[]} value
- * @property {number[]} self    @property {number[]} left   @property {number[]} depth
+ * @property {number[]} self    @property {number[]} x      @property {number[]} depth
  * @property {number[]|null} recursions
  *
  * @typedef {object} Layout
@@ -24,15 +24,15 @@ export function layout(flame) {
     const count = flame.value.length;
     const x0 = new Float64Array(count), x1 = new Float64Array(count);
     const depth = new Int32Array(count), parent = new Int32Array(count), block = new Int32Array(count);
-    const whole = count ? flame.value[0] : 0, base = count ? flame.left[0] : 0, top = count ? flame.depth[0] : 0;
+    const whole = count ? flame.value[0] : 0, base = count ? flame.x[0] : 0, top = count ? flame.depth[0] : 0;
     /** @type {number[][]} */
     const rows = [];
     for (let i = 0; i < count; i++) {
         depth[i] = flame.depth[i] - top;
         parent[i] = i ? flame.parent[i] : -1;
         block[i] = flame.block[i] ?? -1;
-        x0[i] = whole ? (flame.left[i] - base) / whole : 0;
-        x1[i] = whole ? (flame.left[i] - base + flame.value[i]) / whole : i ? 0 : 1;
+        x0[i] = whole ? (flame.x[i] - base) / whole : 0;
+        x1[i] = whole ? (flame.x[i] - base + flame.value[i]) / whole : i ? 0 : 1;
         (rows[depth[i]] ??= []).push(i);
     }
     const levels = Array.from(rows, row => Int32Array.from((row ?? []).sort((a, b) => x0[a] - x0[b])));

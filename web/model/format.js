@@ -155,9 +155,9 @@ export function place(block) {
     return block.file + (block.line ? ":" + block.line + (block.column ? ":" + block.column : "") : "");
 }
 
-/** The same for a narrow column: the file without its folders. @param {{file?: string|null, line?: number}} block */
+/** The same for a narrow column: the file and the folder it is in. @param {{file?: string|null, line?: number}} block */
 export function shortPlace(block) {
     if (!block.file) return "";
-    const name = block.file.replace(/.*[/\\](?=.)/, "");
+    const name = block.file.replace(/^.*[/\\](?=[^/\\]+[/\\][^/\\]+$)/, "");
     return name + (block.line ? ":" + block.line : "");
 }

@@ -4,7 +4,7 @@
 // menu's button is not a tab stop (a table of a hundred rows would have two hundred); on the link the
 // keys s, e, f do the same at once, and m opens the menu.
 
-import {place} from "../model/format.js";
+import {place, shortPlace} from "../model/format.js";
 import {to, href} from "../model/url.js";
 import {h} from "./dom.js";
 
@@ -44,7 +44,7 @@ export function blockLink(app, block, options = {}) {
              }, h("bdi", null, name.length > 600 ? name.slice(0, 600) + "…" : name)),
              h("button.more", {type: "button", tabindex: "-1", "aria-haspopup": "menu", title: "Select, exclude, fold (s, e, f)",
                                "aria-label": "Filter by " + block.name.slice(0, 80)}, "⋯"),
-             options.where && where ? h("bdi.where", {title: where}, where) : null);
+             options.where && where ? h("bdi.where", {title: where}, shortPlace(block)) : null);
 }
 
 /** The block that an element stands for: the nearest link that has a label. @param {Element|null} element */

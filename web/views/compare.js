@@ -35,8 +35,8 @@ function changeCell(row, answer, kind) {
 /** @param {number} value @param {any} answer @param {"before"|"after"} side */
 function sideCell(value, answer, side) {
     return h("td.num", {title: exact(value, answer.unit, answer.decimals)}, h("span.value", null, number(value, scaleOf(answer))),
-             h("span.part", null, percent(value, answer["total_" + side])),
-             h("span.part.of-left", null, percent(value, answer["left_" + side] ?? answer["total_" + side])));
+             h("span.part", null, percent(value, answer["whole_" + side])),
+             h("span.part.of-left", null, percent(value, answer["total_" + side])));
 }
 
 /** @param {import("../main.js").App} app @param {any} row @param {any} answer */
@@ -89,10 +89,10 @@ function picks(state, answer) {
 
 /** @param {import("../main.js").App} app @returns {import("../main.js").View} */
 export function mount(app) {
-    const table = new Table(app, {caption: "Blocks, before and after", columns: columns(app), sort: "-self", search: "Name or file"});
+    const table = new Table(app, {caption: "Blocks, before and after", columns: columns(app), sort: "", search: "Name or file"});
     const figures = h("dl.figures"), choice = h("div");
     const names = h("p");
-    const query = (state, more) => question({...state, side: ""}, {search: state.search, sort: state.sort || "-self", state: state.state, ...more});
+    const query = (state, more) => question({...state, side: ""}, {search: state.search, sort: state.sort, state: state.state, ...more});
     return {
         element: h("div.page", null, h("div.title", null, h("h1", {tabindex: "-1"}, "Compare"), names), figures, choice, table.element),
         title: () => "Compare",

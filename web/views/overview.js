@@ -35,7 +35,7 @@ function knotTable(app, answer) {
         const names = knot.members.slice(0, 3).map((b, j) => [j ? ", " : "", blockLink(app, answer.blocks[b], {key: `knot${i}`})]);
         const more = knot.member_count - Math.min(3, knot.members.length);
         return [amountCell(knot.overall, answer, scale, "overall"), h("td.calls", null, count(knot.member_count)),
-                h("th.name", {scope: "row"}, names, more > 0 ? h("span.part", null, ` and ${count(more)} more`) : null)];
+                h("th.name.inline", {scope: "row"}, names, more > 0 ? h("span.part", null, ` and ${count(more)} more`) : null)];
     });
     return h("section", null,
              plainTable("Knots: what calls itself", [{title: "Overall", kind: "num", below: amountHead(scale)}, {title: "Blocks", kind: "calls"},

@@ -86,8 +86,9 @@ test("places_are_as_long_as_what_is_known", () => {
     assert.equal(place({file: "a/b.c", line: 3, column: 7}), "a/b.c:3:7");
     assert.equal(place({file: "a/b.c", line: 0, column: 0}), "a/b.c");
     assert.equal(place({file: null, line: 3}), "");
-    assert.equal(shortPlace({file: "a/b.c", line: 3}), "b.c:3");
-    assert.equal(shortPlace({file: "a/b/", line: 0}), "b/");
+    assert.equal(shortPlace({file: "x/a/b.c", line: 3}), "a/b.c:3");
+    assert.equal(shortPlace({file: "b.c", line: 3}), "b.c:3");
+    assert.equal(shortPlace({file: "a/b/", line: 0}), "a/b/");
 });
 
 test("one_is_not_many", () => {
