@@ -138,13 +138,14 @@ export function plural(n, one, many = one + "s") {
     return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-/** As much of a name as a label has room for; the middle goes, because ends tell names apart.
+/** As much of a name as a label has room for; the middle goes, because ends tell names
+ * apart, unless too little would be left of both.
  * @param {string} text @param {number} most */
 export function shortened(text, most) {
     if (text.length <= most) return text;
     const letters = [...text];
     if (letters.length <= most) return text;
-    const head = Math.ceil((most - 1) * 0.6);
+    const head = most < 14 ? most - 1 : Math.ceil((most - 1) * 0.6);
     return letters.slice(0, head).join("") + "…" + letters.slice(letters.length - (most - 1 - head)).join("");
 }
 

@@ -34,16 +34,15 @@ export function blockLink(app, block, options = {}) {
     const target = options.href ?? href(to(app.state, "block", {block: [block.label]}));
     const where = place(block);
     const name = block.name || "(no name)";
-    return h("span.block", null,
-             h(block.mark ? "a.mark" : "a", {
-                 href: target,
-                 title: [block.name.length > 400 ? block.name.slice(0, 400) + "…" : block.name, where, meaningOf(block.mark)]
-                     .filter(Boolean).join("\n"),
-                 data: {label: block.label, file: block.file ?? "", line: block.line ?? 0,
-                        key: (options.key ?? "") + "\u001f" + block.label},
-             }, h("bdi", null, name.length > 600 ? name.slice(0, 600) + "…" : name)),
-             h("button.more", {type: "button", tabindex: "-1", "aria-haspopup": "menu", title: "Select, exclude, fold (s, e, f)",
-                               "aria-label": "Filter by " + block.name.slice(0, 80)}, "⋯"),
+    const link = h(block.mark ? "a.mark" : "a", {
+        href: target,
+        title: [block.name.length > 400 ? block.name.slice(0, 400) + "…" : block.name, where, meaningOf(block.mark)]
+            .filter(Boolean).join("\n"),
+        data: {label: block.label, file: block.file ?? "", line: block.line ?? 0, key: (options.key ?? "") + "\u001f" + block.label},
+    }, h("bdi", null, name.length > 600 ? name.slice(0, 600) + "…" : name));
+    const more = h("button.more", {type: "button", tabindex: "-1", "aria-haspopup": "menu", title: "Select, exclude, fold (s, e, f)",
+                                   "aria-label": "Filter by " + name.slice(0, 80)}, "⋯");
+    return h("span.block", null, h("span.ref", null, link, more),
              options.where && where ? h("bdi.where", {title: where}, shortPlace(block)) : null);
 }
 

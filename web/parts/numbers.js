@@ -37,3 +37,8 @@ export function figure(title, value, answer) {
                h("span.part", null, percent(value, answer.total), " of all"),
                h("span.part", null, percent(value, answer.left), " of left")));
 }
+
+/** Whether any row knows how often it was called; profiles of samples do not. @param {{calls?: number|null}[]} rows */
+export function callsAreKnown(rows) {
+    return rows.some(row => row.calls !== null && row.calls !== undefined);
+}

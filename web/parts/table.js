@@ -15,7 +15,7 @@ import {add, fill, h} from "./dom.js";
  * @property {string} [sort]     the server's name for it; without it, it does not sort
  * @property {boolean} [text]    sorts from A
  * @property {string} [kind]     a class
- * @property {boolean} [head]    its cells name their row
+ * @property {(answer: any) => boolean} [when] left out where this says no
  * @property {(answer: any) => Node|null} [below] second line of the heading
  * @property {(row: any, answer: any, index: number) => HTMLElement} cell the td, or th
  */
@@ -67,10 +67,11 @@ export class Table {
     show(state, answer) {
         this.search?.show(state.search);
         const now = order(state.sort, this.options.sort);
-        fill(this.head, h("tr", null, this.options.columns.map(column => this.heading(column, state, now, answer))));
+        const columns = this.options.columns.filter(column => column.when?.(answer) ?? true);
+        fill(this.head, h("tr", null, columns.map(column => this.heading(column, state, now, answer))));
         fill(this.body, answer.rows.length
-            ? answer.rows.map((row, i) => h("tr", null, this.options.columns.map(c => c.cell(row, answer, answer.offset + i))))
-            : h("tr.empty", null, h("td", {colspan: this.options.columns.length}, this.nothing(state))));
+            ? answer.rows.map((row, i) => h("tr", null, columns.map(c => c.cell(row, answer, answer.offset + i))))
+            : h("tr.empty", null, h("td", {colspan: columns.length}, this.nothing(state))));
         fill(this.found, state.search ? `${count(answer.count)} found` : "");
         this.showFoot(state, foot(answer.count, answer.offset, answer.rows.length));
     }

@@ -9,7 +9,7 @@ import {blockLink, meaningOf} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {fill, h} from "../parts/dom.js";
 import {applyFilter} from "../parts/keys.js";
-import {amountCell, amountHead, figure, scaleOf} from "../parts/numbers.js";
+import {amountCell, amountHead, callsAreKnown, figure, scaleOf} from "../parts/numbers.js";
 import {plainTable} from "../parts/table.js";
 
 const FIRST = 50, MOST = 1000;
@@ -20,13 +20,14 @@ function sideTable(app, answer, side) {
     const scale = scaleOf(answer);
     const into = side === "callers";
     const longer = label => href(changed(state, {block: into ? [label, ...state.block] : [...state.block, label]}));
+    const calls = callsAreKnown(answer[side].rows);
     const rows = answer[side].rows.map(row => {
         const block = row.block === null ? null : answer.blocks[row.block];
-        return [amountCell(row.overall, answer, scale, "overall"), h("td.calls", null, count(row.calls)),
+        return [amountCell(row.overall, answer, scale, "overall"), calls ? h("td.calls", null, count(row.calls)) : null,
                 h("th.name", {scope: "row"}, blockLink(app, block, {key: side, where: true,
                                                                     href: block?.label ? longer(block.label) : undefined}))];
     });
-    const heads = [{title: "Overall", kind: "num", below: amountHead(scale)}, {title: "Calls", kind: "calls"},
+    const heads = [{title: "Overall", kind: "num", below: amountHead(scale)}, ...(calls ? [{title: "Calls", kind: "calls"}] : []),
                    {title: into ? "Caller" : "Callee", kind: "name"}];
     const more = answer[side].count - rows.length;
     return h("section.side", null,
@@ -76,7 +77,7 @@ function heading(app, answer) {
                  : h("h1", {tabindex: "-1"}, crumbs(app, answer)),
           h("p.where", null, h("bdi", null, single ? place(block) || meaningOf(block.mark) : ""))),
         h("dl.figures", null, figure("Self", answer.self, answer), figure("Overall", answer.overall, answer),
-          h("div.figure", null, h("dt", null, "Calls"), h("dd", null, h("span.value", null, count(answer.calls))))),
+          answer.calls === null ? null : h("div.figure", null, h("dt", null, "Calls"), h("dd", null, h("span.value", null, count(answer.calls))))),
         single ? actions(app, block) : null,
     ];
 }

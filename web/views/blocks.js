@@ -9,7 +9,7 @@ import {question} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {h} from "../parts/dom.js";
-import {amountCell, amountHead, scaleOf} from "../parts/numbers.js";
+import {amountCell, amountHead, callsAreKnown, scaleOf} from "../parts/numbers.js";
 import {Table} from "../parts/table.js";
 
 const TEXTS = {
@@ -26,12 +26,12 @@ export function blockColumns(app) {
     });
     return [
         amounts("self"), amounts("overall"),
-        {title: "Calls", sort: "calls", kind: "calls", cell: row => h("td.calls", null, count(row.calls))},
+        {title: "Calls", sort: "calls", kind: "calls", when: answer => callsAreKnown(answer.rows), cell: row => h("td.calls", null, count(row.calls))},
         {title: "Block", sort: "name", text: true, kind: "name",
          cell: (row, answer) => h("th.name", {scope: "row"}, blockLink(app, answer.blocks[row.block], {key: "b"}))},
         {title: "Where", sort: "file", text: true, kind: "where",
          cell: (row, answer) => h("td.where", {title: place(answer.blocks[row.block])},
-                                  h("bdi", null, place(answer.blocks[row.block])))},
+                                  h("bdi", {dir: "ltr"}, place(answer.blocks[row.block])))},
     ];
 }
 

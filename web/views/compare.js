@@ -55,8 +55,8 @@ function columns(app) {
     const units = (...texts) => answer => h("span.units", null, h("span.value", null, scaleOf(answer).unit), texts.map(text => h("span.part", null, text)));
     return [
         {title: "Self, change", sort: "self", kind: "num", below: units("by"), cell: (row, answer) => changeCell(row, answer, "self")},
-        {title: "before", sort: "self_before", kind: "num", below: units("of all", "of left"), cell: (row, answer) => sideCell(row.self_before, answer, "before")},
-        {title: "after", sort: "self_after", kind: "num", below: units("of all", "of left"), cell: (row, answer) => sideCell(row.self_after, answer, "after")},
+        {title: "Self before", sort: "self_before", kind: "num", below: units("of all", "of left"), cell: (row, answer) => sideCell(row.self_before, answer, "before")},
+        {title: "Self after", sort: "self_after", kind: "num", below: units("of all", "of left"), cell: (row, answer) => sideCell(row.self_after, answer, "after")},
         {title: "Overall, change", sort: "overall", kind: "num", below: units("by"), cell: (row, answer) => changeCell(row, answer, "overall")},
         {title: "State", kind: "state", cell: row => h("td.state." + row.state, null, STATES[row.state] ?? row.state)},
         {title: "Block", sort: "name", text: true, kind: "name", cell: (row, answer) => nameCell(app, row, answer)},

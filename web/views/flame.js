@@ -50,8 +50,9 @@ class FlameView {
                         h("option", {value: "file"}, "colour by file"), h("option", {value: "block"}, "colour by block"));
         this.element = h("div.page.wide", null,
             h("div.title", null, h("h1", {tabindex: "-1"}, "Flame graph"),
-              h("p", {id: "flame-keys"}, "A box is as wide as what was charged to its path and all below it; ↻ and an underline mark recursion. " +
-                "Click or Enter zooms, Backspace zooms out, arrows move, s, e and f filter. As a table: ", this.table, ".")),
+              h("p", null, "As wide as what was charged to a path and all below it. ↻ marks recursion. Click to zoom; the same as a table: ", this.table, "."),
+              h("p.unseen", {id: "flame-keys"}, "Arrows move to the caller, the widest callee and the neighbours. Enter zooms in, Backspace zooms out. " +
+                "s, e and f select, exclude and fold; m opens a menu; o goes to the block.")),
             h("div.over", null, this.search.element, this.matched, this.colour), this.crumbs,
             this.graph.element, this.facts, h("div.under", null, this.legend, this.note));
     }

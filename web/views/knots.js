@@ -9,7 +9,7 @@ import {changed, href, question} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {fill, h} from "../parts/dom.js";
-import {amountCell, amountHead, figure, scaleOf} from "../parts/numbers.js";
+import {amountCell, amountHead, callsAreKnown, figure, scaleOf} from "../parts/numbers.js";
 import {plainTable, searchField} from "../parts/table.js";
 import {foot} from "../model/table.js";
 
@@ -18,14 +18,15 @@ const FIRST = 20;
 /** @param {import("../main.js").App} app @param {any} answer @param {any} knot @param {"in"|"out"} way @param {string} key */
 function flow(app, answer, knot, way, key) {
     const scale = scaleOf(answer);
+    const calls = callsAreKnown(knot[way]);
     const rows = knot[way].map(row => [
-        amountCell(row.overall, answer, scale, "overall"), h("td.calls", null, count(row.calls)),
-        h("th.name", {scope: "row"}, blockLink(app, row.block === null ? null : answer.blocks[row.block], {key: key + way})),
+        amountCell(row.overall, answer, scale, "overall"), calls ? h("td.calls", null, count(row.calls)) : null,
+        h("th.name", {scope: "row"}, blockLink(app, row.block === null ? null : answer.blocks[row.block], {key: key + way, where: true})),
     ]);
     const more = knot[way + "_count"] - rows.length;
     return h("section", null,
              plainTable(way === "in" ? "Going in" : "Going out",
-                        [{title: "Overall", kind: "num", below: amountHead(scale)}, {title: "Calls", kind: "calls"},
+                        [{title: "Overall", kind: "num", below: amountHead(scale)}, ...(calls ? [{title: "Calls", kind: "calls"}] : []),
                          {title: way === "in" ? "From" : "To", kind: "name"}], rows, way === "in" ? "Nothing goes in." : "Nothing goes out."),
              more > 0 ? h("p.foot", null, `and ${count(more)} more`) : null);
 }
@@ -40,12 +41,11 @@ function knotPart(app, answer, knot, index) {
                h("h2", {id: "knot-" + index}, direct ? "Calls itself" : plural(knot.member_count, "block") + " in a circle",
                  h("span.tag", null, `↻ ${plural(knot.deepest, "node")} deep`)),
                h("dl.figures", null, figure("Self", knot.self, answer), figure("Overall", knot.overall, answer),
-                 h("div.figure", null, h("dt", null, "Calls from outside"), h("dd", null, h("span.value", null, count(knot.calls)))))),
-             h("div.knot-flow", null, flow(app, answer, knot, "in", key),
-               h("section.members", null, h("h3", null, "Members"),
-                 h("ul", null, knot.members.map(b => h("li", null, blockLink(app, answer.blocks[b], {key: key + "m", where: true})))),
-                 more > 0 ? h("p.foot", null, `and ${count(more)} more`) : null),
-               flow(app, answer, knot, "out", key)));
+                 knot.calls === null ? null
+                     : h("div.figure", null, h("dt", null, "Calls from outside"), h("dd", null, h("span.value", null, count(knot.calls)))))),
+             h("ul.members", {"aria-label": "Members"}, knot.members.map(b => h("li", null, blockLink(app, answer.blocks[b], {key: key + "m"}))),
+               more > 0 ? h("li.part", null, `and ${count(more)} more`) : null),
+             h("div.knot-flow", null, flow(app, answer, knot, "in", key), flow(app, answer, knot, "out", key)));
 }
 
 /** @param {import("../main.js").App} app @returns {import("../main.js").View} */

@@ -32,7 +32,7 @@ function topTable(app, answer, kind) {
 function knotTable(app, answer) {
     const scale = scaleOf(answer);
     const rows = answer.knots.map((knot, i) => {
-        const names = knot.members.slice(0, 3).map((b, j) => [j ? ", " : "", blockLink(app, answer.blocks[b], {key: `knot${i}`})]);
+        const names = knot.members.slice(0, 3).map((b, j) => [j ? h("span", null, ", ") : "", blockLink(app, answer.blocks[b], {key: `knot${i}`})]);
         const more = knot.member_count - Math.min(3, knot.members.length);
         return [amountCell(knot.overall, answer, scale, "overall"), h("td.calls", null, count(knot.member_count)),
                 h("th.name.inline", {scope: "row"}, names, more > 0 ? h("span.part", null, ` and ${count(more)} more`) : null)];

@@ -11,7 +11,7 @@ import {changed, href, question} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {fill, h, unseen} from "../parts/dom.js";
-import {amountCell, amountHead, scaleOf} from "../parts/numbers.js";
+import {amountCell, amountHead, callsAreKnown, scaleOf} from "../parts/numbers.js";
 import {Table} from "../parts/table.js";
 
 const CHILDREN = 50;  // of a row that is opened; the rest on a page of its own
@@ -41,7 +41,7 @@ class TreeView {
             cell: (row, answer) => row.hidden ? h("td", {colspan: 1}) : amountCell(row[kind], answer, scaleOf(answer), kind),
         });
         return [amounts("overall"), amounts("self"),
-                {title: "Calls", kind: "calls", cell: row => h("td.calls", null, row.hidden ? "" : count(row.calls))},
+                {title: "Calls", kind: "calls", when: answer => callsAreKnown(answer.rows), cell: row => h("td.calls", null, row.hidden ? "" : count(row.calls))},
                 {title: "Block", sort: "name", text: true, kind: "name", cell: row => this.nameCell(row)}];
     }
 
@@ -87,6 +87,7 @@ class TreeView {
         this.table.show(state, {...answer, count: all + answer.rows.length - this.topCount, offset});
         const place = (path, text) => h("li", null, h("a", {href: href(changed(state, {at: path, open: [], rows: 0})), data: {key: "top " + path.length}},
                                                       h("bdi", null, text)));
+        this.crumbs.hidden = !state.at.length;
         fill(this.crumbs, state.at.length
             ? h("ol.path", null, place([], "all"), state.at.map((label, i) => [h("span.arrow", {"aria-hidden": "true"}, "›"), place(state.at.slice(0, i + 1), label)]))
             : null);

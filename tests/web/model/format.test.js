@@ -75,7 +75,8 @@ test("times_of_a_recording_are_told_as_people_do", () => {
 
 test("names_are_shortened_in_the_middle_by_letters_not_by_code_units", () => {
     assert.equal(shortened("short", 10), "short");
-    assert.equal(shortened("abcdefghijklmnopqrstuvwxyz", 11), "abcdef…wxyz");
+    assert.equal(shortened("abcdefghijklmnopqrstuvwxyz", 16), "abcdefghi…uvwxyz");
+    assert.equal(shortened("abcdefghijklmnopqrstuvwxyz", 6), "abcde…");
     const faces = "\u{1F600}".repeat(30);
     assert.equal([...shortened(faces, 7)].length, 7);
     assert.equal(shortened("x".repeat(5000), 40).length, 40);
