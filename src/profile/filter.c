@@ -121,7 +121,9 @@ static bool make(const profile *p, const filter *f, const uint8_t *kept, int rul
     return ok;
 }
 
+// A profile without one is only read, so that several threads may filter it at once.
 static void move_origin(profile *p, profile *to, const uint8_t *kept, const uint32_t *place) {
+    if (!p->origin) return;
     to->origin = p->origin;
     p->origin = NULL;
     for (uint32_t s = 0; to->origin && s < to->origin->sample_count; s++) {

@@ -281,6 +281,8 @@ profile *ouro__profile_like(const profile *p) {
     copy->edge_length = p->edge_length;
     copy->start_time = p->start_time;
     copy->duration = p->duration;
+    copy->format = p->format;
+    copy->running = p->running;
     if (!copy->failed) return copy;
     ouro__profile_free(copy);
     return NULL;

@@ -61,6 +61,8 @@ typedef struct {
 
     int rule, edge_length; // how paths were compacted, as in ouro_options; RULE_AS_IT_IS: not by us
     uint64_t start_time, duration; // nanoseconds since 1970; nanoseconds; 0 = not known
+    const char *format;            // name of the one it was read from; NULL: made here
+    bool running;                  // read from a live file whose program was still at work
     origin *origin;                // NULL: the tree says it all
     int failed;                    // errno: it could not be built completely
 } profile;

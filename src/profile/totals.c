@@ -67,41 +67,67 @@ void ouro__totals_free(totals *t) {
 
 // ---------------------------------------------------------------- ranking
 
+typedef struct {
+    const int64_t *values;
+    bool ascending;
+} ranking;
+
 // Is a behind b in the ranking?
-static bool behind(const int64_t *values, uint32_t a, uint32_t b) {
-    return values[a] != values[b] ? values[a] < values[b] : a > b;
+static bool behind(const ranking *r, uint32_t a, uint32_t b) {
+    if (r->values[a] == r->values[b]) return a > b;
+    return (r->values[a] < r->values[b]) != r->ascending;
 }
 
 // `heap` has the last of the ranking on top.
-static void sift_down(const int64_t *values, uint32_t *heap, uint32_t count, uint32_t at) {
+static void sift_down(const ranking *r, uint32_t *heap, uint32_t count, uint32_t at) {
     for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && behind(values, heap[child + 1], heap[child])) child++;
-        if (behind(values, heap[at], heap[child])) return;
+        if (child + 1 < count && behind(r, heap[child + 1], heap[child])) child++;
+        if (behind(r, heap[at], heap[child])) return;
         uint32_t moved = heap[at];
         heap[at] = heap[child];
         heap[child] = moved;
     }
 }
 
-uint32_t ouro__rank(const int64_t *values, uint32_t count, uint32_t top, uint32_t *out) {
-    uint32_t used = 0;
-    for (uint32_t i = 0; i < count && top; i++) {
-        if (values[i] == 0) continue;
-        if (used < top) {
-            out[used++] = i;
-            for (uint32_t at = used / 2; used == top && at-- > 0;) sift_down(values, out, used, at);
-        } else if (behind(values, out[0], i)) {
-            out[0] = i;
-            sift_down(values, out, used, 0);
-        }
+// Rows are offered one by one; the heap is only made when it is full, or at the end.
+static uint32_t offer(const ranking *r, uint32_t row, uint32_t top, uint32_t used, uint32_t *out) {
+    if (used < top) {
+        out[used++] = row;
+        for (uint32_t at = used / 2; used == top && at-- > 0;) sift_down(r, out, used, at);
+    } else if (behind(r, out[0], row)) {
+        out[0] = row;
+        sift_down(r, out, used, 0);
     }
-    for (uint32_t at = used / 2; used < top && at-- > 0;) sift_down(values, out, used, at);
+    return used;
+}
+
+static uint32_t ranked(const ranking *r, uint32_t top, uint32_t used, uint32_t *out) {
+    for (uint32_t at = used / 2; used < top && at-- > 0;) sift_down(r, out, used, at);
     // The last goes to the end, again and again.
     for (uint32_t left = used; left > 1;) {
         uint32_t last = out[0];
         out[0] = out[--left];
         out[left] = last;
-        sift_down(values, out, left, 0);
+        sift_down(r, out, left, 0);
     }
     return used;
+}
+
+uint32_t ouro__rank(const int64_t *values, uint32_t count, uint32_t top, uint32_t *out) {
+    ranking r = {values, false};
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < count && top; i++) {
+        if (values[i]) used = offer(&r, i, top, used, out);
+    }
+    return ranked(&r, top, used, out);
+}
+
+uint32_t ouro__order(const int64_t *values, uint32_t count, const uint8_t *keep, bool ascending,
+                     uint32_t top, uint32_t *out) {
+    ranking r = {values, ascending};
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < count && top; i++) {
+        if (keep[i]) used = offer(&r, i, top, used, out);
+    }
+    return ranked(&r, top, used, out);
 }
