@@ -8,25 +8,34 @@ import {h} from "./dom.js";
 
 const FIRST = 1, LAST = 4;
 
-/** @param {import("../main.js").App} app @param {import("./block.js").Block[]} blocks @param {string} key
- * @param {(index: number) => string|undefined} [target] where each leads to, if not to its page */
-export function pathLine(app, blocks, key, target = () => undefined) {
-    const link = i => [i ? h("span.arrow", {"aria-hidden": "true"}, "›") : null,
-                       h("li", null, blockLink(app, blocks[i], {key: `${key} ${i}`, href: target(i)}))];
-    const all = () => blocks.map((_, i) => link(i));
+/** The sign after a step, but not after the last. @param {boolean} isLast */
+export function arrow(isLast, sign = "›") {
+    return isLast ? null : h("span.arrow", {"aria-hidden": "true"}, sign);
+}
+
+/** @param {import("../main.js").App} app @param {import("./block.js").Block[]} blocks @param {string} key */
+export function pathLine(app, blocks, key) {
+    const last = blocks.length - 1;
+    const link = i => h("li", null, blockLink(app, blocks[i], {key: `${key} ${i}`}), arrow(i === last));
     const list = h("ol.path");
     if (blocks.length <= FIRST + LAST + 1) {
-        list.append(...all().flat().filter(Boolean));
+        list.append(...blocks.map((_, i) => link(i)));
         return list;
     }
     const hidden = blocks.length - FIRST - LAST;
     const open = h("button.middle", {type: "button", "aria-label": `Show ${hidden} more blocks of this path`, onclick: () => {
-        const parts = all().flat().filter(Boolean);
-        list.replaceChildren(...parts);
+        list.replaceChildren(...blocks.map((_, i) => link(i)));
         list.querySelectorAll("a")[FIRST]?.focus();
     }}, `… ${hidden} …`);
-    const head = blocks.slice(0, FIRST).map((_, i) => link(i));
-    const tail = blocks.slice(-LAST).map((_, i) => link(blocks.length - LAST + i));
-    list.append(...[...head.flat(), h("span.arrow", {"aria-hidden": "true"}, "›"), h("li", null, open), ...tail.flat()].filter(Boolean));
+    list.append(...blocks.slice(0, FIRST).map((_, i) => link(i)), h("li", null, open, arrow(false)),
+                ...blocks.slice(-LAST).map((_, i) => link(blocks.length - LAST + i)));
     return list;
+}
+
+/** A path as places to go back to. @param {[string, string][]} places text and address, the first is the top
+ * @param {string} key */
+export function crumbLine(places, key) {
+    return h("ol.path", null, places.map(([text, address], i) =>
+        h("li", null, address ? h("a", {href: address, data: {key: `${key} ${i}`}}, h("bdi", null, text)) : h("span.arrow", null, text),
+          arrow(i === places.length - 1))));
 }

@@ -3,8 +3,10 @@
 // Light, dark, or as the system has it: a preference of the reader, so it is kept by the browser and
 // not in the address.
 
+import {h} from "./dom.js";
+
 const ORDER = ["auto", "light", "dark"];
-const SIGNS = {auto: "◐ Auto", light: "○ Light", dark: "● Dark"};
+const SIGNS = {auto: ["◐", " Auto"], light: ["○", " Light"], dark: ["●", " Dark"]};
 
 function chosen() {
     return document.documentElement.dataset.theme ?? "auto";
@@ -26,7 +28,8 @@ function choose(theme) {
 export function setUpTheme(app) {
     const button = document.getElementById("theme");
     const show = () => {
-        button.textContent = SIGNS[chosen()];
+        const [sign, word] = SIGNS[chosen()];
+        button.replaceChildren(sign, h("span.theme-word", null, word));
         button.setAttribute("aria-label", `Theme: ${chosen()}`);
         // What is drawn, not styled, must be drawn again.
         document.dispatchEvent(new Event("themechange"));

@@ -10,6 +10,7 @@ import {apiUrl, ask} from "../parts/client.js";
 import {fill, h} from "../parts/dom.js";
 import {applyFilter} from "../parts/keys.js";
 import {amountCell, amountHead, callsAreKnown, figure, scaleOf} from "../parts/numbers.js";
+import {arrow} from "../parts/path.js";
 import {plainTable} from "../parts/table.js";
 
 const FIRST = 50, MOST = 1000;
@@ -47,8 +48,7 @@ function crumbs(app, answer) {
                                                                    data: {key: text}}, text);
     return h("nav.crumbs", {"aria-label": "Sequence"},
              last > 0 ? drop("‹ drop first", 1, undefined, "Drop the first block of the sequence") : null,
-             h("ol.path", null, blocks.map((b, i) => [i ? h("span.arrow", {"aria-hidden": "true"}, "→") : null,
-                                                      h("li", null, blockLink(app, b, {key: "crumb" + i}))])),
+             h("ol.path", null, blocks.map((b, i) => h("li", null, blockLink(app, b, {key: "crumb" + i}), arrow(i === last, "→")))),
              last > 0 ? drop("drop last ›", 0, last, "Drop the last block of the sequence") : null);
 }
 

@@ -3,7 +3,7 @@
 // Self and Overall: the same table of all blocks, by what is their own or by everything on paths
 // through them.
 
-import {count, place} from "../model/format.js";
+import {count, place, shortPlace} from "../model/format.js";
 import {window} from "../model/table.js";
 import {question} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
@@ -31,7 +31,7 @@ export function blockColumns(app) {
          cell: (row, answer) => h("th.name", {scope: "row"}, blockLink(app, answer.blocks[row.block], {key: "b"}))},
         {title: "Where", sort: "file", text: true, kind: "where",
          cell: (row, answer) => h("td.where", {title: place(answer.blocks[row.block])},
-                                  h("bdi", {dir: "ltr"}, place(answer.blocks[row.block])))},
+                                  h("bdi", null, shortPlace(answer.blocks[row.block])))},
     ];
 }
 

@@ -27,14 +27,14 @@ function most(answer, kind) {
 function changeCell(row, answer, kind) {
     const before = row[kind + "_before"], after = row[kind + "_after"], by = after - before;
     const sign = by > 0 ? "worse" : by < 0 ? "better" : "same";
-    return h("td.num.change." + sign, {title: exact(by, answer.unit, answer.decimals)},
+    return h(`td.num.change.${sign}${kind === "overall" ? ".extra" : ""}`, {title: exact(by, answer.unit, answer.decimals)},
              h("span.value", null, signed(by, scaleOf(answer))), h("span.part", null, growth(before, after)),
              h("span.both-ways", {"aria-hidden": "true", vars: {"--share": share(Math.abs(by), answer.most[kind])}}));
 }
 
 /** @param {number} value @param {any} answer @param {"before"|"after"} side */
 function sideCell(value, answer, side) {
-    return h("td.num", {title: exact(value, answer.unit, answer.decimals)}, h("span.value", null, number(value, scaleOf(answer))),
+    return h(side === "before" ? "td.num.extra" : "td.num", {title: exact(value, answer.unit, answer.decimals)}, h("span.value", null, number(value, scaleOf(answer))),
              h("span.part", null, percent(value, answer["whole_" + side])),
              h("span.part.of-left", null, percent(value, answer["total_" + side])));
 }
@@ -55,9 +55,9 @@ function columns(app) {
     const units = (...texts) => answer => h("span.units", null, h("span.value", null, scaleOf(answer).unit), texts.map(text => h("span.part", null, text)));
     return [
         {title: "Self, change", sort: "self", kind: "num", below: units("by"), cell: (row, answer) => changeCell(row, answer, "self")},
-        {title: "Self before", sort: "self_before", kind: "num", below: units("of all", "of left"), cell: (row, answer) => sideCell(row.self_before, answer, "before")},
+        {title: "Self before", sort: "self_before", kind: "num.extra", below: units("of all", "of left"), cell: (row, answer) => sideCell(row.self_before, answer, "before")},
         {title: "Self after", sort: "self_after", kind: "num", below: units("of all", "of left"), cell: (row, answer) => sideCell(row.self_after, answer, "after")},
-        {title: "Overall, change", sort: "overall", kind: "num", below: units("by"), cell: (row, answer) => changeCell(row, answer, "overall")},
+        {title: "Overall, change", sort: "overall", kind: "num.extra", below: units("by"), cell: (row, answer) => changeCell(row, answer, "overall")},
         {title: "State", kind: "state", cell: row => h("td.state." + row.state, null, STATES[row.state] ?? row.state)},
         {title: "Block", sort: "name", text: true, kind: "name", cell: (row, answer) => nameCell(app, row, answer)},
     ];

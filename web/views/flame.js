@@ -11,6 +11,7 @@ import {ask} from "../parts/client.js";
 import {fill, h} from "../parts/dom.js";
 import {FlameCanvas} from "../parts/flame_canvas.js";
 import {applyFilter, openBlockMenu} from "../parts/keys.js";
+import {crumbLine} from "../parts/path.js";
 import {searchField} from "../parts/table.js";
 import {Tooltip, boxFacts} from "../parts/tooltip.js";
 
@@ -87,11 +88,11 @@ class FlameView {
     }
 
     showCrumbs(state) {
-        const place = (path, text) => h("li", null, h("a", {href: href(changed(state, {at: path})), data: {key: "zoom " + path.length}}, h("bdi", null, text)));
-        this.crumbs.hidden = state.at.length === 0;
         const first = Math.max(0, state.at.length - 8);
-        const shown = state.at.slice(first).map((label, i) => [h("span.arrow", {"aria-hidden": "true"}, "›"), place(state.at.slice(0, first + i + 1), label)]);
-        fill(this.crumbs, h("ol.path", null, place([], "all"), first ? h("li", null, h("span.arrow", null, `› … ${first} …`)) : null, shown));
+        const zoomed = path => href(changed(state, {at: path}));
+        this.crumbs.hidden = state.at.length === 0;
+        fill(this.crumbs, crumbLine([["all", zoomed([])], ...(first ? [/** @type {[string, string]} */ ([`… ${first} …`, ""])] : []),
+            ...state.at.slice(first).map((label, i) => /** @type {[string, string]} */ ([label, zoomed(state.at.slice(0, first + i + 1))]))], "zoom"));
     }
 
     showLegend(by, answer) {

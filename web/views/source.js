@@ -106,7 +106,7 @@ class FileView {
 export function mount(app) {
     const table = new Table(app, {caption: "Source files", columns: fileColumns(app), sort: "-self", search: "File",
                                   empty: "The profile names no files."});
-    const list = h("div", null, h("div.title", null, h("h1", {tabindex: "-1"}, "Source"), h("p", null, "The files that the profile names.")),
+    const list = h("div.file", null, h("div.title", null, h("h1", {tabindex: "-1"}, "Source"), h("p", null, "The files that the profile names.")),
                    table.element);
     const file = new FileView(app);
     const element = h("div.page");

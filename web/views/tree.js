@@ -12,6 +12,7 @@ import {blockLink} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {fill, h, unseen} from "../parts/dom.js";
 import {amountCell, amountHead, callsAreKnown, scaleOf} from "../parts/numbers.js";
+import {crumbLine} from "../parts/path.js";
 import {Table} from "../parts/table.js";
 
 const CHILDREN = 50;  // of a row that is opened; the rest on a page of its own
@@ -85,12 +86,9 @@ class TreeView {
         const {count: all, offset} = answer;
         // The table counts rows of the first level; those that were opened come on top.
         this.table.show(state, {...answer, count: all + answer.rows.length - this.topCount, offset});
-        const place = (path, text) => h("li", null, h("a", {href: href(changed(state, {at: path, open: [], rows: 0})), data: {key: "top " + path.length}},
-                                                      h("bdi", null, text)));
+        const top = path => href(changed(state, {at: path, open: [], rows: 0}));
         this.crumbs.hidden = !state.at.length;
-        fill(this.crumbs, state.at.length
-            ? h("ol.path", null, place([], "all"), state.at.map((label, i) => [h("span.arrow", {"aria-hidden": "true"}, "›"), place(state.at.slice(0, i + 1), label)]))
-            : null);
+        fill(this.crumbs, crumbLine([["all", top([])], ...state.at.map((label, i) => /** @type {[string, string]} */ ([label, top(state.at.slice(0, i + 1))]))], "top"));
         const close = this.element.querySelector("[data-key='close all']");
         close.hidden = state.open.length === 0;
         close.href = href(changed(state, {open: []}));
