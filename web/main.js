@@ -109,7 +109,7 @@ export class App {
         if (place) scrollTo(0, place.top);
         if (moved && place && this.started) at("main").querySelector("h1")?.focus({preventScroll: true});
         this.started = true;
-        document.documentElement.dataset.shown = href(state);
+        document.documentElement.dataset.shown = location.href;
     }
 
     /** @param {import("./model/url.js").State} state @returns {View|null} */

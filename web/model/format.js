@@ -69,9 +69,10 @@ export function number(value, scale) {
     return grouped(scaled, scale.digits);
 }
 
-/** With its unit, as it stands in a sentence. @param {number} value @param {string} unit @param {number} decimals */
-export function amount(value, unit, decimals) {
-    const scale = scaleFor(unit, decimals, value);
+/** With its unit, as it stands in a sentence. @param {number} value @param {string} unit @param {number} decimals
+ * @param {number} [most] on the scale of this one, to be compared with it */
+export function amount(value, unit, decimals, most = value) {
+    const scale = scaleFor(unit, decimals, most);
     const text = number(value, scale);
     return scale.unit ? `${text} ${scale.unit}` : text;
 }

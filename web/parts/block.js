@@ -23,6 +23,11 @@ export function meaningOf(mark) {
     return MARKS[mark ?? ""] ?? "";
 }
 
+/** A name of blanks is shown in quotes, so that there is something to click on. @param {string} name */
+export function shownName(name) {
+    return name.trim() ? name : `"${name}"`;
+}
+
 /**
  * @param {import("../main.js").App} app @param {Block|null} block null: the root
  * @param {{href?: string, key?: string, where?: boolean}} [options] href: a link to something else than the
@@ -33,7 +38,7 @@ export function blockLink(app, block, options = {}) {
     if (block.mark === "root" || block.label === null) return h("span.block.mark", null, block.name || "(root)");
     const target = options.href ?? href(to(app.state, "block", {block: [block.label]}));
     const where = place(block);
-    const name = block.name || "(no name)";
+    const name = shownName(block.name);
     const link = h(block.mark ? "a.mark" : "a", {
         href: target,
         title: [block.name.length > 400 ? block.name.slice(0, 400) + "…" : block.name, where, meaningOf(block.mark)]
@@ -43,7 +48,7 @@ export function blockLink(app, block, options = {}) {
     const more = h("button.more", {type: "button", tabindex: "-1", "aria-haspopup": "menu", title: "Select, exclude, fold (s, e, f)",
                                    "aria-label": "Filter by " + name.slice(0, 80)}, "⋯");
     return h("span.block", null, h("span.ref", null, link, more),
-             options.where && where ? h("bdi.where", {title: where}, shortPlace(block)) : null);
+             options.where && where ? h("bdi.where", {title: where, dir: "ltr"}, shortPlace(block)) : null);
 }
 
 /** The block that an element stands for: the nearest link that has a label. @param {Element|null} element */

@@ -24,7 +24,7 @@ function chip(state, filter, label) {
 /** @param {any} answer */
 function leftOver(answer) {
     if (!answer || answer.left === undefined || answer.left === null) return null;
-    return h("p.left-over", null, h("strong", null, amount(answer.left, answer.unit, answer.decimals)), " left, ",
+    return h("p.left-over", null, h("strong", null, amount(answer.left, answer.unit, answer.decimals, answer.total)), " left, ",
              percent(answer.left, answer.total), " of ", amount(answer.total, answer.unit, answer.decimals));
 }
 

@@ -33,7 +33,7 @@ export function amountHead(scale) {
 export function figure(title, value, answer) {
     return h("div.figure", null, h("dt", null, title),
              h("dd", null, h("span.value", {title: value === null ? null : exact(value, answer.unit, answer.decimals)},
-                             value === null ? "–" : amount(value, answer.unit, answer.decimals)),
+                             value === null ? "–" : amount(value, answer.unit, answer.decimals, answer.total)),
                h("span.part", null, percent(value, answer.total), " of all"),
                h("span.part", null, percent(value, answer.left), " of left")));
 }

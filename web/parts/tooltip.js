@@ -9,7 +9,7 @@ import {h} from "./dom.js";
 /** @param {any} flame @param {any[]} blocks @param {any} answer @param {number} row */
 export function boxFacts(flame, blocks, answer, row) {
     const block = blocks[flame.block[row]] ?? {name: "all", file: null, line: 0, column: 0, label: null, mark: "root"};
-    const part = value => `${amount(value, answer.unit, answer.decimals)}, ${percent(value, answer.total)} of all, ${percent(value, answer.left)} of left`;
+    const part = value => `${amount(value, answer.unit, answer.decimals, answer.total)}, ${percent(value, answer.total)} of all, ${percent(value, answer.left)} of left`;
     const recursions = flame.recursions?.[row] ?? 0;
     return {block, name: block.name, where: place(block), overall: part(flame.value[row]), self: part(flame.self[row]),
             recursion: recursions ? `↻ entered ${count(recursions)} times by recursion` : ""};
@@ -28,7 +28,7 @@ export class Tooltip {
         if (this.element.hidden) return;
         const line = (title, text) => [h("dt", null, title), h("dd", null, text)];
         this.element.replaceChildren(
-            h("p.name", null, h("bdi", null, shortened(facts.name, 300))), facts.where ? h("p.where", null, h("bdi", null, shortened(facts.where, 200))) : "",
+            h("p.name", null, h("bdi", null, shortened(facts.name, 300))), facts.where ? h("p.where", null, h("bdi", {dir: "ltr"}, shortened(facts.where, 200))) : "",
             h("dl", null, line("overall", facts.overall), line("self", facts.self)), facts.recursion ? h("p", null, facts.recursion) : "");
         const {width, height} = this.element.getBoundingClientRect();
         const {clientWidth, clientHeight} = document.documentElement;

@@ -5,7 +5,7 @@
 
 import {count, place} from "../model/format.js";
 import {changed, filtered, href, question, to} from "../model/url.js";
-import {blockLink, meaningOf} from "../parts/block.js";
+import {blockLink, meaningOf, shownName} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {fill, h} from "../parts/dom.js";
 import {applyFilter} from "../parts/keys.js";
@@ -62,6 +62,13 @@ function actions(app, block) {
              block.file ? h("a.button", {href: href(to(app.state, "source", {file: block.file, line: block.line || 0}))}, "Source") : null);
 }
 
+/** Why there is nothing here, if a filter took the block away. @param {import("../model/url.js").State} state @param {any[]} blocks */
+function filteredNote(state, blocks) {
+    const has = filter => blocks.some(block => state[filter].includes(block.label));
+    if (has("fold")) return h("p", null, "It is folded: what was its own stands with its callers.");
+    return has("exclude") ? h("p", null, "Its paths are excluded.") : null;
+}
+
 /** @param {import("../main.js").App} app @param {any} answer */
 function heading(app, answer) {
     const blocks = answer.sequence.map(b => answer.blocks[b]);
@@ -73,9 +80,10 @@ function heading(app, answer) {
             answer.recursive ? h("span.tag", {title: "It can reach itself again."}, "↻ recursive") : null,
             block.mark ? h("span.tag", null, block.mark) : null),
           single ? h("h1.block-name", {tabindex: "-1", data: {label: block.label, file: block.file ?? "", line: block.line ?? 0}},
-                     h("bdi", null, block.name || "(no name)"))
+                     h("bdi", null, shownName(block.name)))
                  : h("h1", {tabindex: "-1"}, crumbs(app, answer)),
-          h("p.where", null, h("bdi", null, single ? place(block) || meaningOf(block.mark) : ""))),
+          single ? h("p.where", null, h("bdi", {dir: "ltr"}, place(block) || meaningOf(block.mark))) : null,
+          filteredNote(app.state, blocks)),
         h("dl.figures", null, figure("Self", answer.self, answer), figure("Overall", answer.overall, answer),
           answer.calls === null ? null : h("div.figure", null, h("dt", null, "Calls"), h("dd", null, h("span.value", null, count(answer.calls))))),
         single ? actions(app, block) : null,

@@ -31,7 +31,7 @@ export function blockColumns(app) {
          cell: (row, answer) => h("th.name", {scope: "row"}, blockLink(app, answer.blocks[row.block], {key: "b"}))},
         {title: "Where", sort: "file", text: true, kind: "where",
          cell: (row, answer) => h("td.where", {title: place(answer.blocks[row.block])},
-                                  h("bdi", null, shortPlace(answer.blocks[row.block])))},
+                                  h("bdi", {dir: "ltr"}, shortPlace(answer.blocks[row.block])))},
     ];
 }
 

@@ -4,7 +4,7 @@
 // focus is told in words below the picture and to screen readers; the call tree is the same as a table.
 
 import {HUES, colourBy, legendNumber, palette} from "../model/colour.js";
-import {amount, count, percent} from "../model/format.js";
+import {amount, count, percent, plural} from "../model/format.js";
 import {changed, href, question, to} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
 import {ask} from "../parts/client.js";
@@ -77,13 +77,13 @@ class FlameView {
         this.graph.show(answer, answer.blocks, state.at, by, answer.files);
         this.graph.search(state.search.trim());
         const {found} = answer;
-        fill(this.matched, found ? [h("strong", null, amount(found.matched, answer.unit, answer.decimals)), " in paths with ", count(found.block_count),
+        fill(this.matched, found ? [h("strong", null, amount(found.matched, answer.unit, answer.decimals, answer.total)), " in paths with ", count(found.block_count),
                                     found.block_count === 1 ? " block: " : " blocks: ", percent(found.matched, answer.total), " of all, ",
                                     percent(found.matched, answer.left), " of left"] : "");
         this.showCrumbs(state);
         this.showLegend(by, answer);
         const empty = !answer.value?.[0];
-        fill(this.note, empty ? "Nothing was charged here." : answer.hidden ? `${count(answer.hidden)} narrow boxes are not drawn; zoom in to see them.` : "");
+        fill(this.note, empty ? "Nothing was charged here." : answer.hidden > 0 ? `Not drawn because too narrow: ${plural(answer.hidden, "box", "boxes")}. Zoom in to see them.` : "");
         this.pick(this.graph.focus < 0 ? 0 : this.graph.focus, false);
     }
 

@@ -50,7 +50,7 @@ function totalsTable(app, answer) {
                                              data: {key: "metric " + total.metric}, "aria-current": total.metric === answer.metric ? "true" : null},
                                        h("bdi", null, total.metric))),
         h("td.calls", null, amount(total.total, total.unit, total.decimals)),
-        h("td.calls", null, amount(total.left, total.unit, total.decimals)), h("td.calls", null, percent(total.left, total.total)),
+        h("td.calls", null, amount(total.left, total.unit, total.decimals, total.total)), h("td.calls", null, percent(total.left, total.total)),
     ]);
     return h("section", null, plainTable("Totals", [{title: "Metric", kind: "name"}, {title: "All", kind: "calls"}, {title: "Left", kind: "calls"},
                                                     {title: "of all", kind: "calls"}], rows));
