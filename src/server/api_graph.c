@@ -183,7 +183,7 @@ bool ouro__put_flame(question *q, uint32_t node, uint32_t limit) {
     put_flame_column(q, "block", rows, count, F_BLOCK);
     put_flame_column(q, "value", rows, count, F_VALUE);
     put_flame_column(q, "self", rows, count, F_SELF);
-    put_flame_column(q, "left", rows, count, F_LEFT);
+    put_flame_column(q, "x", rows, count, F_LEFT);
     put_flame_column(q, "depth", rows, count, F_DEPTH);
     if (q->recursions == NO_ROW) {
         ouro__put_text(q->out, ",\"recursions\":null");

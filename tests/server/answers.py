@@ -160,11 +160,11 @@ def check_flame(flame, names, model, at, limit, total):
     assert flame["depth"] == [len(p) - len(at) for p in paths]
     for i, p in enumerate(paths):
         children = [j for j, up in enumerate(flame["parent"]) if up == i and j]
-        left = flame["left"][i]
-        for j in sorted(children, key=lambda j: flame["left"][j]):
-            assert flame["left"][j] == left
+        left = flame["x"][i]
+        for j in sorted(children, key=lambda j: flame["x"][j]):
+            assert flame["x"][j] == left
             left += flame["value"][j]
-        widths = [flame["value"][j] for j in sorted(children, key=lambda j: flame["left"][j])]
+        widths = [flame["value"][j] for j in sorted(children, key=lambda j: flame["x"][j])]
         assert widths == sorted(widths, reverse=True)
 
 
@@ -267,8 +267,8 @@ def two_profiles_are_compared_by_block():
         for chosen in {}, {"fold": ["f1"]}, {"exclude": ["f5"]}:
             x, y = Model(before[1], **chosen), Model(after[1], **chosen)
             a = s.api("compare", limit=1000, **chosen)
-            assert (a["total_before"], a["total_after"]) == (x.left, y.left)
-            assert (a["whole_before"], a["whole_after"]) == (x.total, y.total)
+            assert (a["left_before"], a["left_after"]) == (x.left, y.left)
+            assert (a["total_before"], a["total_after"]) == (x.total, y.total)
             want, b, c = {}, x.blocks(), y.blocks()
             for n in set(b) | set(c):
                 p, q = b.get(n, (0, 0)), c.get(n, (0, 0))
@@ -283,14 +283,15 @@ def two_profiles_are_compared_by_block():
                 block = a["blocks"][r["block"]]
                 side = s.api("blocks", side=block["side"], search=block["name"], **chosen)
                 assert block["label"] in side["labels"]
-            slower = s.api("compare", limit=1000, state="slower", **chosen)
-            assert slower["count"] == a["states"]["slower"] == sum(v[4] == "slower" for v in want.values())
+            slower = s.api("compare", limit=1000, state=["slower", "new"], **chosen)
+            assert slower["count"] == sum(v[4] in ("slower", "new") for v in want.values())
+            assert slower["states"] == a["states"] and sum(a["states"].values()) == len(want)
         # A block that only one file has filters the other without an error.
         write("c.folded", "main;here 5\nmain;both 1\n")
         write("d.folded", "main;there 7\nmain;both 1\n")
     with Server("c.folded", "d.folded") as s:
         a = s.api("compare", select=["here"])
-        assert (a["total_before"], a["total_after"]) == (5, 0)
+        assert (a["left_before"], a["left_after"]) == (5, 0)
         assert s.api("blocks", side="after", exclude="here")["left"] == 8
         assert s.api("blocks", status=404, exclude="nowhere")["error"]["code"] == "no-such-block"
 

@@ -10,6 +10,12 @@ def case(function):
     return function
 
 
+def unique(pairs):
+    """Browsers keep the last of two members of one name."""
+    assert len(dict(pairs)) == len(pairs), [name for name, _ in pairs]
+    return dict(pairs)
+
+
 class Server:
     """With arguments of `ouro view`. Ends by SIGTERM with status 0 and nothing on stderr, or the case fails."""
     ouro = None  # set by run.py
@@ -59,7 +65,7 @@ class Server:
         got, headers, data = self.get(f"/api/v1/{question}" + ("?" + query if query else ""))
         assert got == status, (question, parameters, got, data[:500])
         assert headers["Content-Type"] == "application/json; charset=utf-8", headers
-        answer = json.loads(data.decode("utf-8", "strict"))
+        answer = json.loads(data.decode("utf-8", "strict"), object_pairs_hook=unique)
         if status == 200 and "blocks" in answer:
             answer["labels"] = [b["label"] for b in answer["blocks"]]
             answer["names"] = [b["name"] for b in answer["blocks"]]
