@@ -127,6 +127,28 @@ static void open_browser(const char *address) {
     posix_spawnattr_destroy(&attributes);
 }
 
+// ---------------------------------------------------------------- memory
+
+// The first filters of a large profile would spend more time on getting pages from the system than
+// on filtering. So pages for two of them are fetched while the user looks at the first page; freed,
+// they stay with the process.
+static void fetch_pages(size_t bytes) {
+    enum { PIECE = 8 << 20, PIECES = 40 }; // at most 320 MB, in pieces that come from the heap
+    char *pieces[PIECES];
+    size_t count = 0;
+    while (count < PIECES && count * PIECE < bytes && (pieces[count] = malloc(PIECE))) {
+        for (size_t at = 0; at < PIECE; at += 4096) ((volatile char *)pieces[count])[at] = 0;
+        count++;
+    }
+    while (count > 0) free(pieces[--count]);
+}
+
+static size_t bytes_of_filters(const server_options *s) {
+    size_t nodes = 0;
+    for (unsigned i = 0; i < s->file_count; i++) nodes += s->files[i].profile->node_count;
+    return nodes < 100000 ? 0 : nodes * 150;
+}
+
 // ---------------------------------------------------------------- the command
 
 // Blocked before any thread starts, so that only the wait below gets them.
@@ -188,10 +210,11 @@ int cmd_view(int argc, char **argv) {
     if (o.inputs.count == 2 && strcmp(o.inputs.items[0], "-") == 0 &&
         strcmp(o.inputs.items[1], "-") == 0)
         fail_usage("view", "standard input can be read once only");
-    mallopt(M_ARENA_MAX, 2); // memory that one request freed is there for the next
+    mallopt(M_ARENA_MAX, 1); // memory that one request freed is there for the next
     char **roots = find_roots(&o);
     server_options start = load_all(&o, (const char *const *)roots, o.source.count);
     check_start(&o, &start);
+    size_t memory = bytes_of_filters(&start);
     sigset_t ending = block_signals();
     error e = {0};
     server *s = ouro__server_start(&start, &e);
@@ -203,6 +226,7 @@ int cmd_view(int argc, char **argv) {
     printf("%s\n", address);
     fflush(stdout);
     if (!o.no_open) open_browser(address);
+    fetch_pages(memory);
     int which;
     sigwait(&ending, &which);
     free(address);

@@ -84,6 +84,10 @@ uint32_t ouro__profile_add_metric(profile *p, const char *name,
                                   const char *unit);                          // always a new column
 uint32_t ouro__profile_add_node(profile *p, uint32_t parent, uint32_t block); // always a new row
 
+// Room for so many nodes at once, for who knows how many will come: columns that grow step by step
+// touch twice the memory.
+void ouro__profile_reserve(profile *p, uint32_t nodes);
+
 // Gives values of the metric more decimals, for a reader that meets a longer fraction.
 bool ouro__profile_rescale(profile *p, uint32_t m, uint32_t decimals);
 

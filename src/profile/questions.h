@@ -43,9 +43,10 @@ void ouro__totals_free(totals *t);
 // The indices of the `top` largest values that are not 0, largest first, then by index. Returns how
 // many; `out` has room for min(top, count).
 uint32_t ouro__rank(const int64_t *values, uint32_t count, uint32_t top, uint32_t *out);
-// The same for the rows with keep[i], those with the value 0 too; largest or smallest first.
-uint32_t ouro__order(const int64_t *values, uint32_t count, const uint8_t *keep, bool ascending,
-                     uint32_t top, uint32_t *out);
+// A page of all rows with keep[i], those with the value 0 too, the largest or the smallest first,
+// then by index: *used rows, freed by the caller. NULL: out of memory.
+uint32_t *ouro__order(const int64_t *values, uint32_t count, const uint8_t *keep, bool ascending,
+                      uint32_t offset, uint32_t limit, uint32_t *used);
 
 // ---------------------------------------------------------------- blocks by name
 

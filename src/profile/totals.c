@@ -9,6 +9,7 @@
 #include "questions.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int64_t *ouro__running(const profile *p, uint32_t m) {
     int64_t *running = malloc(((size_t)p->node_count + 1) * sizeof *running);
@@ -122,12 +123,76 @@ uint32_t ouro__rank(const int64_t *values, uint32_t count, uint32_t top, uint32_
     return ranked(&r, top, used, out);
 }
 
-uint32_t ouro__order(const int64_t *values, uint32_t count, const uint8_t *keep, bool ascending,
-                     uint32_t top, uint32_t *out) {
-    ranking r = {values, ascending};
+// ---------------------------------------------------------------- pages of a ranking
+
+static int compare_ranked(const void *a, const void *b, void *user) {
+    return behind(user, *(const uint32_t *)a, *(const uint32_t *)b) ? 1 : -1;
+}
+
+static void swap(uint32_t *a, uint32_t *b) {
+    uint32_t moved = *a;
+    *a = *b;
+    *b = moved;
+}
+
+// Moves rows so that the first `place` of the ranking stand first. The pivot is drawn: no order of
+// the values is slow.
+static void split_at(const ranking *r, uint32_t *rows, uint32_t first, uint32_t end,
+                     uint32_t place) {
+    uint64_t seed = 88172645463325252u;
+    while (end - first > 1 && place > first && place < end) {
+        seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+        swap(&rows[first], &rows[first + seed % (end - first)]);
+        uint32_t pivot = rows[first], middle = first;
+        for (uint32_t i = first + 1; i < end; i++) {
+            if (behind(r, pivot, rows[i])) swap(&rows[++middle], &rows[i]);
+        }
+        swap(&rows[first], &rows[middle]);
+        if (place <= middle) {
+            end = middle;
+        } else {
+            first = middle + 1;
+        }
+    }
+}
+
+// Of a page far behind only its own rows are sorted.
+static uint32_t far_page(const ranking *r, uint32_t count, const uint8_t *keep, uint32_t offset,
+                         uint32_t limit, uint32_t *rows) {
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (keep[i]) rows[used++] = i;
+    }
+    if (offset >= used) return 0;
+    if (limit > used - offset) limit = used - offset;
+    split_at(r, rows, 0, used, offset);
+    split_at(r, rows, offset, used, offset + limit);
+    memmove(rows, rows + offset, limit * sizeof *rows);
+    qsort_r(rows, limit, sizeof *rows, compare_ranked, (void *)(uintptr_t)r);
+    return limit;
+}
+
+static uint32_t near_page(const ranking *r, uint32_t count, const uint8_t *keep, uint32_t offset,
+                          uint32_t top, uint32_t *rows) {
     uint32_t used = 0;
     for (uint32_t i = 0; i < count && top; i++) {
-        if (keep[i]) used = offer(&r, i, top, used, out);
+        if (keep[i]) used = offer(r, i, top, used, rows);
     }
-    return ranked(&r, top, used, out);
+    used = ranked(r, top, used, rows);
+    if (used <= offset) return 0;
+    memmove(rows, rows + offset, (used - offset) * sizeof *rows);
+    return used - offset;
+}
+
+uint32_t *ouro__order(const int64_t *values, uint32_t count, const uint8_t *keep, bool ascending,
+                      uint32_t offset, uint32_t limit, uint32_t *used) {
+    enum { NEAR = 2048 };
+    ranking r = {values, ascending};
+    uint64_t top = (uint64_t)offset + limit;
+    bool far = top > NEAR;
+    uint32_t *rows = malloc(((size_t)(far || top > count ? count : top) + 1) * sizeof *rows);
+    if (!rows) return NULL;
+    if (far) *used = far_page(&r, count, keep, offset, limit, rows);
+    if (!far) *used = near_page(&r, count, keep, offset, top > count ? count : (uint32_t)top, rows);
+    return rows;
 }

@@ -29,6 +29,9 @@ static state state_of(const difference *d) {
     return change > 0 ? SLOWER : change < 0 ? FASTER : SAME;
 }
 
+// The filters left it on a side; the tables of blocks have more.
+static bool is_there(const difference *d) { return d->in_before || d->in_after; }
+
 // ---------------------------------------------------------------- both in the same unit
 
 static bool times_ten(int64_t *value) { return !__builtin_mul_overflow(*value, 10, value); }
@@ -168,43 +171,61 @@ static void put_rows(question *q, const pair *p, const uint32_t *order, uint32_t
 
 // ---------------------------------------------------------------- the question
 
-static void put_summary(question *q, const pair *p) {
+static void put_summary(question *q, const pair *p, const uint32_t counts[STATES]) {
     const profile *before = p->views[0]->profile;
-    uint32_t counts[STATES] = {0};
-    for (uint32_t i = 0; i < p->comparison.count; i++) counts[state_of(&p->comparison.rows[i])]++;
     ouro__put_text_member(q, "metric", ouro__metric_name(before, p->metrics[0]));
     ouro__put_text_member(q, "unit", ouro__metric_unit(before, p->metrics[0]));
     ouro__put_member(q, "decimals", p->decimals);
     ouro__put_member(q, "total", p->whole[0]);
     ouro__put_member(q, "left", p->comparison.total_before);
-    ouro__put_member(q, "total_before", p->comparison.total_before);
-    ouro__put_member(q, "total_after", p->comparison.total_after);
-    ouro__put_member(q, "whole_before", p->whole[0]);
-    ouro__put_member(q, "whole_after", p->whole[1]);
+    ouro__put_member(q, "total_before", p->whole[0]);
+    ouro__put_member(q, "total_after", p->whole[1]);
+    ouro__put_member(q, "left_before", p->comparison.total_before);
+    ouro__put_member(q, "left_after", p->comparison.total_after);
     ouro__put_text(q->out, ",\"states\":{");
     for (int s = 0; s < STATES; s++)
         ouro__print(q->out, "%s\"%s\":%u", s ? "," : "", state_names[s], counts[s]);
     ouro__put_text(q->out, "}");
 }
 
+// By the `state` parameters; without any, all.
+static bool state_is_wanted(const request *r, state s) {
+    bool asked = false;
+    for (size_t i = 0; i < r->count; i++) {
+        if (strcmp(r->parameters[i].name, "state") != 0) continue;
+        if (strcmp(r->parameters[i].value, state_names[s]) == 0) return true;
+        asked = true;
+    }
+    return !asked;
+}
+
+// keep[i]: the search and the states leave the row; counts are those before the states.
+static uint32_t keep_rows(const question *q, const pair *p, uint8_t *keep,
+                          uint32_t counts[STATES]) {
+    const char *search = ouro__request_value(q->request, "search");
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < p->comparison.count; i++) {
+        const difference *d = &p->comparison.rows[i];
+        bool found = is_there(d) && (!search || ouro__contains(d->name, search) ||
+                                     ouro__contains(file_of(p, d), search));
+        if (found) counts[state_of(d)]++;
+        keep[i] = found && state_is_wanted(q->request, state_of(d));
+        kept += keep[i];
+    }
+    return kept;
+}
+
 static bool put_comparison(question *q, pair *p, const paging *page) {
     const comparison *c = &p->comparison;
-    const char *search = ouro__request_value(q->request, "search"),
-               *wanted = ouro__request_value(q->request, "state");
+    uint32_t counts[STATES] = {0};
     int64_t *keys = malloc(((size_t)c->count + 1) * sizeof *keys);
     uint8_t *keep = malloc((size_t)c->count + 1);
     bool ok = keys && keep &&
               make_keys(c, ouro__request_value(q->request, "sort") ? page->column : "", keys);
     uint32_t rows, kept = 0, *order = NULL;
-    for (uint32_t i = 0; ok && i < c->count; i++) {
-        const difference *d = &c->rows[i];
-        bool found =
-            !search || ouro__contains(d->name, search) || ouro__contains(file_of(p, d), search);
-        keep[i] = found && (!wanted || strcmp(wanted, state_names[state_of(d)]) == 0);
-        kept += keep[i];
-    }
+    if (ok) kept = keep_rows(q, p, keep, counts);
     ok = ok && (order = ouro__question_page(q, keys, c->count, keep, page, &rows));
-    if (ok && !q->csv) put_summary(q, p);
+    if (ok && !q->csv) put_summary(q, p, counts);
     if (ok) put_rows(q, p, order, rows, kept, page->offset);
     free(keys);
     free(keep);

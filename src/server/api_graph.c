@@ -161,6 +161,17 @@ static bool put_ancestors(question *q, uint32_t node) {
     return true;
 }
 
+// Boxes that have a width, at and below a node; the first counts in any case.
+static uint32_t count_boxes(const profile *p, const int64_t *running, uint32_t node) {
+    uint32_t count = 1;
+    for (uint32_t n = node + 1; n < p->end[node];) {
+        bool wide = ouro__inclusive(p, running, n) > 0;
+        count += wide;
+        n = wide ? n + 1 : p->end[n];
+    }
+    return count;
+}
+
 // The members of a flame graph, without a comma before the first.
 bool ouro__put_flame(question *q, uint32_t node, uint32_t limit) {
     const int64_t *running = ouro__view_running(q->view, q->metric);
@@ -179,7 +190,7 @@ bool ouro__put_flame(question *q, uint32_t node, uint32_t limit) {
     } else {
         put_flame_column(q, "recursions", rows, count, F_RECURSIONS);
     }
-    ouro__put_member(q, "hidden", (int64_t)(q->p->end[node] - node) - count);
+    ouro__put_member(q, "hidden", (int64_t)count_boxes(q->p, running, node) - count);
     free(rows);
     return ok;
 }

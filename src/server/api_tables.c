@@ -337,7 +337,7 @@ bool ouro__api_find(question *q) {
     const totals *t = ouro__view_totals(q->view, q->metric);
     const uint8_t *present = ouro__view_present(q->view);
     if (!text) return ouro__refuse(q, 400, "no-text", "find needs text=");
-    uint32_t count, found[FOUND_MOST], used = 0, all = 0;
+    uint32_t count, found[FOUND_MOST], used = 0, all = 0, more = 0;
     uint8_t *match = ouro__matching(q->p, text, &count);
     uint8_t *keep = malloc((size_t)q->p->block_count + 1);
     bool ok = t && present && match && keep;
@@ -346,8 +346,12 @@ bool ouro__api_find(question *q) {
         for (uint32_t b = 0; b < t->count; b++)
             keep[b] = present[b] && match[b] && fit(ouro__block_name(q->p, b), text) == grade;
         all += count_kept(keep, t->count);
-        if (used < FOUND_MOST)
-            used += ouro__order(t->overall, t->count, keep, false, FOUND_MOST - used, found + used);
+        uint32_t *best =
+            ouro__order(t->overall, t->count, keep, false, 0, FOUND_MOST - used, &more);
+        if (best) memcpy(found + used, best, more * sizeof *best);
+        used += more;
+        ok = best != NULL;
+        free(best);
     }
     if (ok && !q->csv) ouro__put_rows_open(q);
     ok = ok && ouro__put_block_rows(q, found, used);

@@ -59,19 +59,9 @@ uint8_t *ouro__question_search(question *q, bool *ok) {
 
 uint32_t *ouro__question_page(question *q, const int64_t *keys, uint32_t count, const uint8_t *keep,
                               const paging *page, uint32_t *rows) {
-    uint64_t wanted = (uint64_t)page->offset + page->limit;
-    uint32_t top = wanted < count ? (uint32_t)wanted : count;
-    uint32_t *order = malloc(((size_t)top + 1) * sizeof *order);
-    *rows = 0;
-    if (!order) {
-        ouro__refuse_memory(q);
-        return NULL;
-    }
-    uint32_t used = ouro__order(keys, count, keep, page->ascending, top, order);
-    if (used > page->offset) {
-        *rows = used - page->offset;
-        memmove(order, order + page->offset, *rows * sizeof *order);
-    }
+    uint32_t *order =
+        ouro__order(keys, count, keep, page->ascending, page->offset, page->limit, rows);
+    if (!order) ouro__refuse_memory(q);
     return order;
 }
 

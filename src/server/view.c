@@ -14,7 +14,7 @@
 
 enum { MAKING_MOST = 3 };
 
-#define BYTES_MOST ((size_t)384 << 20)
+#define BYTES_MOST ((size_t)256 << 20)
 
 void ouro__cache_init(cache *c, shelf *s) {
     *c = (cache){.shelf = s, .bytes_most = BYTES_MOST};
