@@ -9,7 +9,7 @@ import os from "node:os";
 import path from "node:path";
 import {chromium} from "playwright-core";
 
-export const PATIENCE = 30_000; // milliseconds that a slow machine may take for one thing
+export const PATIENCE = Number(process.env.PATIENCE ?? 30_000); // milliseconds that a slow machine may take for one thing
 
 export const build = path.resolve(process.argv[2] ?? "build");
 export const ouro = path.join(build, "ouro");

@@ -40,7 +40,7 @@ function items(app) {
         {text: "Flame graph (SVG)", href: as("svg", {at}), download: base + ".svg"},
         {text: "Report (HTML, one file)", href: as("html"), download: base + ".html"},
         null,
-        {text: "Profile for pprof", href: as("pprof"), download: base + ".pb.gz"},
+        {text: "Profile for pprof", href: as("pprof"), download: base + ".pb"},
         {text: "Folded stacks", href: as("folded"), download: base + ".folded"},
         {text: "Profile for speedscope", href: as("speedscope"), download: base + ".speedscope.json"},
     ].filter(item => item !== undefined);

@@ -71,7 +71,8 @@ function moveIn(event, menu) {
 export function openMenu(label, items, from, point = null) {
     closeMenu();
     const menu = h("ul.menu", {role: "menu", "aria-label": label}, items.map(itemElement));
-    document.body.append(menu);
+    // Inside a landmark, where screen readers look for things.
+    (from?.closest("header, main") ?? document.body).append(menu);
     put(menu, point ? {left: point.x, right: point.x, top: point.y, bottom: point.y} : from.getBoundingClientRect());
     menu.addEventListener("keydown", event => moveIn(event, menu));
     menu.addEventListener("focusout", event => {

@@ -44,12 +44,11 @@ function crumbs(app, answer) {
     const {state} = app;
     const blocks = answer.sequence.map(b => answer.blocks[b]);
     const last = blocks.length - 1;
-    const drop = (text, from, to_, label) => h("a.button.small", {href: href(changed(state, {block: state.block.slice(from, to_)})), "aria-label": label,
-                                                                   data: {key: text}}, text);
+    const drop = (text, from, end) => h("a.button.small", {href: href(changed(state, {block: state.block.slice(from, end)})), data: {key: text}}, text);
     return h("nav.crumbs", {"aria-label": "Sequence"},
-             last > 0 ? drop("‹ drop first", 1, undefined, "Drop the first block of the sequence") : null,
+             last > 0 ? drop("Drop the first", 1, undefined) : null,
              h("ol.path", null, blocks.map((b, i) => h("li", null, blockLink(app, b, {key: "crumb" + i}), arrow(i === last, "→")))),
-             last > 0 ? drop("drop last ›", 0, last, "Drop the last block of the sequence") : null);
+             last > 0 ? drop("Drop the last", 0, last) : null);
 }
 
 /** @param {import("../main.js").App} app @param {any} block */
