@@ -18,7 +18,7 @@
 #define LOOK_EVERY 0.4 // seconds, at least
 #define LOOK_SHARE 5   // of the time, at most this part is spent reading
 
-double ouro__now(void) {
+double ouro__seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
@@ -149,14 +149,14 @@ static side *look_again(shelf *s, shelf_file *f, const profile *old) {
 
 static void look(shelf *s, edition *old) {
     side *sides[2] = {0};
-    double started = ouro__now();
+    double started = ouro__seconds();
     for (unsigned i = 0; i < s->options.file_count; i++)
         sides[i] = look_again(s, &s->files[i], old->sides[i]->profile);
-    double took = ouro__now() - started;
+    double took = ouro__seconds() - started;
     pthread_mutex_lock(&s->lock);
     edition *next = sides[0] || sides[1] ? edition_new(old, sides, old->side_count) : NULL;
     if (next) s->newest = next;
-    s->next_look = ouro__now() + (took * LOOK_SHARE > LOOK_EVERY ? took * LOOK_SHARE : LOOK_EVERY);
+    s->next_look = ouro__seconds() + (took * LOOK_SHARE > LOOK_EVERY ? took * LOOK_SHARE : LOOK_EVERY);
     pthread_mutex_unlock(&s->lock);
     if (next) ouro__edition_release(s, old); // the shelf's own reference
     if (next) return;
@@ -168,7 +168,7 @@ static edition *current(shelf *s, bool *due) {
     pthread_mutex_lock(&s->lock);
     edition *e = s->newest;
     e->references++;
-    *due = (s->files[0].live || s->files[1].live) && ouro__now() >= s->next_look;
+    *due = (s->files[0].live || s->files[1].live) && ouro__seconds() >= s->next_look;
     pthread_mutex_unlock(&s->lock);
     return e;
 }

@@ -54,6 +54,6 @@ edition *ouro__edition_share(shelf *s, edition *e);
 void ouro__edition_release(shelf *s, edition *e);
 
 // Seconds on a clock that only goes forward.
-double ouro__now(void);
+double ouro__seconds(void);
 
 #endif

@@ -29,7 +29,7 @@ enum {
     NAMES_MOST = 6
 };
 
-#define READING_SECONDS 15.0 // for a whole request, and between two of them
+#define READING_SECONDS 10.0 // for a whole request, and between two of them
 #define CROWDED_SECONDS 2.0  // the same when half of the connections are taken
 #define ANSWERING_SECONDS 120.0
 #define STOPPING_SECONDS 1.0
@@ -69,7 +69,7 @@ static void connection_changed(void *user, struct MHD_Connection *c, void **cont
     connection *one = *context;
     if (what == MHD_CONNECTION_NOTIFY_STARTED && (one = calloc(1, sizeof *one))) {
         one->socket = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        one->since = ouro__now();
+        one->since = ouro__seconds();
         one->next = s->connections;
         one->before = &s->connections;
         if (one->next) one->next->before = &one->next;
@@ -93,13 +93,13 @@ static void note_step(server *s, struct MHD_Connection *c, bool at_work) {
     if (!one) return;
     pthread_mutex_lock(&s->lock);
     one->answering = at_work;
-    one->since = ouro__now();
+    one->since = ouro__seconds();
     pthread_mutex_unlock(&s->lock);
 }
 
 // With the lock. A socket is closed only after it left the list, so its number is still its own.
 static void shut_slow(server *s) {
-    double now = ouro__now();
+    double now = ouro__seconds();
     double reading = s->count > CONNECTIONS_MOST / 2 ? CROWDED_SECONDS : READING_SECONDS;
     for (connection *one = s->connections; one; one = one->next) {
         if (now - one->since > (one->answering ? ANSWERING_SECONDS : reading))

@@ -108,7 +108,7 @@ def without_a_screen_only_the_address_is_printed():
 
 def big():
     rnd = random.Random(3)
-    write("big.folded", "".join(";".join(f"f{rnd.randrange(3000)}" for _ in range(14)) + " 1\n" for _ in range(40000)))
+    write("big.folded", "".join(";".join(f"f{rnd.randrange(3000)}" for _ in range(14)) + " 1\n" for _ in range(15000)))
     return "big.folded"
 
 
