@@ -119,10 +119,11 @@ async function runCase(chrome, one) {
     const context = await chrome.newContext({viewport: {width: 1280, height: 800}, reducedMotion: "reduce", ...options});
     context.setDefaultTimeout(PATIENCE);
     const wrong = watch(context, mayFail);
+    const began = performance.now();
     try {
         await one.run(await context.newPage(), context);
         if (wrong.length) throw new Error(wrong.join("\n"));
-        console.log(`ok ${one.name}`);
+        console.log(`ok ${one.name}${process.env.VERBOSE ? ` (${Math.round(performance.now() - began)} ms)` : ""}`);
         return true;
     } catch (error) {
         console.log(`not ok ${one.name}\n${String(error?.stack ?? error).replace(/^/gm, "  ")}`);
