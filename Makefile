@@ -41,6 +41,7 @@ bench: ## the figures of bench/README.md, measured here
 	@$(MAKE) --no-print-directory build
 	@bench/run $(BUILD)
 	@bench/tools/run $(BUILD)
+	@node bench/web/run.mjs $(BUILD)
 	@bench/view/run $(BUILD)
 
 fuzz: ## fuzz the readers for ten minutes (FUZZ_SECONDS=75 for each of eight)

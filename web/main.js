@@ -50,7 +50,7 @@ export class App {
         this.viewPage = "";
         this.main = at("main");
         this.asking = new AbortController();
-        /** @type {string[]|null} */ this.files = null;
+        /** @type {import("./model/colour.js").Groups|null} */ this.groups = null;
         /** @type {any} */ this.answer = null;
     }
 

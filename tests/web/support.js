@@ -119,10 +119,11 @@ async function runCase(chrome, one) {
     const context = await chrome.newContext({viewport: {width: 1280, height: 800}, reducedMotion: "reduce", ...options});
     context.setDefaultTimeout(PATIENCE);
     const wrong = watch(context, mayFail);
+    const began = performance.now();
     try {
         await one.run(await context.newPage(), context);
         if (wrong.length) throw new Error(wrong.join("\n"));
-        console.log(`ok ${one.name}`);
+        console.log(`ok ${one.name}${process.env.VERBOSE ? ` (${Math.round(performance.now() - began)} ms)` : ""}`);
         return true;
     } catch (error) {
         console.log(`not ok ${one.name}\n${String(error?.stack ?? error).replace(/^/gm, "  ")}`);
@@ -143,7 +144,11 @@ export async function runAll(word = process.argv[3] ?? "") {
     let good = true, chrome = null;
     try {
         chrome = await browser();
-        for (const one of cases) if (one.name.includes(word)) good = await runCase(chrome, one) && good;
+        const left = cases.filter(one => one.name.includes(word));
+        const work = async () => {
+            for (let one = left.shift(); one; one = left.shift()) good = await runCase(chrome, one) && good;
+        };
+        await Promise.all([work(), work()]); // most of a case is waiting
     } catch (error) {
         console.log(`not ok the_browser_starts\n${error?.stack ?? error}`);
         good = false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Which colour a box has. A hue stands for a file (the ones that cost most have their own, the rest
-// share a grey), or for a block's name if there are too few files to tell apart. The shade follows the
-// name, so that neighbours differ and the same block looks the same everywhere. What is not code of the
-// program has no hue.
+// Which colour a box has. A hue stands for a file, or for a folder where there are many files: those on the
+// most expensive paths have their own, the rest share a grey. If there are too few files to tell apart, it
+// stands for the block's name. The shade follows the name, so that neighbours differ and the same block looks
+// the same everywhere. What is not code of the program has no hue.
 
 export const HUES = [250, 160, 75, 310, 200, 110, 20, 285]; // degrees of OKLCH, far apart first
 const SHADES = 4;
@@ -15,21 +15,50 @@ export function hash(text) {
     return (h ^ (h >>> 15)) >>> 0;
 }
 
-/** "file" if that says something, else "block". @param {string} wanted @param {string[]} files @returns {"file"|"block"} */
-export function colourBy(wanted, files) {
+/** @param {string} file @returns {string} */
+function folderOf(file) {
+    const cut = Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\"));
+    return cut > 0 ? file.slice(0, cut) : cut === 0 ? "/" : ".";
+}
+
+/**
+ * What has a hue of its own, the most expensive first: files, or folders where there are too many files.
+ * @typedef {{folders: boolean, names: string[]}} Groups
+ * @param {{file: string, overall: number}[]} files @returns {Groups}
+ */
+export function groupsOf(files) {
+    const known = files.filter(row => row.file);
+    const folders = known.length > HUES.length;
+    /** @type {Map<string, number>} */
+    const most = new Map();
+    for (const {file, overall} of known) {
+        const name = folders ? folderOf(file) : file;
+        most.set(name, Math.max(most.get(name) ?? -Infinity, overall));
+    }
+    const names = [...most.keys()].sort((a, b) => most.get(b) - most.get(a) || (a < b ? -1 : 1));
+    return {folders, names: names.slice(0, HUES.length)};
+}
+
+/** @param {string|null|undefined} file @param {Groups} groups @returns {number} HUES.length: none of them */
+export function groupNumber(file, groups) {
+    const found = file ? groups.names.indexOf(groups.folders ? folderOf(file) : file) : -1;
+    return found < 0 ? HUES.length : found;
+}
+
+/** "file" if that says something, else "block". @param {string} wanted @param {Groups} groups @returns {"file"|"block"} */
+export function colourBy(wanted, groups) {
     if (wanted === "file" || wanted === "block") return wanted;
-    return files.length > 2 ? "file" : "block";
+    return groups.names.length > 2 ? "file" : "block";
 }
 
 /** A number of the palette for each block; -1 for what is not code.
  * @param {{name: string, file?: string|null, mark?: string|null}[]} blocks @param {"file"|"block"} by
- * @param {string[]} files the most expensive first @returns {Int16Array} */
-export function coloursOf(blocks, by, files) {
-    const place = new Map(files.slice(0, HUES.length).map((file, i) => [file, i]));
+ * @param {Groups} groups @returns {Int16Array} */
+export function coloursOf(blocks, by, groups) {
     return Int16Array.from(blocks, b => {
         if (b.mark) return -1;
         const h = hash(b.name);
-        const hue = by === "block" ? h % HUES.length : place.get(b.file ?? "") ?? HUES.length;
+        const hue = by === "block" ? h % HUES.length : groupNumber(b.file, groups);
         return hue * SHADES + (h >>> 8) % SHADES;
     });
 }

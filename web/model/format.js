@@ -150,6 +150,14 @@ export function shortened(text, most) {
     return letters.slice(0, head).join("") + "…" + letters.slice(letters.length - (most - 1 - head)).join("");
 }
 
+/** The same for a box: what does not fit loses first what stands before its last "/" or "::", as in
+ * cmd/internal/ssa.Compile and ns::type::call(int). @param {string} name @param {number} most */
+export function boxLabel(name, most) {
+    if (name.length <= most) return name;
+    const plain = name.match(/^(?:[\w.~@$-]+(?:\/|::))+(?=[\w~<])/);
+    return shortened(plain ? name.slice(plain[0].length) : name, most);
+}
+
 /** Where a block stands: FILE:LINE:COLUMN as far as it is known.
  * @param {{file?: string|null, line?: number, column?: number}} block */
 export function place(block) {

@@ -6,7 +6,7 @@
 // click leads to is decided by whoever uses this.
 
 import {coloursOf, palette} from "../model/colour.js";
-import {shortened} from "../model/format.js";
+import {boxLabel, shortened} from "../model/format.js";
 import {between, eachVisible, hit, layout, matching, rowsTo, step, viewOf} from "../model/flame.js";
 import {h} from "./dom.js";
 
@@ -66,14 +66,15 @@ export class FlameCanvas {
         cancelAnimationFrame(this.wanted);
     }
 
-    /** @param {any} flame the columns @param {any[]} blocks @param {string[]} at path of row 0 @param {"file"|"block"} by @param {string[]} files */
-    show(flame, blocks, at, by, files) {
+    /** @param {any} flame the columns @param {any[]} blocks @param {string[]} at path of row 0 @param {"file"|"block"} by
+     * @param {import("../model/colour.js").Groups} groups */
+    show(flame, blocks, at, by, groups) {
         const before = this.layout ? {layout: this.layout, at: this.at, view: this.view, blocks: this.blocks} : null;
         this.flame = flame;
         this.blocks = blocks;
         this.layout = layout(flame);
         this.at = at;
-        this.colours = coloursOf(blocks, by, files);
+        this.colours = coloursOf(blocks, by, groups);
         this.labels.clear();
         this.focus = this.focus >= 0 ? 0 : -1;
         this.over = -1;
@@ -204,7 +205,7 @@ export class FlameCanvas {
         if (shown > 3 * LETTER) {
             const room = Math.floor((shown - 8) / LETTER);
             c.fillStyle = isFound ? colours.foundText : dim ? colours.dimmedText : colours.text;
-            if (room > 1) c.fillText(this.label(row, room, recursions > 0), left + 4, y + this.row / 2, shown - 8);
+            if (room > 3) c.fillText(this.label(row, room, recursions > 0), left + 4, y + this.row / 2, shown - 8);
         }
         if (row === this.focus && document.activeElement === this.element) this.outline(c, left, y, shown, colours.focus);
         else if (row === this.over) this.outline(c, left, y, shown, colours.quiet);
@@ -223,7 +224,7 @@ export class FlameCanvas {
         let text = this.labels.get(key);
         if (text === undefined) {
             const name = block < 0 ? "all" : this.blocks[block].name;
-            text = shortened((recursive ? "↻ " : "") + name, room);
+            text = (recursive ? "↻ " : "") + boxLabel(name, recursive ? room - 2 : room);
             if (this.labels.size > 20000) this.labels.clear();
             this.labels.set(key, text);
         }

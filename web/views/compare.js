@@ -35,8 +35,8 @@ function changeCell(row, answer, kind) {
 /** @param {number} value @param {any} answer @param {"before"|"after"} side */
 function sideCell(value, answer, side) {
     return h(side === "before" ? "td.num.extra" : "td.num", {title: exact(value, answer.unit, answer.decimals)}, h("span.value", null, number(value, scaleOf(answer))),
-             h("span.part", null, percent(value, answer["whole_" + side])),
-             h("span.part.of-left", null, percent(value, answer["total_" + side])));
+             h("span.part", null, percent(value, answer["total_" + side])),
+             h("span.part.of-left", null, percent(value, answer["left_" + side])));
 }
 
 /** @param {import("../main.js").App} app @param {any} row @param {any} answer */

@@ -3,7 +3,7 @@
 // The flame graph: zoom, search with what it finds in all, recursion marks, keys. The box that has the
 // focus is told in words below the picture and to screen readers; the call tree is the same as a table.
 
-import {HUES, colourBy, legendNumber, palette} from "../model/colour.js";
+import {HUES, colourBy, groupNumber, groupsOf, legendNumber, palette} from "../model/colour.js";
 import {amount, count, percent, plural} from "../model/format.js";
 import {changed, href, question, to} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
@@ -18,14 +18,14 @@ import {Tooltip, boxFacts} from "../parts/tooltip.js";
 const FILTERS = {s: "select", e: "exclude", f: "fold"};
 const LIMIT = 4000;
 
-/** The files that have hues: the most expensive of the whole profile, whatever the filters, so that colours stay.
- * @param {import("../main.js").App} app @param {AbortSignal} [signal] @returns {Promise<string[]>} */
-export async function hueFiles(app, signal) {
-    if (!app.files) {
-        const answer = await ask("files", new URLSearchParams({limit: String(HUES.length), sort: "-self"}), signal);
-        app.files = answer.rows.map(row => row.file).filter(Boolean);
+/** The files and folders that have hues: those of the whole profile, whatever the filters, so that colours stay.
+ * @param {import("../main.js").App} app @param {AbortSignal} [signal] */
+export async function hueGroups(app, signal) {
+    if (!app.groups) {
+        const answer = await ask("files", new URLSearchParams({limit: "1000", sort: "-overall"}), signal);
+        app.groups = groupsOf(answer.rows);
     }
-    return app.files;
+    return app.groups;
 }
 
 class FlameView {
@@ -60,21 +60,21 @@ class FlameView {
 
     async load(state, signal) {
         const search = state.search.trim();
-        const [answer, total, files] = await Promise.all([
+        const [answer, total, groups] = await Promise.all([
             ask("flame", question(state, {at: state.at, limit: LIMIT}), signal),
             search ? ask("total", question(state, {search}), signal) : null,
-            hueFiles(this.app, signal),
+            hueGroups(this.app, signal),
         ]);
-        return {...answer, found: total, files};
+        return {...answer, found: total, groups};
     }
 
     show(state, answer) {
         this.answer = answer;
         this.search.show(state.search);
-        const by = colourBy(state.colour, answer.files);
+        const by = colourBy(state.colour, answer.groups);
         this.colour.value = by;
         this.table.href = href(to(state, "tree", {at: state.at}));
-        this.graph.show(answer, answer.blocks, state.at, by, answer.files);
+        this.graph.show(answer, answer.blocks, state.at, by, answer.groups);
         this.graph.search(state.search.trim());
         const {found} = answer;
         fill(this.matched, found ? [h("strong", null, amount(found.matched, answer.unit, answer.decimals, answer.total)), " in paths with ", count(found.block_count),
@@ -98,12 +98,13 @@ class FlameView {
     showLegend(by, answer) {
         const colours = palette(this.app.dark);
         const entry = (n, text) => h("li", null, h("span.swatch", {vars: {"--colour": colours.boxes[n]}}), h("bdi", {title: text}, text));
-        const seen = new Set(answer.blocks.map(b => b.file));
-        const files = answer.files.slice(0, HUES.length);
-        const others = answer.blocks.some(b => !b.mark && !files.includes(b.file));
+        const {groups} = answer;
+        const seen = new Set(answer.blocks.filter(b => !b.mark).map(b => groupNumber(b.file, groups)));
         fill(this.legend, by === "file"
-            ? [files.map((file, i) => seen.has(file) ? entry(legendNumber(i), file) : null), others ? entry(legendNumber(HUES.length), "other files") : null]
+            ? [groups.names.map((name, i) => seen.has(i) ? entry(legendNumber(i), name) : null),
+               seen.has(HUES.length) ? entry(legendNumber(HUES.length), groups.folders ? "other folders" : "other files") : null]
             : h("li", null, "A colour follows the name of its block."));
+        this.colour.options[0].text = groups.folders ? "colour by folder" : "colour by file";
     }
 
     factsOf(row) {

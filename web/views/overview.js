@@ -12,7 +12,7 @@ import {FlameCanvas} from "../parts/flame_canvas.js";
 import {amountCell, amountHead, scaleOf} from "../parts/numbers.js";
 import {plainTable} from "../parts/table.js";
 import {Tooltip, boxFacts} from "../parts/tooltip.js";
-import {hueFiles} from "./flame.js";
+import {hueGroups} from "./flame.js";
 
 const RULES = {loops: "loops: a step is repeated only after something new", cycles: "cycles", edges: "edges", none: "none: stacks as they were"};
 
@@ -94,8 +94,8 @@ class Overview {
     }
 
     async load(state, signal) {
-        const [answer, files] = await Promise.all([ask("overview", question(state), signal), hueFiles(this.app, signal)]);
-        return {...answer, files};
+        const [answer, groups] = await Promise.all([ask("overview", question(state), signal), hueGroups(this.app, signal)]);
+        return {...answer, groups};
     }
 
     show(state, answer) {
@@ -103,7 +103,7 @@ class Overview {
         this.answer = answer;
         fill(this.heading, h("bdi", null, app.file.title || "Overview"));
         fill(this.above, facts(app.file), totalsTable(app, answer));
-        this.graph.show(answer.flame, answer.flame.blocks ?? answer.blocks, [], colourBy("", answer.files), answer.files);
+        this.graph.show(answer.flame, answer.flame.blocks ?? answer.blocks, [], colourBy("", answer.groups), answer.groups);
         this.flame.hidden = !answer.flame.value?.[0];
         fill(this.more, h("a", {href: href(to(state, "flame")), data: {key: "all flame"}}, "Large, with search and zoom"));
         fill(this.below, topTable(app, answer, "self"), topTable(app, answer, "overall"), knotTable(app, answer));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {amount, count, duration, exact, growth, number, percent, place, plural, scaleFor, share, shortPlace, shortened,
+import {amount, boxLabel, count, duration, exact, growth, number, percent, place, plural, scaleFor, share, shortPlace, shortened,
         signed} from "../../../web/model/format.js";
 
 test("a_column_has_the_unit_of_its_total", () => {
@@ -81,6 +81,15 @@ test("names_are_shortened_in_the_middle_by_letters_not_by_code_units", () => {
     assert.equal([...shortened(faces, 7)].length, 7);
     assert.equal(shortened("x".repeat(5000), 40).length, 40);
     assert.equal(shortened("\u{1F600}".repeat(6), 10), "\u{1F600}".repeat(6));
+});
+
+test("a_box_keeps_the_end_of_a_qualified_name", () => {
+    assert.equal(boxLabel("cmd/compile/internal/ssa.Compile", 40), "cmd/compile/internal/ssa.Compile");
+    assert.equal(boxLabel("cmd/compile/internal/ssa.Compile", 14), "ssa.Compile");
+    assert.equal(boxLabel("ns::type::call(int, a::b)", 16), "call(int, a::b)");
+    assert.equal(boxLabel("operator/(a, b) const", 10), "operator/…");
+    assert.equal(boxLabel("a/", 1), "…");
+    assert.equal(boxLabel("std::vector<a::b>::push_back(x)", 20), "vector<a::b>…back(x)");
 });
 
 test("places_are_as_long_as_what_is_known", () => {

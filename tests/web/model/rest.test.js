@@ -1,33 +1,47 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {HUES, colourBy, coloursOf, hash, palette} from "../../../web/model/colour.js";
+import {HUES, colourBy, coloursOf, groupNumber, groupsOf, hash, palette} from "../../../web/model/colour.js";
 import {pieces} from "../../../web/model/source.js";
 import {flatten, keyOf, levels, opened, toggled} from "../../../web/model/tree.js";
 
+const groups = names => ({folders: false, names});
+
 test("a_block_has_the_same_colour_in_every_answer", () => {
     const a = {name: "f", file: "a.c", mark: null}, b = {name: "g", file: "b.c", mark: null};
-    const files = ["a.c", "b.c", "c.c"];
-    assert.equal(coloursOf([a, b], "file", files)[1], coloursOf([b], "file", files)[0]);
-    assert.equal(coloursOf([a], "block", files)[0], coloursOf([a], "block", [])[0]);
+    const three = groups(["a.c", "b.c", "c.c"]);
+    assert.equal(coloursOf([a, b], "file", three)[1], coloursOf([b], "file", three)[0]);
+    assert.equal(coloursOf([a], "block", three)[0], coloursOf([a], "block", groups([]))[0]);
     assert.notEqual(hash("f"), hash("g"));
 });
 
 test("every_number_of_a_colour_is_in_the_palette", () => {
-    const blocks = Array.from({length: 500}, (_, i) => ({name: "n" + i, file: `f${i % 20}.c`, mark: i % 50 ? null : "pruned"}));
-    const files = Array.from({length: 20}, (_, i) => `f${i}.c`);
+    const blocks = Array.from({length: 500}, (_, i) => ({name: "n" + i, file: i % 7 ? `f${i % 20}.c` : null, mark: i % 50 ? null : "pruned"}));
     for (const dark of [false, true]) {
         const {boxes} = palette(dark);
         for (const by of ["file", "block"]) {
-            const numbers = coloursOf(blocks, by, files);
+            const numbers = coloursOf(blocks, by, groupsOf(blocks.map(b => ({file: b.file, overall: 1}))));
             for (const [i, n] of numbers.entries()) assert.ok(blocks[i].mark ? n === -1 : boxes[n] !== undefined);
         }
         assert.ok(new Set(boxes).size > HUES.length * 3);
     }
 });
 
+test("few_files_have_hues_of_their_own_of_many_their_folders_have", () => {
+    const few = groupsOf([{file: "b.c", overall: 5}, {file: "a/c.c", overall: 9}, {file: "", overall: 99}]);
+    assert.deepEqual(few, {folders: false, names: ["a/c.c", "b.c"]});
+    assert.deepEqual([groupNumber("a/c.c", few), groupNumber("z", few), groupNumber(null, few)], [0, HUES.length, HUES.length]);
+    const many = groupsOf(Array.from({length: 60}, (_, i) => ({file: `dir${i % 12}/sub/f${i}.c`, overall: i})));
+    assert.equal(many.folders, true);
+    assert.equal(many.names.length, HUES.length);
+    assert.equal(many.names[0], "dir11/sub");
+    assert.equal(groupNumber("dir11/sub/new.c", many), 0);
+    assert.equal(groupsOf(Array.from({length: 9}, (_, i) => ({file: `/f${i}`, overall: 1}))).names[0], "/");
+});
+
 test("files_are_told_apart_only_if_there_are_some", () => {
-    assert.deepEqual([colourBy("", ["a"]), colourBy("", ["a", "b", "c"]), colourBy("block", ["a", "b", "c"]), colourBy("x", [])],
+    const three = groups(["a", "b", "c"]);
+    assert.deepEqual([colourBy("", groups(["a"])), colourBy("", three), colourBy("block", three), colourBy("x", groups([]))],
                      ["block", "file", "block", "block"]);
 });
 
