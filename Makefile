@@ -21,10 +21,11 @@ $(BUILD)/build.ninja:
 	@$(MESON) $(BUILD) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 	@mv $(BUILD).log $(BUILD)/setup.log
 
-run: ## set up, build, record a small program and show its profile
+run: ## set up, build, record a small program and open its profile in the viewer
 	@tools/bootstrap build
 	@$(MAKE) --no-print-directory build
-	@$(BUILD)/examples/bytecode
+	@$(BUILD)/examples/bytecode $(BUILD)/bytecode.pb
+	@tools/show $(BUILD)/ouro $(BUILD)/bytecode.pb
 
 test: ## set up, build, run all tests; the last line is `N passed, N failed`
 	@tools/bootstrap test
@@ -41,6 +42,8 @@ bench: ## the figures of bench/README.md, measured here
 	@$(MAKE) --no-print-directory build
 	@bench/run $(BUILD)
 	@bench/tools/run $(BUILD)
+	@node bench/web/run.mjs $(BUILD)
+	@bench/view/run $(BUILD)
 
 fuzz: ## fuzz the readers for ten minutes (FUZZ_SECONDS=75 for each of eight)
 	@tools/bootstrap test
