@@ -32,6 +32,7 @@ import * as tree from "./views/tree.js";
  * @property {(state: import("./model/url.js").State, signal: AbortSignal) => Promise<any>} load
  * @property {(state: import("./model/url.js").State, answer: any) => boolean|void} show true: it scrolled to its place by itself
  * @property {(state: import("./model/url.js").State) => string|null} [csv] address of the table as CSV
+ * @property {string} [csvName] what that is, if it is not the page's table
  * @property {() => void} [close]
  */
 
@@ -51,6 +52,7 @@ export class App {
         this.main = at("main");
         this.asking = new AbortController();
         /** @type {import("./model/colour.js").Groups|null} */ this.groups = null;
+        this.groupsOf = 0; // generation
         /** @type {any} */ this.answer = null;
     }
 
@@ -73,6 +75,12 @@ export class App {
         if (how.replace) history.replaceState(history.state, "", address);
         else history.pushState({top: 0}, "", address);
         return this.arrive(how.replace ? null : {top: 0});
+    }
+
+    /** The answer is about less than was asked for: the address says what is shown. @param {import("./model/url.js").State} state */
+    settle(state) {
+        if (href(state) !== href(this.state)) history.replaceState(history.state, "", href(state));
+        return this.state = state;
     }
 
     /** Where the reader is on the page, for the way back. */

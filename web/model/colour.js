@@ -24,9 +24,10 @@ function folderOf(file) {
 /**
  * What has a hue of its own, the most expensive first: files, or folders where there are too many files.
  * @typedef {{folders: boolean, names: string[]}} Groups
- * @param {{file: string, overall: number}[]} files @returns {Groups}
+ * @param {{file: string, overall: number}[]} files
+ * @param {Groups|null} [before] of the same profile when it was younger: what has a hue keeps it @returns {Groups}
  */
-export function groupsOf(files) {
+export function groupsOf(files, before = null) {
     const known = files.filter(row => row.file);
     const folders = known.length > HUES.length;
     /** @type {Map<string, number>} */
@@ -36,7 +37,8 @@ export function groupsOf(files) {
         most.set(name, Math.max(most.get(name) ?? -Infinity, overall));
     }
     const names = [...most.keys()].sort((a, b) => most.get(b) - most.get(a) || (a < b ? -1 : 1));
-    return {folders, names: names.slice(0, HUES.length)};
+    const kept = before?.folders === folders ? before.names : [];
+    return {folders, names: [...kept, ...names.filter(name => !kept.includes(name))].slice(0, HUES.length)};
 }
 
 /** @param {string|null|undefined} file @param {Groups} groups @returns {number} HUES.length: none of them */

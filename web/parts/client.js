@@ -18,6 +18,21 @@ export function apiUrl(question, query = null) {
     return "/api/v1/" + question + (text ? "?" + text : "");
 }
 
+const TRIES = 8;
+
+/** Asks about a path, or about as much of it as the filters left. @param {string[]} path
+ * @param {(at: string[]) => Promise<any>} one @returns {Promise<any>} the answer, with `at` */
+export async function askAlong(path, one) {
+    for (let n = path.length; ; n = n > path.length - TRIES ? n - 1 : 0) {
+        const at = path.slice(0, Math.max(0, n));
+        try {
+            return {...await one(at), at};
+        } catch (error) {
+            if (!(error instanceof ApiError) || error.code !== "no-such-path" || !at.length) throw error;
+        }
+    }
+}
+
 /** @param {string} question @param {URLSearchParams|null} query @param {AbortSignal} [signal] @returns {Promise<any>} */
 export async function ask(question, query, signal) {
     let answer;

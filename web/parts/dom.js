@@ -3,7 +3,7 @@
 // Makes elements. Text is always text: there is no way from here to innerHTML, so a name from a
 // profile cannot become markup.
 
-/** @typedef {Node|string|number|null|undefined|false} Child */
+/** @typedef {Node|string|number|null|undefined|false|any[]} Child lists are taken apart, however deep */
 
 /**
  * h("a.link", {href: "/"}, "text"). Properties that start with "on" are listeners, `data` and `vars`

@@ -35,7 +35,7 @@ function items(app) {
     const at = state.page === "flame" ? state.at : [];
     return [
         {text: "Copy the link to this page", act: () => copyLink(app)},
-        csv ? {text: "This table as CSV", href: csv, download: `${base}-${state.page}.csv`} : undefined,
+        csv ? {text: app.view?.csvName ?? "This table as CSV", href: csv, download: `${base}-${state.page}.csv`} : undefined,
         null,
         {text: "Flame graph (SVG)", href: as("svg", {at}), download: base + ".svg"},
         {text: "Report (HTML, one file)", href: as("html"), download: base + ".html"},

@@ -58,11 +58,21 @@ export class FlameCanvas {
         element.addEventListener("focus", () => this.draw());
         this.repaint = () => this.draw();
         document.addEventListener("themechange", this.repaint);
+        // On paper nothing scrolls: all of it is drawn, up to a few pages, and dark on light.
+        this.printed = event => {
+            this.printing = event.type === "beforeprint";
+            element.classList.toggle("printing", this.printing);
+            this.size();
+        };
+        addEventListener("beforeprint", this.printed);
+        addEventListener("afterprint", this.printed);
     }
 
     close() {
         this.resized.disconnect();
         document.removeEventListener("themechange", this.repaint);
+        removeEventListener("beforeprint", this.printed);
+        removeEventListener("afterprint", this.printed);
         cancelAnimationFrame(this.wanted);
     }
 
@@ -70,13 +80,15 @@ export class FlameCanvas {
      * @param {import("../model/colour.js").Groups} groups */
     show(flame, blocks, at, by, groups) {
         const before = this.layout ? {layout: this.layout, at: this.at, view: this.view, blocks: this.blocks} : null;
+        const held = before && this.focus >= 0 ? this.pathOf(this.focus) : null;
         this.flame = flame;
         this.blocks = blocks;
         this.layout = layout(flame);
         this.at = at;
         this.colours = coloursOf(blocks, by, groups);
         this.labels.clear();
-        this.focus = this.focus >= 0 ? 0 : -1;
+        // The same box again, if it is still there; else the one that was zoomed to.
+        this.focus = held ? Math.max(0, this.find(this.layout, blocks, held.slice(at.length))) : -1;
         this.over = -1;
         this.start(before);
         this.size();
@@ -165,7 +177,7 @@ export class FlameCanvas {
 
     paint() {
         if (!this.layout || !this.width) return;
-        const ratio = devicePixelRatio || 1, colours = palette(this.options.isDark());
+        const ratio = devicePixelRatio || 1, colours = palette(this.options.isDark() && !this.printing);
         const c = this.canvas.getContext("2d");
         c.setTransform(ratio, 0, 0, ratio, 0, 0);
         c.clearRect(0, 0, this.width, this.height);

@@ -15,7 +15,7 @@ export class Live {
         this.app = app;
         this.paused = false;
         this.lost = false;
-        this.button = document.getElementById("live");
+        this.button = /** @type {HTMLButtonElement} */ (document.getElementById("live"));
         this.button.addEventListener("click", () => this.toggle());
     }
 

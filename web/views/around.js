@@ -113,6 +113,6 @@ export function mount(app) {
             fill(head, heading(app, answer));
             fill(sides, sideTable(app, answer, "callers"), sideTable(app, answer, "callees"));
         },
-        csv: state => state.block.length ? apiUrl("around", query(state, {format: "csv", in_limit: MOST, out_limit: MOST})) : null,
+        csv: state => state.block.length ? apiUrl("around", query(state, {format: "csv"})) : null,
     };
 }

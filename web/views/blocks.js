@@ -48,6 +48,6 @@ export function mount(app, first) {
         title: () => title,
         load: (state, signal) => ask("blocks", query(state, window(state)), signal),
         show: (state, answer) => table.show(state, answer),
-        csv: state => apiUrl("blocks", query(state, {limit: 1000, format: "csv"})),
+        csv: state => apiUrl("blocks", query(state, {format: "csv"})),
     };
 }

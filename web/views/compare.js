@@ -104,6 +104,6 @@ export function mount(app) {
             fill(choice, picks(state, answer));
             table.show(state, {...answer, most: {self: most(answer, "self"), overall: most(answer, "overall")}});
         },
-        csv: state => apiUrl("compare", query(state, {limit: 1000, format: "csv"})),
+        csv: state => apiUrl("compare", query(state, {format: "csv"})),
     };
 }

@@ -7,7 +7,7 @@ import {HUES, colourBy, groupNumber, groupsOf, legendNumber, palette} from "../m
 import {amount, count, percent, plural} from "../model/format.js";
 import {changed, href, question, to} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
-import {ask} from "../parts/client.js";
+import {apiUrl, ask, askAlong} from "../parts/client.js";
 import {fill, h} from "../parts/dom.js";
 import {FlameCanvas} from "../parts/flame_canvas.js";
 import {applyFilter, openBlockMenu} from "../parts/keys.js";
@@ -21,9 +21,11 @@ const LIMIT = 4000;
 /** The files and folders that have hues: those of the whole profile, whatever the filters, so that colours stay.
  * @param {import("../main.js").App} app @param {AbortSignal} [signal] */
 export async function hueGroups(app, signal) {
-    if (!app.groups) {
+    const {generation} = app.profile;
+    if (!app.groups || app.groupsOf !== generation && app.groups.names.length < HUES.length) {
         const answer = await ask("files", new URLSearchParams({limit: "1000", sort: "-overall"}), signal);
-        app.groups = groupsOf(answer.rows);
+        app.groups = groupsOf(answer.rows, app.groups);
+        app.groupsOf = generation;
     }
     return app.groups;
 }
@@ -61,14 +63,15 @@ class FlameView {
     async load(state, signal) {
         const search = state.search.trim();
         const [answer, total, groups] = await Promise.all([
-            ask("flame", question(state, {at: state.at, limit: LIMIT}), signal),
+            askAlong(state.at, at => ask("flame", question(state, {at, limit: LIMIT}), signal)),
             search ? ask("total", question(state, {search}), signal) : null,
             hueGroups(this.app, signal),
         ]);
         return {...answer, found: total, groups};
     }
 
-    show(state, answer) {
+    show(asked, answer) {
+        const state = this.app.settle(changed(asked, {at: answer.at}));
         this.answer = answer;
         this.search.show(state.search);
         const by = colourBy(state.colour, answer.groups);
@@ -151,6 +154,8 @@ export function mount(app) {
         title: () => "Flame graph",
         load: (state, signal) => view.load(state, signal),
         show: (state, answer) => view.show(state, answer),
+        csv: state => apiUrl("sequences", question(state, {format: "csv"})),
+        csvName: "Paths as CSV",
         close: () => view.close(),
     };
 }

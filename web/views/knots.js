@@ -70,6 +70,6 @@ export function mount(app) {
                 ? h("button", {type: "button", data: {key: "more"}, onclick: () => app.go(changed(state, {rows: f.more}), {replace: true})}, "More knots")
                 : h("a.button", {href: href(changed(state, {offset: f.to}))}, "Next")] : null);
         },
-        csv: state => apiUrl("knots", query(state, {limit: 1000, format: "csv"})),
+        csv: state => apiUrl("knots", query(state, {format: "csv"})),
     };
 }

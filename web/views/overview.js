@@ -6,7 +6,7 @@ import {colourBy} from "../model/colour.js";
 import {amount, count, duration, percent, plural} from "../model/format.js";
 import {changed, href, question, to} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
-import {ask} from "../parts/client.js";
+import {apiUrl, ask} from "../parts/client.js";
 import {fill, h} from "../parts/dom.js";
 import {FlameCanvas} from "../parts/flame_canvas.js";
 import {amountCell, amountHead, scaleOf} from "../parts/numbers.js";
@@ -123,6 +123,8 @@ export function mount(app) {
         title: () => "Overview",
         load: (state, signal) => view.load(state, signal),
         show: (state, answer) => view.show(state, answer),
+        csv: state => apiUrl("blocks", question(state, {sort: "-self", format: "csv"})),
+        csvName: "Blocks as CSV",
         close: () => view.close(),
     };
 }

@@ -44,6 +44,6 @@ export function mount(app) {
         title: () => "Sequences",
         load: (state, signal) => ask("sequences", query(state, window(state)), signal),
         show: (state, answer) => table.show(state, answer),
-        csv: state => apiUrl("sequences", query(state, {limit: 1000, format: "csv"})),
+        csv: state => apiUrl("sequences", query(state, {format: "csv"})),
     };
 }

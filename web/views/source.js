@@ -125,6 +125,6 @@ export function mount(app) {
             return part.show(state, answer);
         },
         csv: state => state.file ? apiUrl("source", question(state, {file: state.file, format: "csv"}))
-                                 : apiUrl("files", files(state, {limit: 1000, format: "csv"})),
+                                 : apiUrl("files", files(state, {format: "csv"})),
     };
 }

@@ -9,7 +9,7 @@ import {window} from "../model/table.js";
 import {flatten, keyOf, levels, opened, toggled} from "../model/tree.js";
 import {changed, href, question} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
-import {apiUrl, ask} from "../parts/client.js";
+import {apiUrl, ask, askAlong} from "../parts/client.js";
 import {fill, h, unseen} from "../parts/dom.js";
 import {amountCell, amountHead, callsAreKnown, scaleOf} from "../parts/numbers.js";
 import {crumbLine} from "../parts/path.js";
@@ -68,9 +68,9 @@ class TreeView {
 
     /** Every open level at once. */
     async load(state, signal) {
-        const first = await ask("tree", this.query(state, {at: state.at, ...window(state)}), signal);
+        const first = await askAlong(state.at, at => ask("tree", this.query(state, {at, ...window(state)}), signal));
         const below = new Map();
-        await Promise.all(levels(state.at, state.open).map(async path => {
+        await Promise.all(levels(first.at, state.open).map(async path => {
             try {
                 below.set(keyOf(path), await ask("tree", this.query(state, {at: path, limit: CHILDREN}), signal));
             } catch (error) {
@@ -79,10 +79,11 @@ class TreeView {
             }
         }));
         this.topCount = first.rows.length;
-        return {...first, rows: flatten(state.at, first, below)};
+        return {...first, rows: flatten(first.at, first, below)};
     }
 
-    show(state, answer) {
+    show(asked, answer) {
+        const state = this.app.settle({...asked, at: answer.at});
         const {count: all, offset} = answer;
         // The table counts rows of the first level; those that were opened come on top.
         this.table.show(state, {...answer, count: all + answer.rows.length - this.topCount, offset});
@@ -114,7 +115,7 @@ class TreeView {
     key(event) {
         if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
         const cell = event.target instanceof Element ? event.target.closest("th[data-path]") : null;
-        const toggle = cell?.querySelector("a.toggle");
+        const toggle = /** @type {HTMLElement|null} */ (cell?.querySelector("a.toggle") ?? null);
         if (!(cell instanceof HTMLElement)) return;
         event.preventDefault();
         const isOpen = cell.dataset.open === "yes";
@@ -138,6 +139,6 @@ export function mount(app) {
         title: () => "Call tree",
         load: (state, signal) => view.load(state, signal),
         show: (state, answer) => view.show(state, answer),
-        csv: state => apiUrl("tree", view.query(state, {at: state.at, limit: 1000, format: "csv"})),
+        csv: state => apiUrl("tree", view.query(state, {at: state.at, format: "csv"})),
     };
 }

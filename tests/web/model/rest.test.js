@@ -36,7 +36,30 @@ test("few_files_have_hues_of_their_own_of_many_their_folders_have", () => {
     assert.equal(many.names.length, HUES.length);
     assert.equal(many.names[0], "dir11/sub");
     assert.equal(groupNumber("dir11/sub/new.c", many), 0);
+    const older = groupsOf([{file: "b.c", overall: 99}, {file: "n.c", overall: 50}], few);
+    assert.deepEqual(older.names, ["a/c.c", "b.c", "n.c"], "what has a hue keeps it");
     assert.equal(groupsOf(Array.from({length: 9}, (_, i) => ({file: `/f${i}`, overall: 1}))).names[0], "/");
+});
+
+/** "oklch(L C H)" as linear sRGB, and its luminance. */
+function luminance(colour) {
+    const [L, C, H] = colour.match(/[\d.]+/g).map(Number);
+    const [a, b] = [C * Math.cos(H * Math.PI / 180), C * Math.sin(H * Math.PI / 180)];
+    const [l, m, s] = [L + 0.3963377774 * a + 0.2158037573 * b, L - 0.1055613458 * a - 0.0638541728 * b, L - 0.0894841775 * a - 1.291485548 * b].map(x => x ** 3);
+    const rgb = [4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s, -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+                 -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s].map(x => Math.max(0, Math.min(1, x)));
+    return 0.2126 * rgb[0] + 0.7152 * rgb[1] + 0.0722 * rgb[2];
+}
+
+test("labels_of_boxes_are_readable_on_every_colour", () => {
+    const contrast = (a, b) => (Math.max(luminance(a), luminance(b)) + 0.05) / (Math.min(luminance(a), luminance(b)) + 0.05);
+    for (const dark of [false, true]) {
+        const p = palette(dark);
+        for (const box of [...p.boxes, p.none]) assert.ok(contrast(p.text, box) >= 4.5, `${p.text} on ${box}: ${contrast(p.text, box)}`);
+        assert.ok(contrast(p.dimmedText, p.dimmed) >= 4.5, `dimmed ${contrast(p.dimmedText, p.dimmed)}`);
+        assert.ok(contrast(p.foundText, p.found) >= 4.5, "found");
+        for (const box of p.boxes) assert.ok(contrast(p.focus, box) >= 1.3);
+    }
 });
 
 test("files_are_told_apart_only_if_there_are_some", () => {

@@ -78,8 +78,7 @@ test("arrows_move_enter_zooms_letters_filter", async page => {
     assert.deepEqual(query(page).getAll("at"), ["main", "run", "dispatch"]);
     await leads(page, () => page.keyboard.press("Backspace"));
     assert.deepEqual(query(page).getAll("at"), ["main", "run"]);
-    await page.locator(".flame").focus();
-    await page.keyboard.press("ArrowDown");
+    assert.match(await facts(page), /^dispatch/, "the focus stays on its box");
     await leads(page, () => page.keyboard.press("f"));
     assert.deepEqual(await chips(page), ["fold dispatch"]);
 });
@@ -92,6 +91,15 @@ test("the_second_button_of_the_mouse_opens_the_menu_of_a_box", async page => {
     await leads(page, () => page.getByRole("menuitem", {name: "Exclude"}).click());
     assert.deepEqual(await chips(page), ["exclude dispatch"]);
 });
+
+test("a_filter_that_takes_the_zoomed_path_away_zooms_out", async page => {
+    const {url} = await dispatch();
+    await open(page, url + "/flame?at=main&at=setup&select=gc");
+    assert.deepEqual(query(page).getAll("at"), ["main"]);
+    assert.match(await facts(page), /^main.*8, 8\.0% of all, 100\.0% of left/);
+    await open(page, url + "/tree?at=main&at=setup&select=gc");
+    assert.deepEqual(query(page).getAll("at"), ["main"]);
+}, {mayFail: /404/});
 
 test("recursion_is_marked", async page => {
     const {url} = await view([fixtures.bytecode()]);
