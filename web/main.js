@@ -30,7 +30,7 @@ import * as tree from "./views/tree.js";
  * @property {HTMLElement} element
  * @property {(state: import("./model/url.js").State) => string} title
  * @property {(state: import("./model/url.js").State, signal: AbortSignal) => Promise<any>} load
- * @property {(state: import("./model/url.js").State, answer: any) => void} show
+ * @property {(state: import("./model/url.js").State, answer: any) => boolean|void} show true: it scrolled to its place by itself
  * @property {(state: import("./model/url.js").State) => string|null} [csv] address of the table as CSV
  * @property {() => void} [close]
  */
@@ -92,6 +92,7 @@ export class App {
         const asking = this.asking = new AbortController();
         const state = this.state = parse(location.href);
         const moved = state.page !== this.viewPage;
+        let placed = false;
         this.main.setAttribute("aria-busy", "true");
         try {
             const view = moved || !this.view ? this.make(state) : this.view;
@@ -99,14 +100,14 @@ export class App {
             const answer = view ? await view.load(state, asking.signal) : null;
             if (asking.signal.aborted) return;
             if (!view) throw new ApiError(404, "no-such-page", "There is no such page.", []);
-            this.put(view, state, answer, moved);
+            placed = this.put(view, state, answer, moved);
         } catch (error) {
             if (asking.signal.aborted) return;
             this.drop();
             showError(this, error);
         }
         this.main.removeAttribute("aria-busy");
-        if (place) scrollTo(0, place.top);
+        if (place && (place.top || !placed)) scrollTo(0, place.top);
         if (moved && place && this.started) at("main").querySelector("h1")?.focus({preventScroll: true});
         this.started = true;
         document.documentElement.dataset.shown = location.href;
@@ -117,7 +118,8 @@ export class App {
         return PAGES.includes(state.page) ? VIEWS[state.page].mount(this, state) : null;
     }
 
-    /** @param {View} view @param {import("./model/url.js").State} state @param {any} answer @param {boolean} moved */
+    /** @param {View} view @param {import("./model/url.js").State} state @param {any} answer @param {boolean} moved
+     * @returns {boolean} whether the view scrolled to its place by itself */
     put(view, state, answer, moved) {
         if (this.view !== view) {
             this.drop();
@@ -126,11 +128,12 @@ export class App {
             this.main.replaceChildren(view.element);
         }
         this.answer = answer;
-        view.show(state, answer);
+        const placed = Boolean(view.show(state, answer));
         const title = view.title(state);
         document.title = `${title} · ${this.file?.title || "profile"} · Ouro`;
         showFilters(this, state, answer);
         if (moved && this.started) this.say(title);
+        return placed;
     }
 
     drop() {

@@ -47,8 +47,10 @@ export function names() {
 export function withSource() {
     write("program.x", Array.from({length: 900}, (_, i) => `line ${i + 1} <b>of</b> the program`).join("\n") + "\n");
     const frames = [{name: "main", file: "program.x", line: 3}, {name: "work", file: "program.x", line: 700},
-                    {name: "outside", file: "/etc/passwd", line: 1}, {name: "nowhere", file: "not-there.x", line: 4}];
-    return speedscope("source.speedscope.json", frames, [[0], [0, 1], [0, 1, 2], [0, 3]], [10, 60, 20, 10]);
+                    {name: "outside", file: "/etc/passwd", line: 1}, {name: "nowhere", file: "not-there.x", line: 4},
+                    {name: "short", file: "short.x", line: 300}];
+    write("short.x", "x\n".repeat(500));
+    return speedscope("source.speedscope.json", frames, [[0], [0, 1], [0, 1, 2], [0, 3], [0, 4]], [10, 60, 20, 9, 1]);
 }
 
 export function wide() {

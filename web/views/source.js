@@ -43,7 +43,7 @@ class FileView {
         this.scrolled = "";
     }
 
-    /** @param {import("../model/url.js").State} state @param {any} answer */
+    /** @param {import("../model/url.js").State} state @param {any} answer @returns {boolean} whether it scrolled to a line */
     show(state, answer) {
         if (this.file !== state.file) this.opened.clear();
         this.file = state.file;
@@ -55,8 +55,10 @@ class FileView {
         fill(this.reason, answer.text ? null : ["The text is not shown: ", h("bdi", null, answer.reason ?? "it cannot be read"), "."]);
         this.draw(state);
         const wanted = state.file + ":" + state.line;
-        if (state.line && this.scrolled !== wanted) this.element.querySelector("tr.wanted")?.scrollIntoView({block: "center"});
+        const line = state.line && this.scrolled !== wanted ? this.element.querySelector("tr.wanted") : null;
+        line?.scrollIntoView({block: "center"});
         this.scrolled = wanted;
+        return Boolean(line);
     }
 
     /** @param {import("../model/url.js").State} state */
@@ -120,7 +122,7 @@ export function mount(app) {
             const part = state.file ? file : table;
             const shown = state.file ? file.element : list;
             if (element.firstChild !== shown) element.replaceChildren(shown);
-            part.show(state, answer);
+            return part.show(state, answer);
         },
         csv: state => state.file ? apiUrl("source", question(state, {file: state.file, format: "csv"}))
                                  : apiUrl("files", files(state, {limit: 1000, format: "csv"})),

@@ -101,6 +101,8 @@ test("source_has_numbers_beside_its_lines", async page => {
         const box = e.getBoundingClientRect();
         return box.top >= 0 && box.bottom <= innerHeight;
     }), "the line is in sight");
+    await open(page, url + "/source?file=" + encodeURIComponent("short.x") + "&line=300");
+    await page.waitForFunction(() => scrollY > 1000);
 });
 
 test("what_may_not_be_read_is_told_with_its_numbers", async page => {
