@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { FOUND_MOST = 20 };
+enum { FOUND_MOST = 20, PATH_MOST = 400 };
 
 // ---------------------------------------------------------------- blocks
 
@@ -145,51 +145,60 @@ static const int64_t *node_keys(question *q, const int64_t *running, const pagin
     return keys;
 }
 
-// The path, root first, in reverse on the way; *length blocks. Freed by the caller.
-static uint32_t *path_of(const profile *p, uint32_t node, uint32_t *length) {
-    *length = 0;
-    for (uint32_t n = node; n; n = p->parent[n]) (*length)++;
-    uint32_t *blocks = malloc(((size_t)*length + 1) * sizeof *blocks), at = *length;
-    for (uint32_t n = node; blocks && n; n = p->parent[n]) blocks[--at] = p->block[n];
-    return blocks;
+// A path, root first. Of one that is very long only the two ends: a table of paths of a million
+// blocks would otherwise be their square.
+typedef struct {
+    uint32_t blocks[PATH_MOST];
+    uint32_t count, length; // length: of the whole
+} path;
+
+static void path_of(const profile *p, uint32_t node, path *to) {
+    to->length = 0;
+    for (uint32_t n = node; n; n = p->parent[n]) to->length++;
+    to->count = to->length < PATH_MOST ? to->length : PATH_MOST;
+    uint32_t skipped = to->length - to->count, at = to->length;
+    for (uint32_t n = node; n; n = p->parent[n]) {
+        at--;
+        if (at < PATH_MOST / 2 || !skipped) to->blocks[at] = p->block[n];
+        if (skipped && at >= PATH_MOST / 2 + skipped) to->blocks[at - skipped] = p->block[n];
+    }
 }
 
-static bool put_sequence(question *q, const int64_t *running, uint32_t n) {
-    uint32_t length, *path = path_of(q->p, n, &length);
-    if (!path) return false;
+static void put_sequence(question *q, const int64_t *running, uint32_t n) {
+    path to;
+    path_of(q->p, n, &to);
     ouro__put_text(q->out, "{\"path\":[");
-    for (uint32_t i = 0; i < length; i++) {
+    for (uint32_t i = 0; i < to.count; i++) {
         if (i) ouro__put_text(q->out, ",");
-        ouro__put_block(q, path[i]);
+        ouro__put_block(q, to.blocks[i]);
     }
     ouro__put_text(q->out, "]");
+    ouro__put_member(q, "length", to.length);
     ouro__put_member(q, "self", q->p->values[q->metric][n]);
     ouro__put_member(q, "overall", ouro__inclusive(q->p, running, n));
     ouro__put_text(q->out, "}");
-    free(path);
-    return true;
 }
 
 static bool csv_sequence(question *q, const int64_t *running, uint32_t n) {
-    uint32_t length, *path = path_of(q->p, n, &length);
+    path to;
     output *text = ouro__output_memory();
     size_t size;
-    for (uint32_t i = 0; path && text && i < length; i++) {
+    path_of(q->p, n, &to);
+    for (uint32_t i = 0; text && i < to.count; i++) {
         if (i) ouro__put_text(text, ";");
-        ouro__put_text(text, ouro__block_name(q->p, path[i]));
+        if (i == PATH_MOST / 2 && to.length > to.count)
+            ouro__print(text, "(%u more);", to.length - to.count);
+        ouro__put_text(text, ouro__block_name(q->p, to.blocks[i]));
     }
     char *joined = text ? ouro__output_take(text, &size, NULL) : NULL;
-    bool ok = path && joined;
-    if (ok) {
-        ouro__csv_text(q->out, joined);
-        ouro__print(q->out, ",%u", length);
-        ouro__csv_value(q, q->p->values[q->metric][n]);
-        ouro__csv_value(q, ouro__inclusive(q->p, running, n));
-        ouro__put_text(q->out, "\n");
-    }
-    free(path);
+    if (!joined) return false;
+    ouro__csv_text(q->out, joined);
+    ouro__print(q->out, ",%u", to.length);
+    ouro__csv_value(q, q->p->values[q->metric][n]);
+    ouro__csv_value(q, ouro__inclusive(q->p, running, n));
+    ouro__put_text(q->out, "\n");
     free(joined);
-    return ok;
+    return true;
 }
 
 static bool put_sequences(question *q, const int64_t *running, const uint32_t *nodes,
@@ -202,7 +211,7 @@ static bool put_sequences(question *q, const int64_t *running, const uint32_t *n
             continue;
         }
         if (i) ouro__put_text(q->out, ",\n");
-        ok = put_sequence(q, running, nodes[i]);
+        put_sequence(q, running, nodes[i]);
     }
     return ok;
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIMIT_USUAL = 100, LIMIT_MOST = 1000 };
+enum { LIMIT_USUAL = 100, LIMIT_MOST = 1000, LIMIT_CSV = 100000 };
 
 // ---------------------------------------------------------------- tables
 
@@ -38,7 +38,7 @@ bool ouro__question_paging(question *q, const char *columns, const char *prefix,
     char offset[32], limit[32];
     snprintf(offset, sizeof offset, "%soffset", prefix);
     snprintf(limit, sizeof limit, "%slimit", prefix);
-    uint32_t most = q->csv ? UINT32_MAX : LIMIT_MOST, usual = q->csv ? UINT32_MAX : LIMIT_USUAL;
+    uint32_t most = q->csv ? LIMIT_CSV : LIMIT_MOST, usual = q->csv ? LIMIT_CSV : LIMIT_USUAL;
     if (!ouro__request_number(q->request, offset, 0, UINT32_MAX, 0, &page->offset))
         return ouro__refuse(q, 400, "bad-number", "%s is a whole number from 0 on", offset);
     if (!ouro__request_number(q->request, limit, 0, most, usual, &page->limit))

@@ -156,7 +156,8 @@ static void look(shelf *s, edition *old) {
     pthread_mutex_lock(&s->lock);
     edition *next = sides[0] || sides[1] ? edition_new(old, sides, old->side_count) : NULL;
     if (next) s->newest = next;
-    s->next_look = ouro__seconds() + (took * LOOK_SHARE > LOOK_EVERY ? took * LOOK_SHARE : LOOK_EVERY);
+    s->next_look =
+        ouro__seconds() + (took * LOOK_SHARE > LOOK_EVERY ? took * LOOK_SHARE : LOOK_EVERY);
     pthread_mutex_unlock(&s->lock);
     if (next) ouro__edition_release(s, old); // the shelf's own reference
     if (next) return;

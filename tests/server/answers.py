@@ -303,6 +303,8 @@ def decimals_of_both_sides_are_made_the_same():
     with Server("a.folded", "b.folded") as s:
         a = s.api("compare")
         assert (a["decimals"], a["total_before"], a["total_after"]) == (1, 15, 20)
+        table = s.get("/api/v1/compare?format=csv&sort=name")[2].decode().splitlines()
+        assert table[1] == "f,,1.5,2,1.5,2,slower", table
 
 
 @case
@@ -340,6 +342,13 @@ def odd_profiles_are_answered():
                 s.api(q)
     with Server("zero.folded") as s:
         assert s.api("blocks")["total"] == 0
+    with Server("deep.folded") as s:
+        a = s.api("sequences", sort="-length", limit=1)
+        row = a["rows"][0]
+        assert row["length"] == 3000
+        assert [a["names"][b] for b in row["path"]] == [f"f{i}" for i in [*range(200), *range(2800, 3000)]]
+        line = s.get("/api/v1/sequences?format=csv&sort=-length&limit=1")[2].decode().splitlines()[1]
+        assert line.startswith("f0;f1;") and ";f199;(2600 more);f2800;" in line and line.endswith(";f2999,3000,1,1")
     with Server("same.folded") as s:
         everything = s.api("blocks", fold="f")
         assert [(n, r["self"]) for n, r in zip(everything["names"], everything["rows"])] == [("(folded)", 3)]

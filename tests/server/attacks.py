@@ -250,6 +250,8 @@ def malformed_requests_are_refused():
             assert s.line(target) == 404, target
         assert s.api("blocks", offset=4294967295, limit=1000)["rows"] == []
         assert s.api("blocks", limit=0)["count"] == 5
+        assert s.line("/api/v1/blocks?format=csv&limit=100000") == 200
+        assert s.line("/api/v1/blocks?format=csv&limit=100001") == 400
 
 
 @case
