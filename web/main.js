@@ -156,15 +156,26 @@ export class App {
         fill(at("pages"), pages.map(page => h("li", null, h("a", {
             href: href(to(state, page)), data: {key: "page " + page}, "aria-current": page === state.page ? "page" : null,
         }, NAMES[page]))));
-        document.querySelector("nav [aria-current]")?.scrollIntoView?.({block: "nearest", inline: "nearest"});
+        this.showCurrent();
         const {metrics, default_metric: own} = this.file;
-        fill(at("metric"), metrics.map(m => h("option", {value: m.name}, m.name)));
+        const listed = [...at("metric").options].map(option => option.value);
+        // A list that is open is not exchanged under the reader's hand.
+        if (listed.join("\n") !== metrics.map(m => m.name).join("\n")) fill(at("metric"), metrics.map(m => h("option", {value: m.name}, m.name)));
         at("metric").value = state.metric || own;
         at("side-pick").hidden = !this.profile.compare || state.page === "compare";
         at("side").value = state.side;
         const names = this.profile.files.map(file => file.title || file.path);
         at("opened").textContent = names.join(" → ");
         at("opened").parentElement.title = this.profile.files.map(file => file.path).join("\n");
+    }
+
+    /** On a narrow screen the pages scroll sideways: the current one is in sight. Only that moves, not the page. */
+    showCurrent() {
+        const bar = at("pages").parentElement, link = bar.querySelector("[aria-current]");
+        if (!link) return;
+        const box = link.getBoundingClientRect(), room = bar.getBoundingClientRect();
+        if (box.left < room.left) bar.scrollLeft -= room.left - box.left;
+        else if (box.right > room.right) bar.scrollLeft += box.right - room.right;
     }
 
     /** To screen readers. @param {string} text */
@@ -185,6 +196,7 @@ function setUpLinks(app) {
         app.go(parse(url.href));
     });
     addEventListener("popstate", event => app.arrive({top: event.state?.top ?? 0}));
+    addEventListener("pagehide", () => app.keepPlace());
     history.scrollRestoration = "manual";
 }
 
@@ -207,8 +219,6 @@ async function start() {
         showError(app, error);
         return;
     }
-    // Two files: the comparison is what one came for.
-    if (app.profile.compare && location.pathname === "/" && !location.search) history.replaceState(null, "", "/compare");
     setUpLinks(app);
     setUpPicks(app);
     setUpTheme(app);

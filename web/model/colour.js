@@ -18,7 +18,7 @@ export function hash(text) {
 /** @param {string} file @returns {string} */
 function folderOf(file) {
     const cut = Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\"));
-    return cut > 0 ? file.slice(0, cut) : cut === 0 ? "/" : ".";
+    return cut > 0 ? file.slice(0, cut) : cut === 0 ? "/" : "./";
 }
 
 /**

@@ -11,7 +11,7 @@ import {between, eachVisible, hit, layout, matching, rowsTo, step, viewOf} from 
 import {h} from "./dom.js";
 
 const LASTS = 220;    // milliseconds of a zoom
-const LETTER = 7;     // width of one, about
+const LETTER = 7;     // width of one in a row of 19, about
 const NARROWEST = 0.7; // pixels of a box
 
 /**
@@ -28,6 +28,7 @@ export class FlameCanvas {
     constructor(options, handlers) {
         this.options = options;
         this.handlers = handlers;
+        this.scale = 1; // type is larger on very large screens
         this.row = options.rowHeight ?? 19;
         this.canvas = h("canvas", {"aria-hidden": "true"});
         this.space = h("div.flame-space", null, this.canvas);
@@ -146,6 +147,10 @@ export class FlameCanvas {
         this.moving = 0;
     }
 
+    get letter() {
+        return LETTER * this.scale * (this.options.rowHeight ? 6 / 7 : 1);
+    }
+
     get depths() {
         return this.at.length + (this.layout?.levels.length ?? 1);
     }
@@ -153,6 +158,8 @@ export class FlameCanvas {
     size() {
         const {element, canvas} = this;
         const width = element.clientWidth;
+        this.scale = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+        this.row = Math.round((this.options.rowHeight ?? 19) * this.scale);
         this.space.style.height = this.depths * this.row + "px";
         const height = Math.max(1, Math.min(element.clientHeight || this.row, this.depths * this.row));
         const ratio = devicePixelRatio || 1;
@@ -181,7 +188,7 @@ export class FlameCanvas {
         const c = this.canvas.getContext("2d");
         c.setTransform(ratio, 0, 0, ratio, 0, 0);
         c.clearRect(0, 0, this.width, this.height);
-        c.font = `${this.row > 16 ? 12 : 10}px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace`;
+        c.font = `${Math.round((this.options.rowHeight ? 10 : 12) * this.scale)}px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace`;
         c.textBaseline = "middle";
         const top = this.element.scrollTop;
         const first = Math.floor(top / this.row), last = Math.min(this.depths - 1, Math.ceil((top + this.height) / this.row));
@@ -198,7 +205,7 @@ export class FlameCanvas {
         c.fillStyle = colours.dimmed;
         c.fillRect(0, y, this.width - 1, this.row - 1);
         c.fillStyle = colours.dimmedText;
-        c.fillText(shortened(depth ? this.at[depth - 1] : "all", Math.floor(this.width / LETTER) - 2), 5, y + this.row / 2, this.width - 10);
+        c.fillText(shortened(depth ? this.at[depth - 1] : "all", Math.floor(this.width / this.letter) - 2), 5, y + this.row / 2, this.width - 10);
     }
 
     paintBox(c, row, left, y, width, colours) {
@@ -214,8 +221,8 @@ export class FlameCanvas {
             c.fillStyle = dim ? colours.dimmedText : isFound ? colours.foundText : colours.quiet;
             c.fillRect(left, y + this.row - 3, shown, 2);
         }
-        if (shown > 3 * LETTER) {
-            const room = Math.floor((shown - 8) / LETTER);
+        if (shown > 3 * this.letter) {
+            const room = Math.floor((shown - 8) / this.letter);
             c.fillStyle = isFound ? colours.foundText : dim ? colours.dimmedText : colours.text;
             if (room > 3) c.fillText(this.label(row, room, recursions > 0), left + 4, y + this.row / 2, shown - 8);
         }

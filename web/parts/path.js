@@ -7,6 +7,8 @@ import {blockLink} from "./block.js";
 import {h} from "./dom.js";
 
 const FIRST = 1, LAST = 4;
+/** Paths that were opened stay so when a live profile is shown again. @type {Set<string>} */
+const opened = new Set();
 
 /** The sign after a step, but not after the last. @param {boolean} isLast */
 export function arrow(isLast, sign = "›") {
@@ -18,12 +20,14 @@ export function pathLine(app, blocks, key) {
     const last = blocks.length - 1;
     const link = i => h("li", null, blockLink(app, blocks[i], {key: `${key} ${i}`}), arrow(i === last));
     const list = h("ol.path");
-    if (blocks.length <= FIRST + LAST + 1) {
+    const name = blocks.map(block => block.label).join("\u001f");
+    if (blocks.length <= FIRST + LAST + 1 || opened.has(name)) {
         list.append(...blocks.map((_, i) => link(i)));
         return list;
     }
     const hidden = blocks.length - FIRST - LAST;
     const open = h("button.middle", {type: "button", "aria-label": `Show ${hidden} more blocks of this path`, onclick: () => {
+        opened.add(name);
         list.replaceChildren(...blocks.map((_, i) => link(i)));
         list.querySelectorAll("a")[FIRST]?.focus();
     }}, `… ${hidden} …`);

@@ -161,8 +161,11 @@ test("fifty_thousand_blocks_are_shown_a_few_at_a_time", async page => {
     const shownRows = () => page.locator("tbody tr").count();
     assert.equal(await shownRows(), 100);
     assert.match(await page.locator(".foot").textContent(), /1 to 100 of 50,051/);
+    await page.getByRole("button", {name: "More rows"}).scrollIntoViewIfNeeded();
+    const place = await page.evaluate(() => scrollY);
     await leads(page, () => page.getByRole("button", {name: "More rows"}).click());
     assert.equal(await shownRows(), 300);
+    assert.equal(await page.evaluate(() => scrollY), place, "the page does not jump");
     await leads(page, () => page.getByRole("button", {name: "More rows"}).click());
     await leads(page, () => page.getByRole("button", {name: "More rows"}).click());
     assert.equal(await shownRows(), 1000);
