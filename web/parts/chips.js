@@ -4,7 +4,7 @@
 // click, and how much of the profile they leave.
 
 import {amount, percent, shortened} from "../model/format.js";
-import {FILTERS, changed, hasFilters, href, unfiltered} from "../model/url.js";
+import {FILTERS, changed, hasFilters, href, to, unfiltered} from "../model/url.js";
 import {fill, h} from "./dom.js";
 
 const MEANINGS = {
@@ -23,7 +23,11 @@ function chip(state, filter, label) {
     "li.chip." + filter,
     {title: MEANINGS[filter] + ":\n" + label.slice(0, 400)},
     h("span.kind", null, filter),
-    h("bdi", null, shortened(label, 60)),
+    h(
+      "a.of",
+      {href: href(to(state, "block", {block: [label]})), data: {label, key: `of ${filter} ${label}`}},
+      h("bdi", null, shortened(label, 60)),
+    ),
     h(
       "a.remove",
       {

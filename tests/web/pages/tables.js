@@ -66,6 +66,9 @@ test("folding_a_dispatch_function_gives_its_self_to_its_callers", async page => 
   await leads(page, () => choose(page, "dispatch", "Fold"));
   assert.deepEqual(query(page).getAll("fold"), ["dispatch"]);
   assert.deepEqual(await chips(page), ["fold dispatch"]);
+  await leads(page, () => page.locator(".chip").getByRole("link", {name: "dispatch", exact: true}).click());
+  assert.match(await page.locator("div.title").textContent(), /dispatch.*It is folded/);
+  await leads(page, () => page.goBack());
   assert.ok(!(await rows(page)).some(cells => cells.includes("dispatch")), "it is gone");
   assert.equal((await rowOf(page, "run"))[1], "5 5.0% 5.0%", "its 5 are with run");
   assert.match(await page.locator(".left-over").textContent(), /^100 left, 100\.0% of 100$/);
