@@ -60,6 +60,6 @@ export function foot(count, offset, shown) {
     count,
     more: left && shown < MOST ? Math.min(MOST, Math.max(shown * 3, FIRST)) : 0,
     next: left && shown >= MOST ? end : null,
-    previous: offset > 0 ? Math.max(0, offset - MOST) : null,
+    previous: offset > 0 ? Math.max(0, Math.min(offset, count) - MOST) : null,
   };
 }

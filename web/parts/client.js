@@ -24,16 +24,23 @@ export function apiUrl(question, query = null) {
 }
 
 const TRIES = 8;
+const GONE = ["no-such-path", "no-such-block"];
 
-/** Asks about a path, or about as much of it as the filters left. @param {string[]} path
- * @param {(at: string[]) => Promise<any>} one @returns {Promise<any>} the answer, with `at` */
+/**
+ * Asks about a path, or about as much of it as is there: a filter, the other side of a comparison or
+ * a profile that was recorded anew may have less.
+ * @param {string[]} path
+ * @param {(at: string[]) => Promise<any>} one
+ * @returns {Promise<any>} the answer, with `at`
+ */
 export async function askAlong(path, one) {
   for (let n = path.length; ; n = n > path.length - TRIES ? n - 1 : 0) {
     const at = path.slice(0, Math.max(0, n));
     try {
       return {...(await one(at)), at};
     } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== "no-such-path" || !at.length) throw error;
+      const isGone = error instanceof ApiError && GONE.includes(error.code);
+      if (!isGone || !at.length) throw error;
     }
   }
 }

@@ -24,6 +24,11 @@ test("a_table_never_has_more_rows_than_the_server_gives", () => {
   assert.deepEqual(window({offset: 0, rows: 0}, 20), {offset: 0, limit: 20});
 });
 
+test("from_behind_the_last_row_the_way_back_is_the_last_page", () => {
+  assert.equal(foot(50000, 99999999, 0).previous, 49000);
+  assert.equal(foot(12, 99999999, 0).previous, 0);
+});
+
 test("the_foot_offers_more_rows_then_pages", () => {
   assert.deepEqual(foot(5, 0, 5), {from: 1, to: 5, count: 5, more: 0, next: null, previous: null});
   assert.deepEqual(foot(50000, 0, 100), {

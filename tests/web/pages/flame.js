@@ -133,6 +133,8 @@ test(
     await open(page, url + "/flame?at=main&at=setup&select=gc");
     assert.deepEqual(query(page).getAll("at"), ["main"]);
     assert.match(await facts(page), /^main.*8, 8\.0% of all, 100\.0% of left/);
+    await open(page, url + "/flame?at=main&at=somebody");
+    assert.deepEqual(query(page).getAll("at"), ["main"]);
     await open(page, url + "/tree?at=main&at=setup&select=gc");
     assert.deepEqual(query(page).getAll("at"), ["main"]);
   },
@@ -148,13 +150,11 @@ test("recursion_is_marked", async page => {
 test("a_graph_of_three_thousand_levels_scrolls_in_its_frame", async page => {
   const {url} = await view([fixtures.deep()]);
   await open(page, url + "/flame");
-  const size = await page
-    .locator(".flame")
-    .evaluate(e => ({
-      canvas: e.querySelector("canvas").height,
-      frame: e.clientHeight,
-      all: e.scrollHeight,
-    }));
+  const size = await page.locator(".flame").evaluate(e => ({
+    canvas: e.querySelector("canvas").height,
+    frame: e.clientHeight,
+    all: e.scrollHeight,
+  }));
   assert.ok(size.all > 30000 && size.canvas <= size.frame * 4, JSON.stringify(size));
   await page.locator(".flame").evaluate(e => {
     e.scrollTop = 20000;

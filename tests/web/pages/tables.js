@@ -66,7 +66,9 @@ test("folding_a_dispatch_function_gives_its_self_to_its_callers", async page => 
   await leads(page, () => choose(page, "dispatch", "Fold"));
   assert.deepEqual(query(page).getAll("fold"), ["dispatch"]);
   assert.deepEqual(await chips(page), ["fold dispatch"]);
-  await leads(page, () => page.locator(".chip").getByRole("link", {name: "dispatch", exact: true}).click());
+  await leads(page, () =>
+    page.locator(".chip").getByRole("link", {name: "dispatch", exact: true}).click(),
+  );
   assert.match(await page.locator("div.title").textContent(), /dispatch.*It is folded/);
   await leads(page, () => page.goBack());
   assert.ok(!(await rows(page)).some(cells => cells.includes("dispatch")), "it is gone");
