@@ -5,8 +5,8 @@
 
 "use strict";
 try {
-    const chosen = localStorage.getItem("ouro-theme");
-    if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
+  const chosen = localStorage.getItem("ouro-theme");
+  if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
 } catch {
-    // No storage: the system's choice holds.
+  // No storage: the system's choice holds.
 }

@@ -97,8 +97,7 @@ static uint32_t find_block(const side *s, const profile *filtered, const char *t
     return b;
 }
 
-char *ouro__question_label(const question *q, const side *s, const profile *p, uint32_t block) {
-    (void)q;
+char *ouro__view_label(const side *s, const profile *p, uint32_t block) {
     if (block == NO_BLOCK || block < s->profile->block_count) return ouro__label(&s->labels, block);
     return strdup(ouro__block_name(p, block));
 }
@@ -203,7 +202,7 @@ static const char *mark_of(const char *name) {
 
 static void put_block_info(question *q, uint32_t b) {
     const profile *p = q->p;
-    char *label = ouro__question_label(q, q->side, p, b);
+    char *label = ouro__view_label(q->side, p, b);
     const char *mark = mark_of(ouro__block_name(p, b));
     ouro__put_text(q->out, "{\"label\":");
     ouro__put_json(q->out, label ? label : "");

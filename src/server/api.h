@@ -16,7 +16,8 @@ typedef struct {
     char instance[24]; // differs from run to run, for ETags
 } api;
 
-// Fills the answer. `target_etag` is what the client has, NULL if nothing.
+// Fills the answer. `known_etag` is what the client has, NULL if nothing. The path begins with
+// /api/v1/.
 void ouro__api_answer(api *a, const request *r, const char *known_etag, answer *to);
 
 // ---------------------------------------------------------------- a question
@@ -96,8 +97,9 @@ void ouro__csv_block(question *q, uint32_t block);
 void ouro__csv_text(output *out, const char *text);
 // A number of the metric with its decimals: 1.25
 void ouro__csv_value(question *q, int64_t value);
-// The label of any block of the view. Freed by the caller. NULL: out of memory.
-char *ouro__question_label(const question *q, const side *s, const profile *p, uint32_t block);
+// The label of a block of a side, or of `p`, what filters left of it. Freed by the caller. NULL: out
+// of memory.
+char *ouro__view_label(const side *s, const profile *p, uint32_t block);
 
 // Rows of the overview.
 bool ouro__put_block_rows(question *q, const uint32_t *blocks, uint32_t count);

@@ -5,6 +5,8 @@
 
 #include "api.h"
 
+#include "format.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,15 +115,12 @@ static void put_difference(question *q, const pair *p, const difference *d, uint
 
 static void csv_difference(question *q, const pair *p, const difference *d) {
     const int64_t values[] = {d->self_before, d->self_after, d->overall_before, d->overall_after};
-    q->p = p->views[0]->profile;
-    q->metric = p->metrics[0];
+    char number[48];
     ouro__csv_text(q->out, d->name);
     ouro__put_text(q->out, ",");
     ouro__csv_text(q->out, file_of(p, d));
-    for (size_t i = 0; i < 4; i++) {
-        ouro__put_text(q->out, ",");
-        ouro__put_integer(q->out, values[i]);
-    }
+    for (size_t i = 0; i < 4; i++)
+        ouro__print(q->out, ",%s", ouro__decimal(number, values[i], p->decimals));
     ouro__print(q->out, ",%s\n", state_names[state_of(d)]);
 }
 
@@ -129,7 +128,7 @@ static void put_block_info(question *q, const pair *p, const difference *d) {
     bool after = d->block_after != NO_BLOCK;
     uint32_t b = after ? d->block_after : d->block_before;
     const profile *of = p->views[after]->profile;
-    char *label = ouro__question_label(q, q->edition->sides[after], of, b);
+    char *label = ouro__view_label(q->edition->sides[after], of, b);
     ouro__put_text(q->out, "{\"label\":");
     ouro__put_json(q->out, label ? label : "");
     ouro__put_text_member(q, "name", ouro__block_name(of, b));

@@ -303,6 +303,8 @@ def decimals_of_both_sides_are_made_the_same():
     with Server("a.folded", "b.folded") as s:
         a = s.api("compare")
         assert (a["decimals"], a["total_before"], a["total_after"]) == (1, 15, 20)
+        table = s.get("/api/v1/compare?format=csv&sort=name")[2].decode().splitlines()
+        assert table[1] == "f,,1.5,2,1.5,2,slower", table
 
 
 @case
