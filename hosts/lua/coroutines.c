@@ -57,10 +57,6 @@ void coroutine_push(coroutine *co, void *ci, ouro_block block, bool counted) {
     co->frames[co->depth++] = (frame){ci, token, block, 0};
 }
 
-void coroutine_unwind(coroutine *co, size_t depth) {
-    while (co->depth > depth) ouro_exit(co->thread, co->frames[--co->depth].token);
-}
-
 // ---------------------------------------------------------------- who runs
 
 // Moves what is open in a coroutine to where `parent` stands now.
@@ -78,7 +74,7 @@ static void set_base(coroutine *co, ouro_thread *parent) {
     }
 }
 
-static bool is_active(lua_State *L) {
+bool coroutine_is_active(lua_State *L) {
     lua_Debug ar;
     return lua_status(L) == LUA_OK && lua_getstack(L, 0, &ar);
 }
@@ -104,13 +100,13 @@ static void leave_current(session *s) {
     co->running = false;
     co->resumer = NULL;
     int status = lua_status(co->L);
-    if (co->chain.hook || status == LUA_YIELD || is_active(co->L)) return;
+    if (co->chain.hook || status == LUA_YIELD || coroutine_is_active(co->L)) return;
     unlink_record(s, co);
     record_free(co);
 }
 
 static coroutine *resumed(session *s, lua_State *L, coroutine *co) {
-    while (s->current && !is_active(s->current->L)) leave_current(s);
+    while (s->current && !coroutine_is_active(s->current->L)) leave_current(s);
     if (!co) co = coroutine_add(s, L);
     if (!co) return NULL;
     co->resumer = s->current;
@@ -124,15 +120,11 @@ coroutine *coroutine_arrive(lua_State *L) {
     session *s = session_of(L);
     if (!s || !s->running) return NULL;
     coroutine *co = coroutine_find(s, L);
-    ouro_thread *before = s->current ? s->current->thread : s->root;
-    // The clock must not stay with a thread that is freed below.
-    ouro_clock_move(before, s->root);
     if (co && co->running) {
         while (s->current != co) leave_current(s);
     } else {
         co = resumed(s, L, co);
     }
-    if (co) ouro_clock_move(s->root, co->thread);
     here.L = co ? L : NULL;
     here.co = co;
     return co;
@@ -141,11 +133,7 @@ coroutine *coroutine_arrive(lua_State *L) {
 void coroutine_forget(session *s, const lua_State *L) {
     coroutine *co = coroutine_find(s, L);
     if (!co) return;
-    if (s->current == co) { // it ended, and nothing happened since
-        ouro_clock_move(co->thread, s->root);
-        s->current = co->resumer;
-        ouro_clock_move(s->root, s->current ? s->current->thread : NULL);
-    }
+    if (s->current == co) s->current = co->resumer; // it ended, and nothing happened since
     for (coroutine *c = s->current; c; c = c->resumer) {
         if (c->resumer == co) c->resumer = co->resumer;
     }

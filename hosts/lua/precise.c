@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Precise mode: the hook that is called for every call, tail call and return.
+// Precise mode: the hook that is called for every call and tail call.
 //
-// Lua does not tell of everything: an error leaves frames without a word, a hook may be away for a
-// while, and recording may begin in the middle. So each event is compared with what we have: at a
-// call, the caller must be the frame on top of ours; at a return or a tail call, the frame itself.
-// That is one comparison of addresses. If it fails, frames are left until it holds, and if none
-// fits, those that are missing are looked up in Lua's stack.
+// It is not called for returns, which would cost as much again, and could not be relied on: an
+// error leaves frames without a word. Instead, a call says who its caller is, by the address of its
+// frame, and the frames that we have above that one are those that have ended since. If the caller
+// is not there at all (recording began in the middle, or the hook was away), it is looked up in
+// Lua's stack. Between a return and the next call we stand too deep; what is charged there (a tick,
+// an instruction) first looks where Lua is. Only what is allocated does not tell: with memory as a
+// metric, returns are asked for as well.
 //
 // A function is known by its address: once seen, its block is found with one look into a table.
 // memory.c takes an address out when another function is made there.
@@ -73,11 +75,10 @@ static void look_up_frames(coroutine *co, lua_State *L, int first) {
     }
 }
 
-// Makes `ci`, which is Lua's frame at `level`, the frame on top; NULL: there is no such frame.
-static __attribute__((noinline)) void synchronise(coroutine *co, lua_State *L, void *ci,
-                                                  int level) {
+// Leaves what has ended above the frame `ci`, which is Lua's frame at `level`. NULL: all has.
+static inline void synchronise(coroutine *co, lua_State *L, const void *ci, int level) {
     size_t depth = ci ? find_frame(co, ci) : 0;
-    if (ci && !depth) {
+    if (__builtin_expect(ci && !depth, 0)) {
         look_up_frames(co, L, level);
     } else {
         coroutine_unwind(co, depth);
@@ -87,6 +88,25 @@ static __attribute__((noinline)) void synchronise(coroutine *co, lua_State *L, v
 static inline void *top_ci(const coroutine *co) {
     return co->depth ? co->frames[co->depth - 1].ci : NULL;
 }
+
+// Charges the ticks to where we stand, which is where Lua stands, and disarms.
+static __attribute__((noinline)) void on_tick(coroutine *co, const lua_Debug *ar) {
+    session *s = co->session;
+    ticker *t = s->ticker;
+    uint64_t start = ticker_now();
+    t->busy = 1;
+    bool collecting =
+        ar->event == LUA_HOOKCOUNT && !s->settings.instructions && ticker_was_late(t, start);
+    ouro_position caller = 0;
+    if (collecting) caller = ouro_reenter(co->thread, s->gc);
+    ouro_count(co->thread, s->time, ticker_take(t) * t->period);
+    if (collecting) ouro_exit(co->thread, caller);
+    if (!s->settings.instructions) precise_rehook(co);
+    ticker_rest(t, start);
+    t->busy = 0;
+}
+
+static inline bool is_due(const coroutine *co) { return co->session->ticker->ticks != 0; }
 
 // A coroutine that was made before the session, or by somebody who hides it, has no hook.
 static void before_resume(session *s, lua_State *L, lua_Debug *ar) {
@@ -104,8 +124,8 @@ static void before_resume(session *s, lua_State *L, lua_Debug *ar) {
 
 static inline void on_call(coroutine *co, lua_State *L, lua_Debug *ar) {
     lua_Debug caller;
-    void *caller_ci = lua_getstack(L, 1, &caller) ? caller.i_ci : NULL;
-    if (!LIKELY(caller_ci == top_ci(co))) synchronise(co, L, caller_ci, 1);
+    synchronise(co, L, lua_getstack(L, 1, &caller) ? caller.i_ci : NULL, 1);
+    if (__builtin_expect(is_due(co), 0)) on_tick(co, ar);
     const cached *found = look_up(co->session, L, ar);
     if (__builtin_expect(found->resumes, 0)) before_resume(co->session, L, ar);
     lua_pop(L, 1);
@@ -117,34 +137,34 @@ static inline void on_call(coroutine *co, lua_State *L, lua_Debug *ar) {
     }
 }
 
-static inline void on_tail_call(coroutine *co, lua_State *L, lua_Debug *ar) {
-    if (!LIKELY(top_ci(co) == ar->i_ci)) {
-        size_t depth = find_frame(co, ar->i_ci);
-        if (!depth) { // we never saw the frame that is replaced
-            on_call(co, L, ar);
-            return;
-        }
-        coroutine_unwind(co, depth);
+static void on_tail_call(coroutine *co, lua_State *L, lua_Debug *ar) {
+    size_t depth = find_frame(co, ar->i_ci);
+    if (!depth) { // we never saw the frame that is replaced
+        on_call(co, L, ar);
+        return;
     }
+    coroutine_unwind(co, depth);
     while (is_marked(&co->frames[co->depth - 1])) coroutine_unwind(co, co->depth - 1);
+    if (is_due(co)) on_tick(co, ar);
     ouro_block block = look_up(co->session, L, ar)->block;
     lua_pop(L, 1);
     ouro_replace(co->thread, block);
     co->frames[co->depth - 1].block = block;
 }
 
-static inline void on_return(coroutine *co, const lua_Debug *ar) {
-    if (!LIKELY(top_ci(co) == ar->i_ci)) {
-        size_t depth = find_frame(co, ar->i_ci);
-        if (!depth) return; // never saw it: nothing to leave
-        coroutine_unwind(co, depth);
-    }
-    bool marked;
-    do { // marks that are still open end with their function
-        const frame *f = &co->frames[--co->depth];
-        marked = is_marked(f);
-        ouro_exit(co->thread, f->token);
-    } while (__builtin_expect(marked, 0));
+static void on_return(coroutine *co, lua_State *L, lua_Debug *ar) {
+    synchronise(co, L, ar->i_ci, 0);
+    if (is_due(co)) on_tick(co, ar);
+    if (!co->session->returns) return; // the next call will say
+    while (co->depth && top_ci(co) == ar->i_ci) coroutine_unwind(co, co->depth - 1);
+}
+
+static void on_count(coroutine *co, lua_State *L, lua_Debug *ar) {
+    const session *s = co->session;
+    synchronise(co, L, ar->i_ci, 0);
+    if (s->settings.instructions)
+        ouro_count(co->thread, s->instructions, (uint64_t)s->settings.period);
+    if (is_due(co)) on_tick(co, ar);
 }
 
 void precise_hook(lua_State *L, lua_Debug *ar) {
@@ -154,27 +174,39 @@ void precise_hook(lua_State *L, lua_Debug *ar) {
         if (!s || !s->running) lua_sethook(L, NULL, 0, 0);
         return;
     }
-    if (ar->event == LUA_HOOKCALL) {
+    if (LIKELY(ar->event == LUA_HOOKCALL)) {
         on_call(co, L, ar);
-    } else if (ar->event == LUA_HOOKRET) {
-        on_return(co, ar);
     } else if (ar->event == LUA_HOOKTAILCALL) {
         on_tail_call(co, L, ar);
-    } else if (ar->event == LUA_HOOKCOUNT && co->session->settings.instructions) {
-        ouro_count(co->thread, co->session->instructions, (uint64_t)co->session->settings.period);
+    } else if (ar->event == LUA_HOOKRET) {
+        on_return(co, L, ar);
+    } else if (ar->event == LUA_HOOKCOUNT) {
+        on_count(co, L, ar);
     }
     if (__builtin_expect(co->chain.hook != NULL, 0)) hooks_call(co, L, ar);
 }
 
-// Sets our hook, with what the program's own asks for as well.
-void precise_rehook(coroutine *co) {
+static int usual_mask(const coroutine *co) {
     const session *s = co->session;
-    int mask = LUA_MASKCALL | LUA_MASKRET | co->chain.mask, count = co->chain.count;
-    if (s->settings.instructions) {
-        mask |= LUA_MASKCOUNT;
-        count = s->settings.period;
-    }
-    lua_sethook(co->L, precise_hook, mask, count);
+    return LUA_MASKCALL | co->chain.mask | (s->returns ? LUA_MASKRET : 0) |
+           (s->settings.instructions ? LUA_MASKCOUNT : 0);
+}
+
+// In the signal handler: the hook is to be called for whatever comes next. With instructions being
+// counted it is called often enough, and setting it would upset the count.
+static void precise_arm(session *s, ticker *t) {
+    (void)t;
+    const coroutine *co = s->current;
+    while (co && co->resumer && !coroutine_is_active(co->L)) co = co->resumer;
+    if (!co || s->settings.instructions || lua_gethook(co->L) != precise_hook) return;
+    lua_sethook(co->L, precise_hook, usual_mask(co) | LUA_MASKRET | LUA_MASKCOUNT, 1);
+}
+
+// Sets our hook, with what the program's own asks for as well.
+void precise_rehook(const coroutine *co) {
+    const session *s = co->session;
+    int count = s->settings.instructions ? s->settings.period : co->chain.count;
+    lua_sethook(co->L, precise_hook, usual_mask(co), count);
 }
 
 static coroutine *adopt(session *s, lua_State *L) {
@@ -221,6 +253,7 @@ bool precise_start(session *s, lua_State *L) {
     lua_pop(L, 1);
     hooks_install(L);
     s->foreign = (chain){lua_gethook(s->main), lua_gethookmask(s->main), lua_gethookcount(s->main)};
+    s->returns = s->settings.memory;
     if (!adopt(s, s->main)) return false;
     coroutine *co = s->main == L ? coroutine_find(s, L) : adopt(s, L);
     s->running = true;
@@ -230,10 +263,14 @@ bool precise_start(session *s, lua_State *L) {
     co = coroutine_arrive(L);
     if (!co) return false;
     if (L != s->main) look_up_frames(co, L, 0);
-    return ouro_clock_start(co->thread, s->time, s->settings.hz) == 0;
+    s->arm = precise_arm;
+    s->ticker = ticker_start(s, s->settings.hz);
+    return s->ticker != NULL;
 }
 
 void precise_stop(session *s) {
+    ticker_stop(s->ticker);
+    s->ticker = NULL;
     for (size_t i = 0; i < BUCKETS && s->main; i++) {
         for (const coroutine *co = s->buckets[i]; co; co = co->next) {
             if (lua_gethook(co->L) == precise_hook)
@@ -251,7 +288,7 @@ uint64_t precise_mark(session *s, lua_State *L, ouro_block block) {
     coroutine *co = coroutine_here(L);
     lua_Debug caller;
     if (!co || !lua_getstack(L, 1, &caller)) return 0;
-    if (top_ci(co) != caller.i_ci) synchronise(co, L, caller.i_ci, 1);
+    synchronise(co, L, caller.i_ci, 1);
     coroutine_push(co, caller.i_ci, block, true);
     if (top_ci(co) != caller.i_ci) return 0;
     return co->frames[co->depth - 1].mark = ++s->next_mark;

@@ -12,13 +12,14 @@
 // Runs `co` with a link for it, if the session that made the function still runs.
 static int resume_linked(lua_State *L, lua_State *co, int arguments, int *results,
                          const void *ticket) {
-    sampler *p = sampler_of_ticket(ticket);
+    const ticker *t = ticker_of_ticket(ticket);
+    sampler *p = t ? t->session->sampler : NULL;
     if (!p) return lua_resume(co, L, arguments, results);
     resume_link link = {.L = co, .from = p->link};
     p->link = &link;
     int status = lua_resume(co, L, arguments, results);
     // The session may have been stopped, and another one started, meanwhile.
-    if (sampler_of_ticket(ticket)) p->link = link.from;
+    if (ticker_of_ticket(ticket)) p->link = link.from;
     return status;
 }
 
@@ -96,10 +97,10 @@ static bool push_coroutine(lua_State *L) {
 }
 
 // Upvalue 2 is the original. One that is no C function is somebody else's and is left alone.
-void resume_install(const sampler *p, lua_State *L) {
+void resume_install(const session *s, lua_State *L) {
     bool there = push_coroutine(L);
     for (int i = 0; there && i < FUNCTIONS; i++) {
-        lua_pushlightuserdata(L, (void *)p->ticket);
+        lua_pushlightuserdata(L, (void *)s->ticker->ticket);
         lua_getfield(L, -2, functions[i].name);
         bool plain = lua_iscfunction(L, -1);
         if (plain) {

@@ -4,9 +4,6 @@
 
 #include "session.h"
 
-#include <signal.h>
-#include <time.h>
-
 // A coroutine that runs, or waits for one that it resumed. On the C stack of the function that
 // resumed it.
 typedef struct resume_link {
@@ -19,22 +16,13 @@ typedef struct resume_link {
 typedef struct {
     uint64_t id;
     const lua_State *L;
-    void *ci;
+    const void *ci, *function;
     ouro_block block;
 } sample_mark_;
 
-// Samplers are a fixed table and are never freed: a signal may be on its way, and a function that
-// coroutine.wrap made may be called after the session.
 typedef struct sampler {
-    session *session; // NULL: not in use
     resume_link *volatile link;
     resume_link base[2]; // the main state, and the one that started the session if it is another
-    volatile sig_atomic_t busy;
-    volatile uint32_t ticks, wait;
-    volatile uint64_t armed_at; // nanoseconds
-    uint64_t period;
-    uintptr_t ticket;
-    timer_t timer;
     ouro_thread *thread;
     // The path that was charged last, outermost first, and the one that is being looked at,
     // innermost first.
@@ -45,11 +33,8 @@ typedef struct sampler {
     size_t mark_count, mark_room;
 } sampler;
 
-// NULL if its session has ended.
-sampler *sampler_of_ticket(const void *ticket);
-
 // coroutine.resume and coroutine.wrap that keep `link`. May raise an error of Lua.
-void resume_install(const sampler *p, lua_State *L);
+void resume_install(const session *s, lua_State *L);
 void resume_remove(lua_State *L);
 
 #endif

@@ -24,6 +24,7 @@
 #include "lua_api.h"
 #include "ouro.h"
 #include "source.h"
+#include "ticker.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,10 +61,10 @@ struct coroutine {
     session *session;
     ouro_thread *thread; // NULL: no memory for it
     frame *frames;
-    size_t depth, capacity;
-    ouro_position base; // where it was resumed
-    bool running;       // or waiting for one that it resumed
-    coroutine *resumer; // while running
+    size_t depth, capacity; // of frames; those that have returned since the last call included
+    ouro_position base;     // where it was resumed
+    bool running;           // or waiting for one that it resumed
+    coroutine *resumer;     // while running
     chain chain;
     int owed;        // instructions that the chain's count hook has not heard of
     coroutine *next; // in its bucket
@@ -108,9 +109,13 @@ struct session {
     chain foreign; // what the main state's hook was
     allocator *allocator;
     lua_CFunction resume, close;
-    cached cache[1 << CACHE_BITS];
+    bool returns; // the hook is called for returns, too
     // sampling
     struct sampler *sampler;
+    // both
+    ticker *ticker;
+    ticker_arm *arm;
+    cached cache[1 << CACHE_BITS];
 };
 
 // The session of a state, running or the last one; NULL if there was none.
@@ -132,7 +137,7 @@ extern const luaL_Reg ouro_module_functions[];
 bool precise_start(session *s, lua_State *L);
 void precise_stop(session *s);
 void precise_hook(lua_State *L, lua_Debug *ar);
-void precise_rehook(coroutine *co);
+void precise_rehook(const coroutine *co);
 uint64_t precise_mark(session *s, lua_State *L, ouro_block block);
 void precise_unmark(session *s, lua_State *L, uint64_t mark);
 
@@ -140,10 +145,14 @@ coroutine *coroutine_find(const session *s, const lua_State *L);
 coroutine *coroutine_add(session *s, lua_State *L);
 // Makes L the one that runs. NULL: there is no session, or no memory.
 coroutine *coroutine_arrive(lua_State *L);
+// Neither suspended nor ended. Async-signal-safe.
+bool coroutine_is_active(lua_State *L);
 void coroutine_forget(session *s, const lua_State *L);
 void coroutines_free(session *s);
 void coroutine_push(coroutine *co, void *ci, ouro_block block, bool counted);
-void coroutine_unwind(coroutine *co, size_t depth);
+static inline void coroutine_unwind(coroutine *co, size_t depth) {
+    while (co->depth > depth) ouro_exit(co->thread, co->frames[--co->depth].token);
+}
 
 bool memory_watch(session *s);
 void memory_unwatch(session *s);
