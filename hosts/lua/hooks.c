@@ -96,7 +96,7 @@ void hooks_remove(lua_State *L) {
 }
 
 // The events that the program's hook asked for. With our instruction count running, its own count
-// is known to a period of ours.
+// is told late, by a period of ours at most.
 void hooks_call(coroutine *co, lua_State *L, lua_Debug *ar) {
     static const int masks[] = {[LUA_HOOKCALL] = LUA_MASKCALL,
                                 [LUA_HOOKRET] = LUA_MASKRET,
@@ -106,8 +106,12 @@ void hooks_call(coroutine *co, lua_State *L, lua_Debug *ar) {
     if (!(co->chain.mask & masks[ar->event])) return;
     if (ar->event == LUA_HOOKCOUNT && co->session->settings.instructions) {
         co->owed += co->session->settings.period;
-        if (co->owed < co->chain.count) return;
-        co->owed -= co->chain.count;
+        // It may take itself away meanwhile.
+        while (co->chain.mask & LUA_MASKCOUNT && co->owed >= co->chain.count) {
+            co->owed -= co->chain.count;
+            co->chain.hook(L, ar);
+        }
+        return;
     }
     co->chain.hook(L, ar);
 }

@@ -34,23 +34,22 @@ static const char *file_of(session *s, const lua_Debug *ar) {
     return s->blocks.by_function.count < LOADED_MAX ? ar->short_src : "[string]";
 }
 
-static ouro_block lua_block_new(session *s, lua_State *L, lua_Debug *ar, const char *file) {
+// *several: other functions have the same lines, so this is the block of this call only.
+static ouro_block lua_block_new(session *s, lua_State *L, lua_Debug *ar, const char *file,
+                                bool *several) {
     ouro_block_info info = {.file = file, .line = (uint32_t)ar->linedefined};
-    char room[NAME_ROOM];
+    *several = false;
     if (*ar->what == 'm') {
         info.name = "main chunk";
         info.line = 1;
         return block_of_text(&s->blocks, &info);
     }
-    const definition *d = source_find(
-        &s->sources, ar->source, ar->srclen,
-        (definition_key){ar->linedefined, ar->lastlinedefined, ar->nparams, ar->isvararg});
-    if (d) {
-        info.column = d->column;
-        info.name = d->name;
-    }
-    if (!info.name) info.name = call_name(L, ar, room);
-    if (!info.name) info.name = "(anonymous)";
+    char room[NAME_ROOM];
+    const char *called = call_name(L, ar, room);
+    definition_key key = {ar->linedefined, ar->lastlinedefined, ar->nparams, ar->isvararg};
+    const definition *d = source_find(&s->sources, ar->source, ar->srclen, key, called, several);
+    if (d) info.column = d->column;
+    info.name = d && d->name ? d->name : called ? called : "(anonymous)";
     return block_of_text(&s->blocks, &info);
 }
 
@@ -63,8 +62,9 @@ static ouro_block lua_block(session *s, lua_State *L, lua_Debug *ar) {
                                (unsigned char)ar->isvararg);
     ouro_block block;
     if (block_map_get(&s->blocks.by_function, key, &block)) return block;
-    block = lua_block_new(s, L, ar, file);
-    block_map_put(&s->blocks.by_function, key, block);
+    bool several;
+    block = lua_block_new(s, L, ar, file, &several);
+    if (!several) block_map_put(&s->blocks.by_function, key, block);
     return block;
 }
 

@@ -106,7 +106,7 @@ static __attribute__((noinline)) void on_tick(coroutine *co, const lua_Debug *ar
     t->busy = 0;
 }
 
-static inline bool is_due(const coroutine *co) { return co->session->ticker->ticks != 0; }
+static inline bool is_due(const coroutine *co) { return co->session->ticker->due != 0; }
 
 // A coroutine that was made before the session, or by somebody who hides it, has no hook.
 static void before_resume(session *s, lua_State *L, lua_Debug *ar) {
@@ -252,6 +252,9 @@ bool precise_start(session *s, lua_State *L) {
     lua_newthread(L); // to learn its size
     lua_pop(L, 1);
     hooks_install(L);
+    s->arm = precise_arm;
+    s->ticker = ticker_start(s, s->settings.hz);
+    if (!s->ticker) return false;
     s->foreign = (chain){lua_gethook(s->main), lua_gethookmask(s->main), lua_gethookcount(s->main)};
     s->returns = s->settings.memory;
     if (!adopt(s, s->main)) return false;
@@ -263,9 +266,7 @@ bool precise_start(session *s, lua_State *L) {
     co = coroutine_arrive(L);
     if (!co) return false;
     if (L != s->main) look_up_frames(co, L, 0);
-    s->arm = precise_arm;
-    s->ticker = ticker_start(s, s->settings.hz);
-    return s->ticker != NULL;
+    return true;
 }
 
 void precise_stop(session *s) {

@@ -380,16 +380,27 @@ static bool fits(const definition *d, const definition_key *key) {
            (int)d->parameters + d->method == key->parameters && d->vararg == key->vararg;
 }
 
+// Does a.b, a:b or a["b"] end in b?
+static bool ends_in(const char *written, const char *name) {
+    size_t length = strlen(written), tail = strlen(name);
+    if (length >= 2 && strcmp(written + length - 2, "\"]") == 0) length -= 2;
+    if (length < tail || memcmp(written + length - tail, name, tail) != 0) return false;
+    return length == tail || !is_name(written[length - tail - 1]);
+}
+
 const definition *source_find(source_cache *cache, const char *chunk, size_t length,
-                              definition_key key) {
+                              definition_key key, const char *name, bool *several) {
     const source *s = source_get(cache, chunk, length);
-    const definition *found = NULL;
+    const definition *first = NULL, *named = NULL;
+    *several = false;
     for (size_t i = 0; s && i < s->count; i++) {
-        if (!fits(&s->list[i], &key)) continue;
-        if (found) return NULL;
-        found = &s->list[i];
+        const definition *d = &s->list[i];
+        if (!fits(d, &key)) continue;
+        if (first) *several = true;
+        if (!first) first = d;
+        if (!named && name && d->name && ends_in(d->name, name)) named = d;
     }
-    return found;
+    return *several ? named : first;
 }
 
 void source_cache_free(source_cache *cache) {

@@ -31,10 +31,11 @@ typedef struct {
     bool vararg;
 } definition_key;
 
-// Finds a function of a chunk; `chunk` is lua_Debug's source. NULL if the text cannot be had, is
-// not Lua, or says nothing that tells which of several functions it is.
+// Finds a function of a chunk; `chunk` is lua_Debug's source. NULL if the text cannot be had or is
+// not Lua. If several functions fit, which is to say that they stand in one line, the one that is
+// called `name` (which may be NULL), or NULL; and *several is set.
 const definition *source_find(source_cache *cache, const char *chunk, size_t length,
-                              definition_key key);
+                              definition_key key, const char *name, bool *several);
 void source_cache_free(source_cache *cache);
 
 // For tests, too: all functions of a text, in the order of their `function`.

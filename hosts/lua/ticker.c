@@ -5,13 +5,14 @@
 // The handler may run between any two instructions. lua_sethook is made for that; what else it
 // touches is one word each, and where two must change together, `busy` keeps it from arming.
 //
-// Charging a tick costs what the stack is deep. So after that the next one waits for a hundred
+// Arming and charging cost what the stack is deep (lua_sethook walks it, too). So after that the next one waits for a hundred
 // times as long; the ticks of the meantime are charged with it.
 //
-// One instruction of the virtual machine takes nanoseconds, unless it makes Lua collect garbage. So
-// a tick is charged to `(gc)` if the instruction that it interrupted took LATE nanoseconds more.
-// That is a conclusion and no report: an instruction that copies a very large string or table
-// looks the same.
+// One instruction of the virtual machine takes nanoseconds, coming back from a signal one or two
+// microseconds, a step of the collector some ten to some hundred. So a tick is charged to `(gc)` if
+// the instruction that it interrupted took LATE nanoseconds more. That is a conclusion and no
+// report: an instruction that copies a very large string or table looks the same, and the last
+// microseconds of a step do not show.
 
 #include "ticker.h"
 
@@ -22,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { TICKERS = 256, LATE = 3000, SHARE = 100, HZ = 997, SIGNAL = SIGVTALRM };
+enum { TICKERS = 256, LATE = 15000, SHARE = 100, HZ = 997, SIGNAL = SIGVTALRM };
 
 static ticker tickers[TICKERS];
 
@@ -46,19 +47,26 @@ static void on_tick(int signal_number, siginfo_t *info, void *context) {
         t->ticks = t->ticks + 1 + (uint32_t)(info->si_overrun > 0 ? info->si_overrun : 0);
         if (!t->busy && t->ticks >= t->wait) {
             t->armed_at = ticker_now();
+            t->due = 1;
             t->session->arm(t->session, t);
+            t->arm_cost = ticker_now() - t->armed_at;
         }
     }
     errno = error;
 }
 
-uint32_t ticker_take(ticker *t) { return __atomic_exchange_n(&t->ticks, 0, __ATOMIC_RELAXED); }
-
-void ticker_rest(ticker *t, uint64_t start) {
-    t->wait = 1 + (uint32_t)((ticker_now() - start) * SHARE / t->period);
+uint32_t ticker_take(ticker *t) {
+    t->due = 0;
+    return __atomic_exchange_n(&t->ticks, 0, __ATOMIC_RELAXED);
 }
 
-bool ticker_was_late(const ticker *t, uint64_t now) { return now - t->armed_at > LATE; }
+void ticker_rest(ticker *t, uint64_t start) {
+    t->wait = 1 + (uint32_t)((ticker_now() - start + t->arm_cost) * SHARE / t->period);
+}
+
+bool ticker_was_late(const ticker *t, uint64_t now) {
+    return now - t->armed_at > t->arm_cost + LATE;
+}
 
 // ---------------------------------------------------------------- start and stop
 
@@ -110,6 +118,7 @@ static ticker *ticker_new(session *s) {
         t->ticket = t->ticket ? t->ticket + TICKERS : (uintptr_t)(TICKERS + i);
         t->busy = 0;
         t->ticks = 0;
+        t->due = 0;
         t->wait = 1;
         t->started = false;
         return t;

@@ -15,7 +15,9 @@ typedef struct ticker {
     volatile sig_atomic_t busy; // the hook is at work: count, but do not arm
     volatile uint32_t ticks;    // not charged yet
     volatile uint32_t wait;     // so many are charged together
+    volatile uint32_t due;      // they are to be charged at the next event
     volatile uint64_t armed_at; // nanoseconds
+    volatile uint64_t arm_cost; // nanoseconds
     uint64_t period;            // nanoseconds
     uintptr_t ticket;           // generation and index
     timer_t timer;
