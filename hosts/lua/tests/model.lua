@@ -51,7 +51,13 @@ function hook(event)
     for i = 1, depth do path = path .. ";" .. table.concat(stack[i] or {"?"}, ";") end
     counts[path] = (counts[path] or 0) + 1
     last_thread, last_path, last_resumed = thread, path, nil
-    if name == "coroutine.resume" or name == "coroutine.close" then last_resumed = select(2, debug.getlocal(4, 1)) end
+    if name == "coroutine.resume" or name == "coroutine.close" then
+        -- One that waits for us cannot be resumed, and says so without an event. One that failed has variables to close.
+        local other = select(2, debug.getlocal(4, 1))
+        local status = coroutine.status(other)
+        local runs = status == "suspended" or (status == "dead" and name == "coroutine.close")
+        last_resumed = runs and other or nil
+    end
 end
 
 function note(co) sethook(co, hook, "c") end

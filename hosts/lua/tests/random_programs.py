@@ -104,7 +104,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for i in range(programs):
-            options = [["--precise"], ["--memory"], ["--instructions=7"]][i % 3]
+            options = [["--precise"], ["--memory"], ["--instructions=7"]][(first + i) % 3]
             try:
                 events += compare(first + i, options)
             except Exception as e:
