@@ -6,21 +6,16 @@
 
 #include "options.h"
 #include "ouro_lua.h"
-#include "report.h"
 #include "sample.h"
 #include "session.h"
+#include "show.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 // What the end of the process needs, from wherever it comes.
 static struct {
@@ -37,49 +32,6 @@ static void complain(const char *message) {
 
 // ---------------------------------------------------------------- after the script
 
-// The program `ouro`: who started us has said where, else it stands beside us.
-static bool find_ouro(char path[static PATH_MAX]) {
-    const char *named = getenv("OURO");
-    if (named && *named) {
-        snprintf(path, PATH_MAX, "%s", named);
-        return access(path, X_OK) == 0;
-    }
-    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 8);
-    if (length <= 0) return false;
-    path[length] = '\0';
-    char *slash = strrchr(path, '/');
-    if (slash) strcpy(slash, "/ouro");
-    return access(path, X_OK) == 0;
-}
-
-// Runs `ouro COMMAND FILE`, with standard output going where messages go.
-static bool run_ouro(const char *command, const char *file) {
-    char path[PATH_MAX];
-    if (!find_ouro(path)) return false;
-    char *arguments[] = {path, (char *)command, (char *)file, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, 2, 1);
-    pid_t pid;
-    bool started = posix_spawn(&pid, path, &actions, NULL, arguments, environ) == 0;
-    posix_spawn_file_actions_destroy(&actions);
-    int status = 0;
-    while (started && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    return started && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-static void summary(const char *file) {
-    fflush(stdout);
-    fflush(stderr);
-    if (!run.command.quiet && !run_ouro("report", file)) {
-        char *text = report_text(run.session->profile);
-        if (text) fputs(text, stderr);
-        free(text);
-    }
-    if (run.command.view && !run_ouro("view", file))
-        fprintf(stderr, "ouro lua: cannot show %s: `ouro view` did not work\n", file);
-}
-
 static void finish(void) {
     session *s = run.session;
     run.session = NULL;
@@ -91,10 +43,7 @@ static void finish(void) {
         fflush(NULL);
         _exit(1);
     }
-    run.session = s;
-    summary(file);
-    run.session = NULL;
-    if (!run.command.quiet) fprintf(stderr, "ouro lua: the profile is in %s\n", file);
+    show_profile(s->profile, file, run.command.quiet, run.command.view);
 }
 
 // ---------------------------------------------------------------- the script
