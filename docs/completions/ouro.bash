@@ -6,7 +6,7 @@ _ouro() {
     local filters='--select --exclude --fold' reading='--from --compact --help' words=
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        COMPREPLY=($(compgen -W 'report diff convert merge help --help --version' -- "$current"))
+        COMPREPLY=($(compgen -W 'report diff convert merge lua help --help --version' -- "$current"))
         return
     fi
     case $previous in
@@ -14,7 +14,7 @@ _ouro() {
     --to) words='pprof speedscope folded callgrind html svg json' ;;
     --compact) words='loops cycles edges edges:1 edges:2 edges:3 none' ;;
     --colour) words='auto always never' ;;
-    --metric | --select | --exclude | --fold | --block | --top | --min | --period | --fail-above) return ;;
+    --metric | --select | --exclude | --fold | --block | --top | --min | --period | --fail-above | --hz | --max-nodes) return ;;
     esac
     if [ -z "$words" ]; then
         case $command in
@@ -23,7 +23,9 @@ _ouro() {
         diff) words="--fail-above --metric $filters --top --json --csv --colour $reading" ;;
         convert) words="--to --metric $filters --period --min $reading" ;;
         merge) words="--output --to --metric --period --min $reading" ;;
-        help) words='report diff convert merge' ;;
+        lua) words='--output --view --quiet --hz --precise --instructions --memory --live --max-nodes --compact --luajit
+                    --help --version' ;;
+        help) words='report diff convert merge lua' ;;
         esac
         if [ "$command" != help ] && [ "${current#-}" = "$current" ]; then
             COMPREPLY=($(compgen -f -- "$current"))

@@ -44,6 +44,7 @@ static void finish(void) {
         _exit(1);
     }
     show_profile(s->profile, file, run.command.quiet, run.command.view);
+    session_release(s);
 }
 
 // ---------------------------------------------------------------- the script

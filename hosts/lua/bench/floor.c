@@ -2,7 +2,7 @@
 //
 // The floor of any profiler that uses hooks: a C hook for calls and returns that does nothing.
 
-#include "../lua_api.h"
+#include "lua_api.h"
 #include "ouro.h"
 
 static void nothing(lua_State *L, lua_Debug *ar) {

@@ -329,6 +329,35 @@ def the_command_line():
 
 
 @test
+def every_option_is_in_the_manual_and_in_the_completions():
+    docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "docs")
+    texts = [open(os.path.join(docs, *path)).read().replace("\\-", "-") for path in
+             (("man", "ouro-lua.1"), ("completions", "ouro.bash"), ("completions", "_ouro"))]
+    options = set(re.findall(r"--[a-z-]+", run(HOST, "--help").stdout))
+    assert len(options) > 10
+    for option in options:
+        assert all(option in text for text in texts), option
+
+
+@test
+def luajit_has_its_own_profiler():
+    program = os.path.join(os.path.dirname(OURO), "ouro-luajit")
+    if not os.path.exists(program):
+        return  # built without
+    with open("t.lua", "w") as f:
+        f.write("local function spin(n) local x = 0 for i = 1, n do x = x + i % 3 end return x end\n"
+                "local function outer() return (spin(1e8)) end outer() print(arg[0], ...) os.exit(3)")
+    done = run(OURO, "lua", "--luajit", "--quiet", "t.lua", "x", status=3)
+    assert done.stdout == "t.lua\tx\n" and not done.stderr, done
+    assert max((got := folded("t.pb.gz", "time")), key=got.get) == "outer;spin", got
+    assert "cannot do" in run(program, "--precise", "t.lua", status=2).stderr
+    with open("t.lua", "w") as f:
+        f.write("error('x')")
+    assert "luajit: t.lua:1: x" in run(program, "t.lua", status=1).stderr
+    run(program, "missing.lua", status=1)
+
+
+@test
 def an_interrupt_writes_the_profile():
     import signal, time
     with open("t.lua", "w") as f:
