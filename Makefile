@@ -44,6 +44,7 @@ bench: ## the figures of bench/README.md, measured here
 	@bench/tools/run $(BUILD)
 	@node bench/web/run.mjs $(BUILD)
 	@bench/view/run $(BUILD)
+	@hosts/lua/bench/run $(BUILD)
 
 fuzz: ## fuzz the readers for ten minutes (FUZZ_SECONDS=75 for each of eight)
 	@tools/bootstrap test

@@ -6,7 +6,7 @@ _ouro() {
     local filters='--select --exclude --fold' reading='--from --compact --help' words=
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        COMPREPLY=($(compgen -W 'view report diff convert merge help --help --version' -- "$current"))
+        COMPREPLY=($(compgen -W 'view report diff convert merge lua run cc c++ help --help --version' -- "$current"))
         return
     fi
     case $previous in
@@ -18,7 +18,7 @@ _ouro() {
         COMPREPLY=($(compgen -d -- "$current"))
         return
         ;;
-    --port | --host | --metric | --select | --exclude | --fold | --block | --top | --min | --period | --fail-above) return ;;
+    --port | --host | --metric | --select | --exclude | --fold | --block | --top | --min | --period | --fail-above | --hz | --max-nodes) return ;;
     esac
     if [ -z "$words" ]; then
         case $command in
@@ -28,7 +28,9 @@ _ouro() {
         diff) words="--fail-above --metric $filters --top --json --csv --colour $reading" ;;
         convert) words="--to --metric $filters --period --min $reading" ;;
         merge) words="--output --to --metric --period --min $reading" ;;
-        help) words='view report diff convert merge' ;;
+        lua) words='--output --view --quiet --hz --precise --instructions --memory --live --max-nodes --compact --luajit
+                    --help --version' ;;
+        help) words='view report diff convert merge lua run cc c++' ;;
         esac
         if [ "$command" != help ] && [ "${current#-}" = "$current" ]; then
             COMPREPLY=($(compgen -f -- "$current"))

@@ -88,3 +88,23 @@ void ouro_enter_miss_(ouro_thread *thread, ouro_block block) {
 void ouro_replace_miss_(ouro_thread *thread, ouro_block block) {
     if (!foreseen(thread, block, true)) replace_search(thread, block);
 }
+
+// The way that an enter takes, if it is known; 0 if not.
+static uint32_t known(ouro_thread *thread, ouro_block block) {
+    const ouro_node_ *node = ouro_node_at_(thread, thread->position_);
+    if (node->memo_block == block) return node->memo_slot;
+    if (atomic_load_explicit(&thread->lane_->asked, memory_order_relaxed)) return 0;
+    return ouro__memo_find(thread->lane_, thread->position_, block);
+}
+
+// What is entered as a phantom is open and counts no call.
+ouro_position ouro_reenter(ouro_thread *thread, ouro_block block) {
+    if (!thread) return 0;
+    ouro_position caller = thread->position_;
+    uint32_t slot = known(thread, block);
+    if (!slot) slot = ouro__transition_find(thread->lane_, caller, block);
+    ouro_position target = slot_position(slot);
+    ouro_increment_(&ouro_node_at_(thread, target)->balance);
+    ouro_move_(thread, target);
+    return caller;
+}

@@ -211,6 +211,36 @@ TEST(the_stack_keeps_the_tokens) {
     ouro_profile_free(profile);
 }
 
+TEST(what_is_reentered_counts_no_call) {
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_block a = add(profile, "a"), b = add(profile, "b");
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_position root = ouro_thread_position(thread);
+    for (int i = 0; i < 3; i++) {
+        ouro_position in_root = ouro_reenter(thread, a), in_a = ouro_reenter(thread, b);
+        CHECK_EQUAL(ouro_reenter(thread, b), ouro_thread_position(thread)); // direct recursion
+        ouro_sample(thread, 1);
+        check_lanes(profile);
+        ouro_exit(thread, ouro_thread_position(thread));
+        ouro_exit(thread, in_a);
+        ouro_exit(thread, in_root);
+        CHECK_EQUAL(ouro_thread_position(thread), root);
+    }
+    ouro_exit(thread, ouro_enter(thread, a)); // the same node, and this one counts
+    ouro_exit(thread, ouro_reenter(thread, OURO_PHANTOM));
+    CHECK_EQUAL(ouro_reenter(NULL, a), 0);
+    CHECK_EQUAL(ouro_thread_position(NULL), 0);
+    contexts *all = contexts_of(profile, 1);
+    CHECK_EQUAL(all->count, 2);
+    CHECK(contexts_find(all, &a, 1)->calls == 1);
+    const context *leaf = contexts_find(all, (ouro_block[]){a, b}, 2);
+    CHECK(leaf && leaf->calls == 0 && leaf->self[1] == 3);
+    contexts_free(all);
+    ouro_thread_free(thread);
+    check_lanes(profile);
+    ouro_profile_free(profile);
+}
+
 TEST(a_stack_without_a_thread_still_counts_its_depth) {
     ouro_stack stack;
     ouro_stack_init(&stack, NULL);

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+//
+// Lua's headers, in one place: every file of this host but the one for LuaJIT takes them from here.
+
+#ifndef OURO_LUA_API_H
+#define OURO_LUA_API_H
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+#if LUA_VERSION_NUM != 504
+#error "this host needs Lua 5.4"
+#endif
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+//
+// ouro-lua: runs a script as `lua` does and records a profile of it. What the script sees is what
+// it sees in lua: arguments, standard streams, messages, exit status. The profile is written at
+// exit, however that comes: the end of the script, an error, os.exit, an interrupt.
+
+#include "options.h"
+#include "ouro_lua.h"
+#include "sample.h"
+#include "session.h"
+#include "show.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// What the end of the process needs, from wherever it comes.
+static struct {
+    command_line command;
+    session *session;
+    pid_t pid; // a child of fork(2) writes nothing
+} run;
+
+static void complain(const char *message) {
+    fflush(stdout);
+    fprintf(stderr, "lua: %s\n", message);
+    fflush(stderr);
+}
+
+// ---------------------------------------------------------------- after the script
+
+static void finish(void) {
+    session *s = run.session;
+    run.session = NULL;
+    if (!s || getpid() != run.pid) return;
+    session_stop(s);
+    const char *file = run.command.output;
+    if (session_write(s, file)) {
+        fprintf(stderr, "ouro lua: cannot write %s: %s\n", file, strerror(errno));
+        fflush(NULL);
+        _exit(1);
+    }
+    show_profile(s->profile, file, run.command.quiet, run.command.view);
+    session_release(s);
+}
+
+// ---------------------------------------------------------------- the script
+
+static void interrupt_hook(lua_State *L, lua_Debug *ar) {
+    (void)ar;
+    lua_sethook(L, NULL, 0, 0);
+    luaL_error(L, "interrupted!");
+}
+
+// As lua does: the first one is an error in the script, the second one ends it.
+static void on_interrupt(int signal_number) {
+    signal(signal_number, SIG_DFL);
+    const session *s = run.session;
+    lua_State *L = s ? s->main : NULL;
+    if (s && s->current) L = s->current->L;
+    if (s && s->sampler) L = s->sampler->link->L;
+    int mask = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
+    if (L) lua_sethook(L, interrupt_hook, mask, 1);
+}
+
+// The message of an error with a traceback, as lua prints it.
+static int on_error(lua_State *L) {
+    const char *message = lua_tostring(L, 1);
+    if (!message) {
+        if (luaL_callmeta(L, 1, "__tostring") && lua_type(L, -1) == LUA_TSTRING) return 1;
+        message = lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
+    }
+    luaL_traceback(L, L, message, 1);
+    return 1;
+}
+
+static void set_arg(lua_State *L, int count, char **arguments, int script) {
+    lua_createtable(L, count - script - 1, script + 1);
+    for (int i = 0; i < count; i++) {
+        lua_pushstring(L, arguments[i]);
+        lua_rawseti(L, -2, i - script);
+    }
+    lua_setglobal(L, "arg");
+}
+
+static bool begin(lua_State *L) {
+    session *s = session_start(L, &run.command.settings);
+    if (!s) {
+        fprintf(stderr, "ouro lua: %s\n", lua_tostring(L, -1));
+        return false;
+    }
+    run.session = session_keep(s);
+    signal(SIGINT, on_interrupt);
+    return true;
+}
+
+// Called as lua calls its own: so that a traceback ends as there. Returns whether all went well.
+static int protected_main(lua_State *L) {
+    const command_line *command = &run.command;
+    luaL_checkversion(L);
+    luaL_openlibs(L);
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    lua_pushcfunction(L, luaopen_ouro);
+    lua_setfield(L, -2, "ouro");
+    lua_pop(L, 1);
+    set_arg(L, command->count, command->arguments, command->script);
+    const char *name = command->arguments[command->script];
+    bool from_input = strcmp(name, "-") == 0;
+    if (luaL_loadfile(L, from_input ? NULL : name) != LUA_OK) {
+        complain(lua_tostring(L, -1));
+        return 0;
+    }
+    int count = command->count - command->script - 1;
+    luaL_checkstack(L, count + 3, "too many arguments to script");
+    for (int i = 0; i < count; i++) lua_pushstring(L, command->arguments[command->script + 1 + i]);
+    if (!begin(L)) return 0;
+    int base = lua_gettop(L) - count;
+    lua_pushcfunction(L, on_error);
+    lua_insert(L, base);
+    int status = lua_pcall(L, count, 0, base);
+    signal(SIGINT, SIG_DFL);
+    if (status != LUA_OK) complain(lua_tostring(L, -1));
+    lua_pushboolean(L, status == LUA_OK);
+    return 1;
+}
+
+int main(int count, char **arguments) {
+    int ended = options_parse(&run.command, count, arguments);
+    if (ended >= 0) return ended;
+    run.pid = getpid();
+    lua_State *L = luaL_newstate();
+    if (!L) {
+        complain("cannot create state: not enough memory");
+        return EXIT_FAILURE;
+    }
+    atexit(finish);
+    lua_gc(L, LUA_GCGEN, 0, 0); // as lua does
+    lua_pushcfunction(L, protected_main);
+    int status = lua_pcall(L, 0, 1, 0);
+    if (status != LUA_OK) complain(lua_tostring(L, -1));
+    bool good = status == LUA_OK && lua_toboolean(L, -1);
+    finish();
+    lua_close(L);
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

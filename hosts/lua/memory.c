@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+//
+// The allocator of the Lua state, with ours in front of it. Precise mode needs it for two things
+// that Lua does not tell otherwise: that a function is made where another one was, and that a
+// coroutine is gone. On request it also charges what is allocated and freed to where the program
+// stands.
+//
+// The manual of Lua (lua_Alloc) says how objects are recognised: when one is made, the old size is
+// its type. A coroutine's memory starts with its extra space (lua_getextraspace); its size is
+// learnt when one is made.
+
+#include "precise.h"
+
+#include <stdlib.h>
+
+static void charge(session *s, size_t before, size_t after) {
+    coroutine *co = s->current;
+    if (!s->settings.memory || s->quiet || !co) return;
+    if (after > before) {
+        ouro_count(co->thread, s->allocations, 1);
+        ouro_count(co->thread, s->allocated, after - before);
+    } else if (after < before) {
+        // Nearly always the collector. It has a block of its own below whom it interrupted.
+        ouro_position caller = ouro_reenter(co->thread, s->gc);
+        ouro_count(co->thread, s->freed, before - after);
+        ouro_exit(co->thread, caller);
+    }
+}
+
+static void *on_memory(void *ud, void *block, size_t old_size, size_t new_size) {
+    allocator *a = ud;
+    session *s = a->session;
+    if (!s) return a->next(a->next_ud, block, old_size, new_size);
+    if (block && new_size == 0 && old_size == a->thread_size) // lua_getextraspace, backwards
+        coroutine_forget(s, (lua_State *)(void *)((char *)block + LUA_EXTRASPACE));
+    void *result = a->next(a->next_ud, block, old_size, new_size);
+    if (!result && new_size) return NULL;
+    if (!block) {
+        if (old_size == LUA_TFUNCTION) precise_forget_function(s, result);
+        if (old_size == LUA_TTHREAD) a->thread_size = new_size;
+    }
+    if (s->settings.memory) charge(s, block ? old_size : 0, new_size);
+    return result;
+}
+
+bool memory_watch(session *s) {
+    allocator *a = calloc(1, sizeof *a);
+    if (!a) return false;
+    a->session = s;
+    a->next = lua_getallocf(s->main, &a->next_ud);
+    s->allocator = a;
+    lua_setallocf(s->main, on_memory, a);
+    return true;
+}
+
+void memory_unwatch(session *s) {
+    allocator *a = s->allocator;
+    s->allocator = NULL;
+    if (!a) return;
+    a->session = NULL;
+    void *ud = NULL;
+    if (s->main && lua_getallocf(s->main, &ud) == on_memory && ud == a) {
+        lua_setallocf(s->main, a->next, a->next_ud);
+        free(a);
+    } // else somebody stands in front of it, and it must go on passing on
+}

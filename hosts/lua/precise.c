@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+//
+// Precise mode: the hook that is called for every call and tail call.
+//
+// It is not called for returns, which would cost as much again, and could not be relied on: an
+// error leaves frames without a word. Instead, a call says who its caller is, by the address of its
+// frame, and the frames that we have above that one are those that have ended since. If the caller
+// is not there at all (recording began in the middle, or the hook was away), it is looked up in
+// Lua's stack. Between a return and the next call we stand too deep; what is charged there (a tick,
+// an instruction) first looks where Lua is. Only what is allocated does not tell: with memory as a
+// metric, returns are asked for as well.
+//
+// A function is known by its address: once seen, its block is found with one look into a table.
+// memory.c takes an address out when another function is made there.
+
+#include "precise.h"
+
+static bool is_marked(const frame *f) { return f->mark != 0; }
+
+static size_t find_frame(const coroutine *co, const void *ci) {
+    size_t d = co->depth;
+    while (d && co->frames[d - 1].ci != ci) d--;
+    return d;
+}
+
+static size_t cache_index(const void *function) {
+    return (size_t)(((uint64_t)(uintptr_t)function * UINT64_C(0x9e3779b97f4a7c15)) >>
+                    (64 - CACHE_BITS));
+}
+
+void precise_forget_function(session *s, const void *function) {
+    cached *entry = &s->cache[cache_index(function)];
+    if (entry->function == function) entry->function = NULL;
+}
+
+static __attribute__((noinline)) void cache_fill(session *s, lua_State *L, lua_Debug *ar,
+                                                 cached *entry, const void *function) {
+    entry->block = names_block(s, L, ar, &entry->resumes);
+    entry->function = function;
+}
+
+// The function of a frame stays on the stack.
+static inline const cached *look_up(session *s, lua_State *L, lua_Debug *ar) {
+    lua_getinfo(L, "f", ar);
+    const void *function = lua_topointer(L, -1);
+    cached *entry = &s->cache[cache_index(function)];
+    if (__builtin_expect(entry->function != function, 0)) cache_fill(s, L, ar, entry, function);
+    return entry;
+}
+
+// Whoever starts Lua is a C function without a name, below everything. It is not shown.
+static bool is_host(lua_State *L, lua_Debug *ar, int level) {
+    lua_Debug below;
+    if (lua_getstack(L, level + 1, &below) || !lua_getinfo(L, "Sn", ar)) return false;
+    return *ar->what == 'C' && !ar->name;
+}
+
+// Looks for the frames from `first` outwards that we do not have, and enters them.
+static void look_up_frames(coroutine *co, lua_State *L, int first) {
+    lua_Debug ar;
+    size_t depth = 0;
+    int level = first;
+    for (; lua_getstack(L, level, &ar); level++) {
+        depth = find_frame(co, ar.i_ci);
+        if (depth) break;
+    }
+    coroutine_unwind(co, depth);
+    while (--level >= first && lua_getstack(L, level, &ar)) {
+        ouro_block block = OURO_PHANTOM;
+        if (!is_host(L, &ar, level)) {
+            block = look_up(co->session, L, &ar)->block;
+            lua_pop(L, 1);
+        }
+        coroutine_push(co, ar.i_ci, block, false);
+    }
+}
+
+// Leaves what has ended above the frame `ci`, which is Lua's frame at `level`. NULL: all has.
+static inline void synchronise(coroutine *co, lua_State *L, const void *ci, int level) {
+    size_t depth = ci ? find_frame(co, ci) : 0;
+    if (__builtin_expect(ci && !depth, 0)) {
+        look_up_frames(co, L, level);
+    } else {
+        coroutine_unwind(co, depth);
+    }
+}
+
+static inline void *top_ci(const coroutine *co) {
+    return co->depth ? co->frames[co->depth - 1].ci : NULL;
+}
+
+// Charges the ticks to where we stand, which is where Lua stands, and disarms.
+static __attribute__((noinline)) void on_tick(coroutine *co, const lua_Debug *ar) {
+    session *s = co->session;
+    ticker *t = s->ticker;
+    uint64_t start = ticker_now();
+    t->busy = 1;
+    bool collecting =
+        ar->event == LUA_HOOKCOUNT && !s->settings.instructions && ticker_was_late(t, start);
+    ouro_position caller = 0;
+    if (collecting) caller = ouro_reenter(co->thread, s->gc);
+    ouro_count(co->thread, s->time, ticker_take(t) * t->period);
+    if (collecting) ouro_exit(co->thread, caller);
+    if (!s->settings.instructions) precise_rehook(co);
+    ticker_rest(t, start);
+    t->busy = 0;
+}
+
+static inline bool is_due(const coroutine *co) { return co->session->ticker->due != 0; }
+
+// A coroutine that was made before the session, or by somebody who hides it, has no hook.
+static void before_resume(session *s, lua_State *L, lua_Debug *ar) {
+    bool pushed = lua_getupvalue(L, -1, 1) != NULL;
+    if (!pushed) pushed = lua_getlocal(L, ar, 1) != NULL;
+    lua_State *other = pushed ? lua_tothread(L, -1) : NULL;
+    if (pushed) lua_pop(L, 1);
+    if (!other || lua_gethook(other) == precise_hook) return;
+    coroutine *co = coroutine_find(s, other);
+    if (!co) co = coroutine_add(s, other);
+    if (!co) return;
+    co->chain = (chain){lua_gethook(other), lua_gethookmask(other), lua_gethookcount(other)};
+    precise_rehook(co);
+}
+
+static inline void on_call(coroutine *co, lua_State *L, lua_Debug *ar) {
+    lua_Debug caller;
+    synchronise(co, L, lua_getstack(L, 1, &caller) ? caller.i_ci : NULL, 1);
+    if (__builtin_expect(is_due(co), 0)) on_tick(co, ar);
+    const cached *found = look_up(co->session, L, ar);
+    if (__builtin_expect(found->resumes, 0)) before_resume(co->session, L, ar);
+    lua_pop(L, 1);
+    if (LIKELY(co->depth < co->capacity)) {
+        ouro_position token = ouro_enter(co->thread, found->block);
+        co->frames[co->depth++] = (frame){ar->i_ci, token, found->block, 0};
+    } else {
+        coroutine_push(co, ar->i_ci, found->block, true);
+    }
+}
+
+static void on_tail_call(coroutine *co, lua_State *L, lua_Debug *ar) {
+    size_t depth = find_frame(co, ar->i_ci);
+    if (!depth) { // we never saw the frame that is replaced
+        on_call(co, L, ar);
+        return;
+    }
+    coroutine_unwind(co, depth);
+    while (is_marked(&co->frames[co->depth - 1])) coroutine_unwind(co, co->depth - 1);
+    if (is_due(co)) on_tick(co, ar);
+    ouro_block block = look_up(co->session, L, ar)->block;
+    lua_pop(L, 1);
+    ouro_replace(co->thread, block);
+    co->frames[co->depth - 1].block = block;
+}
+
+static void on_return(coroutine *co, lua_State *L, lua_Debug *ar) {
+    synchronise(co, L, ar->i_ci, 0);
+    if (is_due(co)) on_tick(co, ar);
+    if (!co->session->returns) return; // the next call will say
+    while (co->depth && top_ci(co) == ar->i_ci) coroutine_unwind(co, co->depth - 1);
+}
+
+static void on_count(coroutine *co, lua_State *L, lua_Debug *ar) {
+    const session *s = co->session;
+    synchronise(co, L, ar->i_ci, 0);
+    if (s->settings.instructions)
+        ouro_count(co->thread, s->instructions, (uint64_t)s->settings.period);
+    if (is_due(co)) on_tick(co, ar);
+}
+
+void precise_hook(lua_State *L, lua_Debug *ar) {
+    coroutine *co = coroutine_here(L);
+    if (!co) {
+        const session *s = session_of(L);
+        if (!s || !s->running) lua_sethook(L, NULL, 0, 0);
+        return;
+    }
+    if (LIKELY(ar->event == LUA_HOOKCALL)) {
+        on_call(co, L, ar);
+    } else if (ar->event == LUA_HOOKTAILCALL) {
+        on_tail_call(co, L, ar);
+    } else if (ar->event == LUA_HOOKRET) {
+        on_return(co, L, ar);
+    } else if (ar->event == LUA_HOOKCOUNT) {
+        on_count(co, L, ar);
+    }
+    if (__builtin_expect(co->chain.hook != NULL, 0)) hooks_call(co, L, ar);
+}
+
+static int usual_mask(const coroutine *co) {
+    const session *s = co->session;
+    return LUA_MASKCALL | co->chain.mask | (s->returns ? LUA_MASKRET : 0) |
+           (s->settings.instructions ? LUA_MASKCOUNT : 0);
+}
+
+// In the signal handler: the hook is to be called for whatever comes next. With instructions being
+// counted it is called often enough, and setting it would upset the count.
+static void precise_arm(session *s, ticker *t) {
+    (void)t;
+    const coroutine *co = s->current;
+    while (co && co->resumer && !coroutine_is_active(co->L)) co = co->resumer;
+    if (!co || s->settings.instructions || lua_gethook(co->L) != precise_hook) return;
+    lua_sethook(co->L, precise_hook, usual_mask(co) | LUA_MASKRET | LUA_MASKCOUNT, 1);
+}
+
+// Sets our hook, with what the program's own asks for as well.
+void precise_rehook(const coroutine *co) {
+    const session *s = co->session;
+    int count = s->settings.instructions ? s->settings.period : co->chain.count;
+    lua_sethook(co->L, precise_hook, usual_mask(co), count);
+}
+
+static coroutine *adopt(session *s, lua_State *L) {
+    coroutine *co = coroutine_add(s, L);
+    if (!co) return NULL;
+    co->chain = (chain){lua_gethook(L), lua_gethookmask(L), lua_gethookcount(L)};
+    precise_rehook(co);
+    return co;
+}
+
+// ---------------------------------------------------------------- garbage collection
+
+// An object that nobody refers to, with the session's number in it: its finalizer runs at the end
+// of each collection, and by setting the metatable again asks for the next one.
+static const char sentinel_key = 0;
+
+static int sentinel_gc(lua_State *L) {
+    const session *s = session_of(L);
+    const uint64_t *number = lua_touserdata(L, 1);
+    if (!s || !s->running || s->number != *number) return 0;
+    if (s->current) ouro_exit(s->current->thread, ouro_enter(s->current->thread, s->gc));
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &sentinel_key);
+    lua_setmetatable(L, 1);
+    return 0;
+}
+
+static void sentinel_start(lua_State *L, uint64_t number) {
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, sentinel_gc);
+    lua_setfield(L, -2, "__gc");
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &sentinel_key);
+    *(uint64_t *)lua_newuserdatauv(L, sizeof number, 0) = number;
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &sentinel_key);
+    lua_setmetatable(L, -2);
+    lua_pop(L, 1);
+}
+
+// ---------------------------------------------------------------- start and stop
+
+bool precise_start(session *s, lua_State *L) {
+    if (!memory_watch(s)) return false;
+    sentinel_start(L, s->number);
+    lua_newthread(L); // to learn its size
+    lua_pop(L, 1);
+    hooks_install(L);
+    s->arm = precise_arm;
+    s->ticker = ticker_start(s, s->settings.hz);
+    if (!s->ticker) return false;
+    s->foreign = (chain){lua_gethook(s->main), lua_gethookmask(s->main), lua_gethookcount(s->main)};
+    s->returns = s->settings.memory;
+    if (!adopt(s, s->main)) return false;
+    coroutine *co = s->main == L ? coroutine_find(s, L) : adopt(s, L);
+    s->running = true;
+    // Below the main one, as if it were resumed from there: who resumed it is not to be found out.
+    if (!co || !coroutine_arrive(s->main)) return false;
+    look_up_frames(s->current, s->main, 0);
+    co = coroutine_arrive(L);
+    if (!co) return false;
+    if (L != s->main) look_up_frames(co, L, 0);
+    return true;
+}
+
+void precise_stop(session *s) {
+    ticker_stop(s->ticker);
+    s->ticker = NULL;
+    for (size_t i = 0; i < BUCKETS && s->main; i++) {
+        for (const coroutine *co = s->buckets[i]; co; co = co->next) {
+            if (lua_gethook(co->L) == precise_hook)
+                lua_sethook(co->L, co->chain.hook, co->chain.mask, co->chain.count);
+        }
+    }
+    coroutines_free(s);
+    memory_unwatch(s);
+}
+
+// ---------------------------------------------------------------- marks
+
+// Called by a function of ours, which is the frame on top: the mark belongs to its caller.
+uint64_t precise_mark(session *s, lua_State *L, ouro_block block) {
+    coroutine *co = coroutine_here(L);
+    lua_Debug caller;
+    if (!co || !lua_getstack(L, 1, &caller)) return 0;
+    synchronise(co, L, caller.i_ci, 1);
+    coroutine_push(co, caller.i_ci, block, true);
+    if (top_ci(co) != caller.i_ci) return 0;
+    return co->frames[co->depth - 1].mark = ++s->next_mark;
+}
+
+// It may stand in a frame further up than the caller, or be gone already.
+void precise_unmark(session *s, lua_State *L, uint64_t mark) {
+    (void)s;
+    coroutine *co = coroutine_here(L);
+    for (size_t d = co ? co->depth : 0; d; d--) {
+        if (co->frames[d - 1].mark == mark) {
+            coroutine_unwind(co, d - 1);
+            return;
+        }
+    }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+//
+// The life of a session. A Lua state has a holder in its registry, a userdata, which keeps the
+// session that runs or the one that ran last. When the state is closed, the holder's finalizer
+// stops the session, before anything else of ours is gone; whoever kept the session (main.c) can
+// still write its profile.
+
+#include "session.h"
+
+#include "gzip.h"
+#include "sample.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char holder_key = 0, starter_key = 0;
+
+typedef struct {
+    session *session;
+} holder;
+
+session *session_of(lua_State *L) {
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &holder_key);
+    const holder *h = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return h ? h->session : NULL;
+}
+
+session *session_keep(session *s) {
+    if (s) s->references++;
+    return s;
+}
+
+static void session_free(session *s) {
+    ouro_thread_free(s->root);
+    block_table_free(&s->blocks);
+    source_cache_free(&s->sources);
+    ouro_profile_free(s->profile);
+    free(s);
+}
+
+void session_release(session *s) {
+    if (s && --s->references == 0) session_free(s);
+}
+
+// The state is being closed.
+static int holder_gc(lua_State *L) {
+    holder *h = lua_touserdata(L, 1);
+    session *s = h->session;
+    h->session = NULL;
+    if (!s) return 0;
+    session_stop(s);
+    s->main = NULL;
+    session_release(s);
+    return 0;
+}
+
+// Leaves nothing on the stack.
+static holder *holder_get(lua_State *L) {
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &holder_key) != LUA_TUSERDATA) {
+        lua_pop(L, 1);
+        holder *h = lua_newuserdatauv(L, sizeof *h, 0);
+        h->session = NULL;
+        lua_createtable(L, 0, 1);
+        lua_pushcfunction(L, holder_gc);
+        lua_setfield(L, -2, "__gc");
+        lua_setmetatable(L, -2);
+        lua_pushvalue(L, -1);
+        lua_rawsetp(L, LUA_REGISTRYINDEX, &holder_key);
+    }
+    holder *h = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return h;
+}
+
+// ---------------------------------------------------------------- a profile for it
+
+static ouro_metric metric_add(ouro_metric_info *list, size_t *count, const char *name,
+                              const char *unit) {
+    list[*count] = (ouro_metric_info){name, unit};
+    return (ouro_metric)(*count)++;
+}
+
+static bool profile_new(session *s) {
+    const settings *wanted = &s->settings;
+    ouro_metric_info metrics[OURO_METRICS_MAX];
+    size_t count = 0;
+    s->time = metric_add(metrics, &count, "time", "nanoseconds");
+    s->instructions = s->allocations = s->allocated = s->freed = NOWHERE;
+    if (wanted->instructions)
+        s->instructions = metric_add(metrics, &count, "instructions", "count");
+    if (wanted->memory) {
+        s->allocations = metric_add(metrics, &count, "allocations", "count");
+        s->allocated = metric_add(metrics, &count, "allocated", "bytes");
+        s->freed = metric_add(metrics, &count, "freed", "bytes");
+    }
+    s->profile = ouro_profile_new(&(ouro_options){.compaction = wanted->compaction,
+                                                  .max_nodes = wanted->max_nodes,
+                                                  .metrics = metrics,
+                                                  .metric_count = count,
+                                                  .path = wanted->live});
+    if (!s->profile) return false;
+    s->blocks.profile = s->profile;
+    s->gc = ouro_add_block(s->profile, &(ouro_block_info){.name = "(gc)"});
+    s->anonymous = ouro_add_block(s->profile, &(ouro_block_info){.name = "(anonymous)"});
+    s->root = ouro_thread_new(s->profile);
+    return s->root != NULL;
+}
+
+static void hide_own_functions(session *s) {
+    for (const luaL_Reg *f = ouro_module_functions; f->name; f++) {
+        block_map_put(&s->blocks.by_pointer, hash_number(0, (uint64_t)(uintptr_t)f->func),
+                      OURO_PHANTOM);
+    }
+}
+
+static session *session_new(const settings *wanted) {
+    static uint64_t numbers;
+    session *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->references = 1;
+    s->number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
+    s->settings = *wanted;
+    if (s->settings.period <= 0) s->settings.period = 1000;
+    bool made = profile_new(s);
+    s->settings.live = NULL; // the caller's text
+    if (!made) {
+        int error = errno;
+        session_free(s);
+        errno = error;
+        return NULL;
+    }
+    hide_own_functions(s);
+    return s;
+}
+
+// ---------------------------------------------------------------- start and stop
+
+static lua_CFunction coroutine_function(lua_State *L, const char *name) {
+    lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_CFunction function = NULL;
+    if (lua_getfield(L, -1, LUA_COLIBNAME) == LUA_TTABLE) {
+        lua_getfield(L, -1, name);
+        function = lua_tocfunction(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 2);
+    return function;
+}
+
+// Called by lua_pcall, with the session: memory may run out anywhere. The state to record is the
+// one that asked. Returns whether it runs; errno says why not.
+static int start_protected(lua_State *L) {
+    session *s = lua_touserdata(L, 1);
+    s->resume = coroutine_function(L, "resume");
+    s->close = coroutine_function(L, "close");
+    lua_pushthread(L); // so that it is there as long as we look at it
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &starter_key);
+    bool runs = s->settings.precise ? precise_start(s, L) : sample_start(s, L);
+    lua_pushboolean(L, runs);
+    return 1;
+}
+
+session *session_start(lua_State *L, const settings *wanted) {
+    luaL_checkstack(L, LUA_MINSTACK, "to start a profile");
+    holder *h = holder_get(L);
+    if (h->session && h->session->running) {
+        lua_pushliteral(L, "a profile is being recorded already");
+        return NULL;
+    }
+    session *s = session_new(wanted);
+    if (!s) {
+        lua_pushfstring(L, "cannot make a profile: %s", strerror(errno));
+        return NULL;
+    }
+    session_release(h->session);
+    h->session = s;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+    s->main = lua_tothread(L, -1);
+    lua_pop(L, 1);
+    block_map_put(&s->blocks.by_pointer, hash_number(0, (uint64_t)(uintptr_t)start_protected),
+                  OURO_PHANTOM);
+    lua_pushcfunction(L, start_protected);
+    lua_pushlightuserdata(L, s);
+    int status = lua_pcall(L, 1, 1, 0);
+    int error = errno;
+    if (status == LUA_OK && lua_toboolean(L, -1)) {
+        lua_pop(L, 1);
+        return s;
+    }
+    session_stop(s);
+    if (status == LUA_OK) {
+        lua_pop(L, 1);
+        lua_pushfstring(L, "cannot start the clock: %s%s", strerror(error),
+                        error == EBUSY ? " (the program handles its signal itself)" : "");
+    }
+    return NULL;
+}
+
+void session_stop(session *s) {
+    if (!s->main) return;
+    lua_State *L = s->main;
+    s->running = false;
+    if (s->settings.precise) {
+        precise_stop(s);
+    } else {
+        sample_stop(s);
+    }
+    if (!lua_checkstack(L, LUA_MINSTACK)) return;
+    if (s->settings.precise) {
+        hooks_remove(L);
+    } else {
+        resume_remove(L);
+    }
+    lua_pushnil(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &starter_key);
+}
+
+int session_write(session *s, const char *path) {
+    size_t length = strlen(path);
+    if (length < 3 || strcmp(path + length - 3, ".gz") != 0)
+        return ouro_profile_write(s->profile, path);
+    char *plain = malloc(length + sizeof ".plain");
+    if (!plain) return -1;
+    strcat(strcpy(plain, path), ".plain");
+    int result = ouro_profile_write(s->profile, plain);
+    if (result == 0) result = gzip_file(plain, path);
+    int error = errno;
+    remove(plain);
+    free(plain);
+    errno = error;
+    return result;
+}

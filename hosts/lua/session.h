@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+//
+// A session: one recording of one Lua state, from start to stop, and its profile afterwards.
+//
+// WORDS
+//   session    what is between ouro.start and ouro.stop; at most one runs per Lua state
+//   coroutine  our record of a lua_State, also of the main one; precise mode only
+//   frame      our record of a Lua call frame, identified by the lua_Debug field i_ci. That field
+//              is not for programs to follow, and we do not follow it: it is only compared. It
+//              identifies a frame as long as the frame lives, and later the frame that took its
+//              place.
+//   mark       a block that the program opened with ouro.block
+//   chain      the hook that the program (or its host) has set itself
+//
+// WHO CALLS WHOM
+//   module, main -> session -> precise -> coroutines, memory, hooks
+//                           -> sample -> resume
+//   precise, sample -> names -> blocks, source
+
+#ifndef OURO_LUA_SESSION_H
+#define OURO_LUA_SESSION_H
+
+#include "blocks.h"
+#include "lua_api.h"
+#include "ouro.h"
+#include "source.h"
+#include "ticker.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+
+typedef struct session session;
+typedef struct coroutine coroutine;
+
+typedef struct {
+    bool precise, instructions, memory;
+    unsigned hz;        // ticks per second; 0 = 997
+    int period;         // of the instruction count
+    uint32_t max_nodes; // 0 = the library's default
+    int compaction;
+    const char *live; // NULL = none
+} settings;
+
+typedef struct {
+    lua_Hook hook;
+    int mask, count;
+} chain;
+
+typedef struct {
+    void *ci;            // a mark has that of the frame that it stands in
+    ouro_position token; // what to give to ouro_exit
+    ouro_block block;
+    uint64_t mark; // 0: a call
+} frame;
+
+struct coroutine {
+    lua_State *L;
+    session *session;
+    ouro_thread *thread; // NULL: no memory for it
+    frame *frames;
+    size_t depth, capacity; // of frames; those that have returned since the last call included
+    ouro_position base;     // where it was resumed
+    bool running;           // or waiting for one that it resumed
+    coroutine *resumer;     // while running
+    chain chain;
+    int owed;        // instructions that the chain's count hook has not heard of
+    coroutine *next; // in its bucket
+};
+
+// The function that stood at this address when it was last called.
+typedef struct {
+    const void *function;
+    ouro_block block;
+    bool resumes; // coroutines
+} cached;
+
+enum { CACHE_BITS = 13, BUCKETS = 1024 };
+
+// The allocator outlives its session if another one was put on top of it meanwhile.
+typedef struct {
+    lua_Alloc next;
+    void *next_ud;
+    session *session; // NULL: only pass on
+    size_t thread_size;
+} allocator;
+
+struct sampler; // sample.c
+
+struct session {
+    int references;
+    uint64_t number; // no other session of the process has it
+    lua_State *main; // NULL once the state is closed
+    bool running;
+    settings settings;
+    ouro_profile *profile;
+    ouro_metric time, instructions, allocations, allocated, freed; // UINT32_MAX: not asked for
+    ouro_thread *root;                                             // stands at the root
+    ouro_block gc, anonymous;
+    block_table blocks;
+    source_cache sources;
+    uint64_t next_mark;
+    bool quiet; // what is allocated now is ours, not the program's
+    // precise
+    coroutine *current;
+    coroutine *buckets[BUCKETS];
+    chain foreign; // what the main state's hook was
+    allocator *allocator;
+    lua_CFunction resume, close;
+    bool returns; // the hook is called for returns, too
+    // sampling
+    struct sampler *sampler;
+    // both
+    ticker *ticker;
+    ticker_arm *arm;
+    cached cache[1 << CACHE_BITS];
+};
+
+// The session of a state, running or the last one; NULL if there was none.
+session *session_of(lua_State *L);
+// Begins to record. NULL, with a message on the stack.
+session *session_start(lua_State *L, const settings *wanted);
+void session_stop(session *s);
+session *session_keep(session *s);
+void session_release(session *s);
+// Writes pprof; gzipped if the path ends so. 0, or -1 with errno.
+int session_write(session *s, const char *path);
+
+// The block of a function that is on top of the stack and runs in the frame `ar`.
+ouro_block names_block(session *s, lua_State *L, lua_Debug *ar, bool *resumes);
+// Functions of this module are not shown.
+extern const luaL_Reg ouro_module_functions[];
+
+// These may raise errors of Lua and leave it to session_stop to clean up. False: errno says why.
+bool precise_start(session *s, lua_State *L);
+void precise_stop(session *s);
+void precise_hook(lua_State *L, lua_Debug *ar);
+void precise_rehook(const coroutine *co);
+uint64_t precise_mark(session *s, lua_State *L, ouro_block block);
+void precise_unmark(session *s, lua_State *L, uint64_t mark);
+
+coroutine *coroutine_find(const session *s, const lua_State *L);
+coroutine *coroutine_add(session *s, lua_State *L);
+// Makes L the one that runs. NULL: there is no session, or no memory.
+coroutine *coroutine_arrive(lua_State *L);
+// Neither suspended nor ended. Async-signal-safe.
+bool coroutine_is_active(lua_State *L);
+void coroutine_forget(session *s, const lua_State *L);
+void coroutines_free(session *s);
+void coroutine_push(coroutine *co, void *ci, ouro_block block, bool counted);
+static inline void coroutine_unwind(coroutine *co, size_t depth) {
+    while (co->depth > depth) ouro_exit(co->thread, co->frames[--co->depth].token);
+}
+
+bool memory_watch(session *s);
+void memory_unwatch(session *s);
+
+bool sample_start(session *s, lua_State *L);
+void sample_stop(session *s);
+uint64_t sample_mark(session *s, lua_State *L, ouro_block block);
+void sample_unmark(session *s, uint64_t mark);
+
+// While a session runs, debug.sethook and debug.gethook know that our hook is not the program's.
+void hooks_install(lua_State *L);
+void hooks_remove(lua_State *L);
+void hooks_call(coroutine *co, lua_State *L, lua_Debug *ar);
+
+#define NOWHERE UINT32_MAX
+
+#endif

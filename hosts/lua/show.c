@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// After the script: what its profile says, as `ouro report` says it, and the viewer. Without the
+// program `ouro` a short report of our own.
+
+#include "show.h"
+
+#include "report.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+// The program `ouro`: who started us has said where, else it stands beside us.
+static bool find_ouro(char path[static PATH_MAX]) {
+    const char *named = getenv("OURO");
+    if (named && *named) {
+        snprintf(path, PATH_MAX, "%s", named);
+        return access(path, X_OK) == 0;
+    }
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 8);
+    if (length <= 0) return false;
+    path[length] = '\0';
+    char *slash = strrchr(path, '/');
+    if (slash) strcpy(slash, "/ouro");
+    return access(path, X_OK) == 0;
+}
+
+// Runs `ouro COMMAND FILE`, with standard output going where messages go.
+static bool run_ouro(const char *command, const char *file) {
+    char path[PATH_MAX];
+    if (!find_ouro(path)) return false;
+    char *arguments[] = {path, (char *)command, (char *)file, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, 2, 1);
+    pid_t pid;
+    bool started = posix_spawn(&pid, path, &actions, NULL, arguments, environ) == 0;
+    posix_spawn_file_actions_destroy(&actions);
+    int status = 0;
+    while (started && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    return started && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void summary(ouro_profile *profile, const char *file) {
+    ouro_stats stats = ouro_profile_stats(profile);
+    if (stats.totals[0] == 0 && stats.calls == 0) {
+        fprintf(stderr, "ouro lua: the script ended before the first tick; --precise sees all\n");
+    } else if (!run_ouro("report", file)) {
+        char *text = report_text(profile);
+        if (text) fputs(text, stderr);
+        free(text);
+    }
+    fprintf(stderr, "ouro lua: the profile is in %s\n", file);
+}
+
+void show_profile(ouro_profile *profile, const char *file, bool quiet, bool view) {
+    fflush(stdout);
+    fflush(stderr);
+    if (!quiet) summary(profile, file);
+    if (view && !run_ouro("view", file))
+        fprintf(stderr, "ouro lua: cannot show %s: `ouro view` did not work\n", file);
+}

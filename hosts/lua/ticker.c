@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+//
+// The clock of a session: a timer whose signal counts ticks and arms a hook of Lua.
+//
+// The handler may run between any two instructions. lua_sethook is made for that; what else it
+// touches is one word each, and where two must change together, `busy` keeps it from arming.
+//
+// Arming and charging cost what the stack is deep (lua_sethook walks it, too). So after that the next one waits for a hundred
+// times as long; the ticks of the meantime are charged with it.
+//
+// One instruction of the virtual machine takes nanoseconds, coming back from a signal one or two
+// microseconds, a step of the collector some ten to some hundred. So a tick is charged to `(gc)` if
+// the instruction that it interrupted took LATE nanoseconds more. That is a conclusion and no
+// report: an instruction that copies a very large string or table looks the same, and the last
+// microseconds of a step do not show.
+
+#include "ticker.h"
+
+#include "session.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { TICKERS = 256, LATE = 15000, SHARE = 100, HZ = 997, SIGNAL = SIGVTALRM };
+
+static ticker tickers[TICKERS];
+
+uint64_t ticker_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+ticker *ticker_of_ticket(const void *ticket) {
+    ticker *t = &tickers[(uintptr_t)ticket % TICKERS];
+    return t->ticket == (uintptr_t)ticket && t->session ? t : NULL;
+}
+
+static void on_tick(int signal_number, siginfo_t *info, void *context) {
+    (void)signal_number;
+    (void)context;
+    int error = errno;
+    ticker *t = ticker_of_ticket(info->si_value.sival_ptr);
+    if (info->si_code == SI_TIMER && t) {
+        t->ticks = t->ticks + 1 + (uint32_t)(info->si_overrun > 0 ? info->si_overrun : 0);
+        if (!t->busy && t->ticks >= t->wait) {
+            t->armed_at = ticker_now();
+            t->due = 1;
+            t->session->arm(t->session, t);
+            t->arm_cost = ticker_now() - t->armed_at;
+        }
+    }
+    errno = error;
+}
+
+uint32_t ticker_take(ticker *t) {
+    t->due = 0;
+    return __atomic_exchange_n(&t->ticks, 0, __ATOMIC_RELAXED);
+}
+
+void ticker_rest(ticker *t, uint64_t start) {
+    t->wait = 1 + (uint32_t)((ticker_now() - start + t->arm_cost) * SHARE / t->period);
+}
+
+bool ticker_was_late(const ticker *t, uint64_t now) {
+    return now - t->armed_at > t->arm_cost + LATE;
+}
+
+// ---------------------------------------------------------------- start and stop
+
+// Takes the signal, unless the program has a handler of its own for it.
+static bool handler_install(void) {
+    struct sigaction action, before;
+    if (sigaction(SIGNAL, NULL, &before)) return false;
+    bool ours = (before.sa_flags & SA_SIGINFO) && before.sa_sigaction == on_tick;
+    if (ours) return true;
+    if ((before.sa_flags & SA_SIGINFO) ||
+        (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)) {
+        errno = EBUSY;
+        return false;
+    }
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = on_tick;
+    action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    return sigaction(SIGNAL, &action, NULL) == 0;
+}
+
+static bool timer_begin(ticker *t, unsigned hz) {
+    struct sigevent event;
+    memset(&event, 0, sizeof event);
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SIGNAL;
+    event.sigev_value.sival_ptr = (void *)t->ticket;
+#ifdef sigev_notify_thread_id
+    event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+#else
+    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+#endif
+    t->period = 1000000000u / hz;
+    if (timer_create(CLOCK_MONOTONIC, &event, &t->timer)) return false;
+    t->started = true;
+    struct itimerspec times = {.it_interval = {.tv_sec = (time_t)(t->period / 1000000000u),
+                                               .tv_nsec = (long)(t->period % 1000000000u)}};
+    times.it_value = times.it_interval;
+    return timer_settime(t->timer, 0, &times, NULL) == 0;
+}
+
+static ticker *ticker_new(session *s) {
+    for (int i = 0; i < TICKERS; i++) {
+        ticker *t = &tickers[i];
+        session *nobody = NULL;
+        if (!__atomic_compare_exchange_n(&t->session, &nobody, s, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_RELAXED))
+            continue;
+        t->ticket = t->ticket ? t->ticket + TICKERS : (uintptr_t)(TICKERS + i);
+        t->busy = 0;
+        t->ticks = 0;
+        t->due = 0;
+        t->wait = 1;
+        t->started = false;
+        return t;
+    }
+    errno = EAGAIN;
+    return NULL;
+}
+
+ticker *ticker_start(session *s, unsigned hz) {
+    if (!handler_install()) return NULL;
+    ticker *t = ticker_new(s);
+    if (!t || timer_begin(t, hz ? hz : HZ)) return t;
+    int error = errno;
+    ticker_stop(t);
+    errno = error;
+    return NULL;
+}
+
+void ticker_stop(ticker *t) {
+    if (!t) return;
+    t->busy = 1;
+    if (t->started) timer_delete(t->timer);
+    __atomic_store_n(&t->session, NULL, __ATOMIC_RELEASE);
+}
