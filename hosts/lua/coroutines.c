@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 _Thread_local __attribute__((tls_model("initial-exec"))) running_here here;
+uint64_t sessions_ended;
 
 static size_t bucket_of(const lua_State *L) {
     return (size_t)(hash_number(0, (uint64_t)(uintptr_t)L) % BUCKETS);
@@ -86,7 +87,7 @@ static void unlink_record(session *s, coroutine *co) {
 }
 
 static void record_free(coroutine *co) {
-    if (here.co == co) here.L = NULL;
+    if (here.co == co) here = (running_here){0};
     coroutine_unwind(co, 0);
     ouro_thread_free(co->thread);
     free(co->frames);
@@ -117,16 +118,21 @@ static coroutine *resumed(session *s, lua_State *L, coroutine *co) {
 }
 
 coroutine *coroutine_arrive(lua_State *L) {
-    session *s = session_of(L);
-    if (!s || !s->running) return NULL;
-    coroutine *co = coroutine_find(s, L);
+    uint64_t epoch = __atomic_load_n(&sessions_ended, __ATOMIC_RELAXED);
+    // Mostly it is another coroutine of the same state.
+    session *s = here.co && here.epoch == epoch ? here.co->session : NULL;
+    coroutine *co = s ? coroutine_find(s, L) : NULL;
+    if (!co) {
+        s = session_of(L);
+        if (!s || !s->running) return NULL;
+        co = coroutine_find(s, L);
+    }
     if (co && co->running) {
         while (s->current != co) leave_current(s);
     } else {
         co = resumed(s, L, co);
     }
-    here.L = co ? L : NULL;
-    here.co = co;
+    here = (running_here){co ? L : NULL, co, epoch};
     return co;
 }
 
@@ -150,5 +156,6 @@ void coroutines_free(session *s) {
         }
     }
     s->current = NULL;
-    here.L = NULL;
+    here = (running_here){0};
+    __atomic_add_fetch(&sessions_ended, 1, __ATOMIC_RELAXED);
 }

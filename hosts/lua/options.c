@@ -24,7 +24,7 @@ static const char help[] =
     "  -o, --output FILE  where to write the profile (SCRIPT.pb.gz here); .gz packs it\n"
     "  --view             open the viewer afterwards\n"
     "  --quiet            no summary\n"
-    "  --hz N             ticks per second (997)\n"
+    "  --hz N             ticks per second (251)\n"
     "  --precise          record every call, tail call and return instead of sampling\n"
     "  --instructions[=N] count instructions of the virtual machine, N at a time (1000); implies\n"
     "                     --precise\n"

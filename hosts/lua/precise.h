@@ -8,12 +8,15 @@
 typedef struct {
     const lua_State *L;
     coroutine *co;
+    uint64_t epoch; // the number of sessions that had ended: another OS thread may have ended this
 } running_here;
 extern _Thread_local __attribute__((tls_model("initial-exec"))) running_here here;
+extern uint64_t sessions_ended;
 
 // The record of the state that an event came from. NULL: there is no session, or no memory.
 static inline coroutine *coroutine_here(lua_State *L) {
-    return LIKELY(here.L == L) ? here.co : coroutine_arrive(L);
+    uint64_t epoch = __atomic_load_n(&sessions_ended, __ATOMIC_RELAXED);
+    return LIKELY(here.L == L && here.epoch == epoch) ? here.co : coroutine_arrive(L);
 }
 
 // Another function is made at this address.

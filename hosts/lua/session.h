@@ -37,7 +37,7 @@ typedef struct coroutine coroutine;
 
 typedef struct {
     bool precise, instructions, memory;
-    unsigned hz;        // ticks per second; 0 = 997
+    unsigned hz;        // ticks per second; 0 = 251
     int period;         // of the instruction count
     uint32_t max_nodes; // 0 = the library's default
     int compaction;

@@ -23,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { TICKERS = 256, LATE = 15000, SHARE = 100, HZ = 997, SIGNAL = SIGVTALRM };
+enum { TICKERS = 256, LATE = 15000, SHARE = 100, HZ = 251, SIGNAL = SIGVTALRM };
 
 static ticker tickers[TICKERS];
 
