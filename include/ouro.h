@@ -113,6 +113,7 @@ typedef struct {
     const char *path;                // the live file; NULL = memory only; see below
     bool disabled;                   // begin disabled, see ouro_profile_enable
     int clock_signal;                // signal of ouro_clock_start; 0 = SIGPROF
+    bool cpu_clock;                  // the clock measures processor time of its OS thread
 } ouro_options;
 
 // Makes a profile. Options and all they point to are copied.
@@ -252,6 +253,7 @@ static inline void ouro_move_(ouro_thread *thread, ouro_position position) {
 
 OURO_API void ouro_enter_miss_(ouro_thread *thread, ouro_block block);
 OURO_API void ouro_replace_miss_(ouro_thread *thread, ouro_block block);
+OURO_API ouro_position ouro_reenter_(ouro_thread *thread, ouro_block block);
 
 // ---------------------------------------------------------------- recording
 
@@ -272,6 +274,13 @@ static inline ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {
         ouro_enter_miss_(thread, block);
     }
     return caller;
+}
+
+// Enters a block as ouro_enter does, but counts no call: for a host that goes on in one profile with
+// frames that were entered in another (a child of fork(2), a coroutine that moved to another OS
+// thread). Costs what the first enter of a path costs. Misuse: as ouro_enter, without the charge.
+static inline ouro_position ouro_reenter(ouro_thread *thread, ouro_block block) {
+    return thread ? ouro_reenter_(thread, block) : 0;
 }
 
 // A tail call: leaves the current block and enters `block` in one go, on the path of the block that
@@ -320,7 +329,8 @@ static inline void ouro_sample(ouro_thread *thread, uint64_t n) {
 // number of nanoseconds since the last tick if the metric's unit is "nanoseconds", else the number
 // of ticks. hz = 0 is 997. Call it on the OS thread that runs `thread`: the signal comes to that OS
 // thread. Recording costs nothing more while it runs; system calls may end early with EINTR
-// (SA_RESTART is set). A child of fork(2) has no clock. One clock per thread. 0, or -1 with errno:
+// (SA_RESTART is set; with ouro_options.cpu_clock a thread that waits gets no signal, and the time
+// that it waits is not charged). A child of fork(2) has no clock. One clock per thread. 0, or -1 with errno:
 // EINVAL (no such metric, hz above 100,000), EBUSY (this thread has a clock, or the program handles
 // the signal itself: choose another, ouro_options.clock_signal), EAGAIN (too many timers).
 OURO_API int ouro_clock_start(ouro_thread *thread, ouro_metric metric, unsigned hz);

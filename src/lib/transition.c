@@ -88,3 +88,13 @@ void ouro_enter_miss_(ouro_thread *thread, ouro_block block) {
 void ouro_replace_miss_(ouro_thread *thread, ouro_block block) {
     if (!foreseen(thread, block, true)) replace_search(thread, block);
 }
+
+// The entry is a phantom one, of the node that is reached: open, and not counted.
+ouro_position ouro_reenter_(ouro_thread *thread, ouro_block block) {
+    ouro__lane *lane = thread->lane_;
+    ouro_position caller = thread->position_;
+    ouro_position to = slot_position(ouro__transition_find(lane, caller, block));
+    ouro_increment_(&node_at(lane, to)->balance);
+    ouro_move_(thread, to);
+    return caller;
+}
