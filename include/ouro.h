@@ -57,6 +57,13 @@
 #if defined(__GNUC__)
 #define OURO_API __attribute__((visibility("default")))
 #define OURO_LIKELY_(x) __builtin_expect(!!(x), 1)
+// In a program that is itself instrumented (hosts/native), recording is not to be recorded.
+#if defined(__clang__)
+#define OURO_QUIET_ __attribute__((no_instrument_function, xray_never_instrument))
+#else
+#define OURO_QUIET_ __attribute__((no_instrument_function))
+#endif
+#define OURO_INLINE_ static inline OURO_QUIET_
 #else
 #error "ouro.h needs GCC or Clang"
 #endif
@@ -217,7 +224,7 @@ struct ouro_thread {
 #define OURO_ATOMIC_ADD_ 1
 #endif
 
-static inline void ouro_increment_(uint64_t *counter) {
+OURO_INLINE_ void ouro_increment_(uint64_t *counter) {
 #ifdef OURO_ATOMIC_ADD_
     __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 #else
@@ -225,7 +232,7 @@ static inline void ouro_increment_(uint64_t *counter) {
 #endif
 }
 
-static inline void ouro_decrement_(uint64_t *counter) {
+OURO_INLINE_ void ouro_decrement_(uint64_t *counter) {
 #ifdef OURO_ATOMIC_ADD_
     __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) - 1, __ATOMIC_RELAXED);
 #else
@@ -234,7 +241,7 @@ static inline void ouro_decrement_(uint64_t *counter) {
 }
 
 // The clock's handler may add to the same counter between any two instructions.
-static inline void ouro_add_(uint64_t *counter, uint64_t n) {
+OURO_INLINE_ void ouro_add_(uint64_t *counter, uint64_t n) {
 #ifdef OURO_ATOMIC_ADD_
     __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 #else
@@ -242,12 +249,12 @@ static inline void ouro_add_(uint64_t *counter, uint64_t n) {
 #endif
 }
 
-static inline ouro_node_ *ouro_node_at_(const ouro_thread *thread, ouro_position position) {
+OURO_INLINE_ ouro_node_ *ouro_node_at_(const ouro_thread *thread, ouro_position position) {
     return (ouro_node_ *)(void *)(thread->nodes_ + position);
 }
 
 // One plain store; atomic only so that the compiler does not keep it back from the clock's handler.
-static inline void ouro_move_(ouro_thread *thread, ouro_position position) {
+OURO_INLINE_ void ouro_move_(ouro_thread *thread, ouro_position position) {
     __atomic_store_n(&thread->position_, position, __ATOMIC_RELAXED);
 }
 
@@ -263,7 +270,7 @@ OURO_API ouro_position ouro_reenter_(ouro_thread *thread, ouro_block block);
 // same block was entered from here the last time, 30 to 75 when it was ever entered from here; the
 // first time costs a walk up the path (at most 4,096 nodes).
 // Misuse: a block id that does not exist, or is not for entering, is charged to [lost].
-static inline ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {
+OURO_INLINE_ ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {
     if (!thread) return 0;
     ouro_position caller = thread->position_;
     ouro_node_ *node = ouro_node_at_(thread, caller);
@@ -279,7 +286,7 @@ static inline ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {
 // Enters a block as ouro_enter does, but counts no call: for a host that goes on in one profile with
 // frames that were entered in another (a child of fork(2), a coroutine that moved to another OS
 // thread). Costs what the first enter of a path costs. Misuse: as ouro_enter, without the charge.
-static inline ouro_position ouro_reenter(ouro_thread *thread, ouro_block block) {
+OURO_INLINE_ ouro_position ouro_reenter(ouro_thread *thread, ouro_block block) {
     return thread ? ouro_reenter_(thread, block) : 0;
 }
 
@@ -287,7 +294,7 @@ static inline ouro_position ouro_reenter(ouro_thread *thread, ouro_block block) 
 // is left: after A calls B and B tail calls C, the path is A/B/C, and the exit with A's token leads
 // back to A. The token of the enter before it stays valid and is the one to give to ouro_exit. At
 // the root it is an enter. Cost and misuse as ouro_enter.
-static inline void ouro_replace(ouro_thread *thread, ouro_block block) {
+OURO_INLINE_ void ouro_replace(ouro_thread *thread, ouro_block block) {
     if (!thread) return;
     ouro_node_ *node = ouro_node_at_(thread, thread->position_);
     if (OURO_LIKELY_(node->memo_block == block)) {
@@ -304,7 +311,7 @@ static inline void ouro_replace(ouro_thread *thread, ouro_block block) {
 // as open, that is, the cap never evicts their nodes; call exit for each where you can. 6
 // instructions. Misuse: an exit too many has no effect; a token of another thread of the same
 // profile leads to some position of this thread's lane or to [lost], never outside.
-static inline void ouro_exit(ouro_thread *thread, ouro_position caller) {
+OURO_INLINE_ void ouro_exit(ouro_thread *thread, ouro_position caller) {
     if (!thread) return;
     ouro_decrement_(&ouro_node_at_(thread, thread->position_)->balance);
     ouro_move_(thread, caller);
@@ -312,12 +319,12 @@ static inline void ouro_exit(ouro_thread *thread, ouro_position caller) {
 
 // Charges n to the current position: metric 0, or any metric of the profile. 5 and 7 instructions.
 // Misuse: a metric that does not exist is ignored (metric 0 is, if the profile has no metrics).
-static inline void ouro_count(ouro_thread *thread, ouro_metric metric, uint64_t n) {
+OURO_INLINE_ void ouro_count(ouro_thread *thread, ouro_metric metric, uint64_t n) {
     if (!thread || metric >= thread->metric_count_) return;
     ouro_add_(ouro_node_at_(thread, thread->position_)->metrics + metric, n);
 }
 
-static inline void ouro_sample(ouro_thread *thread, uint64_t n) {
+OURO_INLINE_ void ouro_sample(ouro_thread *thread, uint64_t n) {
     if (!thread) return;
     // A node has room for metric 0 even if the profile has none.
     ouro_add_(ouro_node_at_(thread, thread->position_)->metrics, n);
@@ -410,7 +417,7 @@ typedef struct {
     size_t unsaved_; // frames on top whose tokens found no memory
 } ouro_stack;
 
-static inline void ouro_stack_init(ouro_stack *stack, ouro_thread *thread) {
+OURO_INLINE_ void ouro_stack_init(ouro_stack *stack, ouro_thread *thread) {
     stack->thread = thread;
     stack->tokens_ = NULL;
     stack->depth = stack->capacity_ = stack->unsaved_ = 0;
@@ -422,7 +429,7 @@ OURO_API void ouro_stack_clear(ouro_stack *stack);
 OURO_API bool ouro_stack_grow_(ouro_stack *stack);
 
 // Enters a block. If there is no memory for the token, the frame is counted but not recorded.
-static inline void ouro_stack_push(ouro_stack *stack, ouro_block block) {
+OURO_INLINE_ void ouro_stack_push(ouro_stack *stack, ouro_block block) {
     if (stack->depth == stack->capacity_ && !ouro_stack_grow_(stack)) {
         stack->unsaved_++;
         return;
@@ -431,7 +438,7 @@ static inline void ouro_stack_push(ouro_stack *stack, ouro_block block) {
 }
 
 // A tail call of the block on top. On an empty stack: a push.
-static inline void ouro_stack_replace(ouro_stack *stack, ouro_block block) {
+OURO_INLINE_ void ouro_stack_replace(ouro_stack *stack, ouro_block block) {
     if (stack->unsaved_) return;
     if (stack->depth == 0) {
         ouro_stack_push(stack, block);
@@ -441,7 +448,7 @@ static inline void ouro_stack_replace(ouro_stack *stack, ouro_block block) {
 }
 
 // Leaves the block on top. On an empty stack: nothing.
-static inline void ouro_stack_pop(ouro_stack *stack) {
+OURO_INLINE_ void ouro_stack_pop(ouro_stack *stack) {
     if (stack->unsaved_) {
         stack->unsaved_--;
     } else if (stack->depth) {
@@ -450,13 +457,13 @@ static inline void ouro_stack_pop(ouro_stack *stack) {
 }
 
 // The number of blocks that were pushed and not popped.
-static inline size_t ouro_stack_depth(const ouro_stack *stack) {
+OURO_INLINE_ size_t ouro_stack_depth(const ouro_stack *stack) {
     return stack->depth + stack->unsaved_;
 }
 
 // Pops until the depth is `depth`: after an error, a longjmp, a coroutine that was closed. Every
 // frame is left, so nothing stays open.
-static inline void ouro_stack_unwind(ouro_stack *stack, size_t depth) {
+OURO_INLINE_ void ouro_stack_unwind(ouro_stack *stack, size_t depth) {
     while (ouro_stack_depth(stack) > depth) ouro_stack_pop(stack);
 }
 

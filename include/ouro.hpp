@@ -19,7 +19,7 @@
 
 namespace ouro {
 
-inline ouro_block add_block(ouro_profile *profile, const char *name, const char *file = "",
+OURO_QUIET_ inline ouro_block add_block(ouro_profile *profile, const char *name, const char *file = "",
                             uint32_t line = 0, uint32_t column = 0) {
     ouro_block_info info = {name, file, line, column};
     return ouro_add_block(profile, &info);
@@ -28,14 +28,14 @@ inline ouro_block add_block(ouro_profile *profile, const char *name, const char 
 // Enters a block where it is declared and leaves it at the end of the scope. On one OS thread.
 class block {
 public:
-    block(ouro_thread *thread, ouro_block id) noexcept
+    OURO_QUIET_ block(ouro_thread *thread, ouro_block id) noexcept
         : thread_(thread), caller_(ouro_enter(thread, id)) {}
-    ~block() { ouro_exit(thread_, caller_); }
+    OURO_QUIET_ ~block() { ouro_exit(thread_, caller_); }
     block(const block &) = delete;
     block &operator=(const block &) = delete;
 
     // Goes on as another block: a state machine's next state, a tail call.
-    void replace(ouro_block id) noexcept { ouro_replace(thread_, id); }
+    OURO_QUIET_ void replace(ouro_block id) noexcept { ouro_replace(thread_, id); }
 
 private:
     ouro_thread *thread_;

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 static const char help[] =
-    "ouro cc [--xray] [arguments of the compiler]\n"
-    "ouro c++ [--xray] [arguments of the compiler]\n"
+    "ouro cc [--xray] [--all] [arguments of the compiler]\n"
+    "ouro c++ [--xray] [--all] [arguments of the compiler]\n"
     "\n"
     "Compiles and links as cc and c++ do, so that `ouro run` can profile the program:\n"
     "\n"
@@ -26,17 +26,20 @@ static const char help[] =
     "\n"
     "  --xray    use clang's XRay: sleds that cost nothing until they are switched on, and tail "
     "calls.\n"
-    "            Only functions of the program itself are seen, not those of its shared libraries.\n"
+    "            Only functions of the program itself are seen, not those of its shared "
+    "libraries.\n"
+    "\n"
+    "  --all     also functions of system headers, such as the inline ones of std:: (gcc)\n"
     "\n"
     "The compiler underneath is $OURO_CC or $OURO_CXX, else $CC or $CXX unless that is this\n"
     "program, else cc or c++ (with --xray: clang or clang++). -g is added, for lines.\n"
     "OURO_CC_SHOW=1 shows the command.\n";
 
 typedef struct {
-    bool cxx, xray;
-    bool links;        // an executable
-    bool is_static;    // without shared libraries
-    bool has_inputs;   // else it is only asked for its version, or the like
+    bool cxx, xray, all;
+    bool links;      // an executable
+    bool is_static;  // without shared libraries
+    bool has_inputs; // else it is only asked for its version, or the like
     bool has_g, has_threshold;
     char **arguments;
     size_t count;
@@ -55,10 +58,21 @@ static bool is_one_of(const char *word, const char *const *words) {
 
 // Whoever says one of these does not link an executable that has a C library to call.
 static bool forbids_linking(const char *a) {
-    static const char *const words[] = {"-c",       "-S",       "-E",  "-M",
-                                        "-MM",      "-shared",  "-r",  "-fsyntax-only",
-                                        "-nostdlib", "-nodefaultlibs", "--version", "-v",
-                                        "-dumpversion", "-dumpmachine", NULL};
+    static const char *const words[] = {"-c",
+                                        "-S",
+                                        "-E",
+                                        "-M",
+                                        "-MM",
+                                        "-shared",
+                                        "-r",
+                                        "-fsyntax-only",
+                                        "-nostdlib",
+                                        "-nodefaultlibs",
+                                        "--version",
+                                        "-v",
+                                        "-dumpversion",
+                                        "-dumpmachine",
+                                        NULL};
     return is_one_of(a, words) || begins(a, "-print-");
 }
 
@@ -71,6 +85,7 @@ static void look_at(command *c, int argc, char **argv) {
         if (begins(a, "-g") && !begins(a, "-gcc") && !begins(a, "-gen")) c->has_g = true;
         if (begins(a, "-fxray-instruction-threshold")) c->has_threshold = true;
         if (strcmp(a, "--xray") == 0) c->xray = true;
+        if (strcmp(a, "--all") == 0) c->all = true;
         if (a[0] != '-' || !a[1]) c->has_inputs = true;
     }
 }
@@ -91,10 +106,27 @@ static char *compiler(const command *c) {
     return strdup(c->cxx ? "c++" : "cc");
 }
 
+// `cc` may be a link to it. clang has no way to leave files out.
+static bool is_clang(const char *name) {
+    const char *folder = getenv("PATH");
+    char path[PATH_MAX], whole[PATH_MAX];
+    if (strstr(name, "clang")) return true;
+    while (folder && *folder && !strchr(name, '/')) {
+        int length = (int)strcspn(folder, ":");
+        snprintf(path, sizeof path, "%.*s/%s", length, folder, name);
+        if (realpath(path, whole)) return strstr(whole, "clang") != NULL;
+        folder += length;
+        folder += *folder == ':';
+    }
+    return false;
+}
+
 static void add_flags(command *c) {
     if (!c->has_g) add(c, "-g");
     if (!c->xray) {
         add(c, "-finstrument-functions");
+        if (!c->all && !is_clang(c->arguments[0]))
+            add(c, "-finstrument-functions-exclude-file-list=/usr/include,/usr/lib/gcc");
         return;
     }
     add(c, "-fxray-instrument");
@@ -107,11 +139,11 @@ static void add_flags(command *c) {
 static void add_library(command *c) {
     static char library[PATH_MAX];
     static const char *const wrapped[] = {
-        "-Wl,--wrap=longjmp",    "-Wl,--wrap=_longjmp",    "-Wl,--wrap=siglongjmp",
-        "-Wl,--wrap=__longjmp_chk", "-Wl,--wrap=swapcontext", "-Wl,--wrap=setcontext",
-        "-Wl,--wrap=malloc",     "-Wl,--wrap=calloc",      "-Wl,--wrap=realloc",
+        "-Wl,--wrap=longjmp",       "-Wl,--wrap=_longjmp",       "-Wl,--wrap=siglongjmp",
+        "-Wl,--wrap=__longjmp_chk", "-Wl,--wrap=swapcontext",    "-Wl,--wrap=setcontext",
+        "-Wl,--wrap=malloc",        "-Wl,--wrap=calloc",         "-Wl,--wrap=realloc",
         "-Wl,--wrap=aligned_alloc", "-Wl,--wrap=posix_memalign", "-Wl,--wrap=memalign"};
-    if (!find_library("libouro-native.a", library)) return;
+    if (!find_library(c->is_static ? "libouro-native-wrap.a" : "libouro-native.a", library)) return;
     add(c, "-Wl,-u,ouro_native_profile"); // starts XRay
     if (c->is_static) {
         for (size_t i = 0; i < sizeof wrapped / sizeof *wrapped; i++) add(c, wrapped[i]);
@@ -142,7 +174,7 @@ int main(int argc, char **argv) {
     for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) add(&c, word);
     if (c.has_inputs) add_flags(&c);
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--xray")) add(&c, argv[i]);
+        if (strcmp(argv[i], "--xray") && strcmp(argv[i], "--all")) add(&c, argv[i]);
     }
     if (c.has_inputs && c.links) add_library(&c);
     if (getenv("OURO_CC_SHOW")) {

@@ -18,9 +18,9 @@ static void queue_put(native_self *self, uintptr_t function, uintptr_t place, in
     if (self->queued == self->queue_room) {
         size_t bytes = self->queue_room * sizeof *self->queue;
         size_t larger = bytes ? bytes * 2 : 16384;
-        void *queue = bytes ? mremap(self->queue, bytes, larger, MREMAP_MAYMOVE)
-                            : mmap(NULL, larger, PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void *queue =
+            bytes ? mremap(self->queue, bytes, larger, MREMAP_MAYMOVE)
+                  : mmap(NULL, larger, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (queue == MAP_FAILED) return;
         self->queue = queue;
         self->queue_room = larger / sizeof *self->queue;

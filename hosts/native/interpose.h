@@ -14,18 +14,18 @@
 
 #ifdef OURO_NATIVE_WRAP
 #define OURS(name) __wrap_##name
-#define REAL_OF(name)                    \
+#define REAL_OF(name)                      \
     extern __typeof__(name) __real_##name; \
     static __typeof__(name) *real_##name(void) { return __real_##name; }
 #define DECLARE(name) INTERPOSED __typeof__(name) __wrap_##name
 #else
 #include <dlfcn.h>
 #define OURS(name) name
-#define REAL_OF(name)                                                            \
-    static __typeof__(name) *found_##name;                                       \
-    static __typeof__(name) *real_##name(void) {                                 \
-        if (!found_##name) *(void **)&found_##name = dlsym(RTLD_NEXT, #name);    \
-        return found_##name;                                                     \
+#define REAL_OF(name)                                                         \
+    static __typeof__(name) *found_##name;                                    \
+    static __typeof__(name) *real_##name(void) {                              \
+        if (!found_##name) *(void **)&found_##name = dlsym(RTLD_NEXT, #name); \
+        return found_##name;                                                  \
     }
 #define DECLARE(name) INTERPOSED extern __typeof__(name) name
 #endif

@@ -69,9 +69,9 @@ static bool name_file(char path[static PATH_MAX], const char *folder) {
     const char *slash = strrchr(program, '/');
     const char *name = slash ? slash + 1 : "program";
     for (int again = 1; again < 1000; again++) {
-        int n = again == 1 ? snprintf(path, PATH_MAX, "%s/%s.%d.ouro", folder, name, getpid())
-                           : snprintf(path, PATH_MAX, "%s/%s.%d.%d.ouro", folder, name, getpid(),
-                                      again);
+        int n = again == 1
+                    ? snprintf(path, PATH_MAX, "%s/%s.%d.ouro", folder, name, getpid())
+                    : snprintf(path, PATH_MAX, "%s/%s.%d.%d.ouro", folder, name, getpid(), again);
         if (n >= PATH_MAX) return false;
         if (access(path, F_OK)) return true;
     }

@@ -126,19 +126,45 @@ static void read_options(options *o, int argc, char **argv) {
     const char *shorts = symbolise ? "o:q" : "+o:q";
     for (int c; (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
         switch (c) {
-        case 'o': o->output = optarg; break;
-        case 'q': o->quiet = true; break;
-        case VIEW: o->view = true; break;
-        case MEMORY: o->memory = true; break;
-        case CLOCK: o->clock = optarg; break;
-        case HZ: o->hz = optarg; break;
-        case COMPACT: o->rule = optarg; break;
-        case NODES: o->nodes = optarg; break;
-        case LIVE: o->live = optarg; break;
-        case DEBUG: o->debug_folders = optarg; break;
-        case SYMBOLISE: o->symbolise = true; break;
-        case HELP: fputs(help, stdout); exit(0);
-        default: fputs("`ouro run --help` tells how it is used.\n", stderr); exit(EXIT_USAGE);
+        case 'o':
+            o->output = optarg;
+            break;
+        case 'q':
+            o->quiet = true;
+            break;
+        case VIEW:
+            o->view = true;
+            break;
+        case MEMORY:
+            o->memory = true;
+            break;
+        case CLOCK:
+            o->clock = optarg;
+            break;
+        case HZ:
+            o->hz = optarg;
+            break;
+        case COMPACT:
+            o->rule = optarg;
+            break;
+        case NODES:
+            o->nodes = optarg;
+            break;
+        case LIVE:
+            o->live = optarg;
+            break;
+        case DEBUG:
+            o->debug_folders = optarg;
+            break;
+        case SYMBOLISE:
+            o->symbolise = true;
+            break;
+        case HELP:
+            fputs(help, stdout);
+            exit(0);
+        default:
+            fputs("`ouro run --help` tells how it is used.\n", stderr);
+            exit(EXIT_USAGE);
         }
     }
     o->rest = argv + optind;

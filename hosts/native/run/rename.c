@@ -72,11 +72,16 @@ static bool next_field(reader *r, field *f) {
     f->type = (unsigned)(tag & 7);
     f->value = 0;
     uint64_t skip = 0;
-    if (f->type == WIRE_NUMBER) f->value = read_number(r);
-    else if (f->type == WIRE_BYTES) skip = read_number(r);
-    else if (f->type == WIRE_LONG) skip = 8;
-    else if (f->type == WIRE_SHORT) skip = 4;
-    else r->failed = true;
+    if (f->type == WIRE_NUMBER)
+        f->value = read_number(r);
+    else if (f->type == WIRE_BYTES)
+        skip = read_number(r);
+    else if (f->type == WIRE_LONG)
+        skip = 8;
+    else if (f->type == WIRE_SHORT)
+        skip = 4;
+    else
+        r->failed = true;
     if (r->failed || skip > (uint64_t)(r->end - r->at)) {
         r->failed = true;
         return false;
@@ -295,8 +300,7 @@ int rename_functions(const char *from, const char *to, symbols *all, rename_coun
     free(w.strings);
     free(w.added);
     free(w.lines);
-    if (message.end > message.at)
-        munmap((void *)message.at, (size_t)(message.end - message.at));
+    if (message.end > message.at) munmap((void *)message.at, (size_t)(message.end - message.at));
     errno = error;
     return ok ? 0 : -1;
 }

@@ -173,6 +173,22 @@ static const char *linkage_name(Dwarf_Die *function) {
     return name ? dwarf_formstring(name) : dwarf_diename(function);
 }
 
+// clang numbers files from 0, which libdw takes for none.
+static const char *declared_file(Dwarf_Die *function) {
+    const char *file = dwarf_decl_file(function);
+    Dwarf_Attribute attribute;
+    Dwarf_Word number = 1;
+    if (file) return file;
+    Dwarf_Attribute *has = dwarf_attr_integrate(function, DW_AT_decl_file, &attribute);
+    if (!has || dwarf_formudata(has, &number) || number != 0) return NULL;
+    Dwarf_Die unit;
+    Dwarf_Files *files;
+    size_t count;
+    if (!dwarf_diecu(function, &unit, NULL, NULL) || dwarf_getsrcfiles(&unit, &files, &count))
+        return NULL;
+    return count ? dwarf_filesrc(files, 0, NULL, NULL) : NULL;
+}
+
 static const char *demangled(symbols *all, const char *name) {
     int status;
     char *readable = __cxa_demangle(name, NULL, NULL, &status);
@@ -191,7 +207,7 @@ bool symbols_find(symbols *all, const char *path, const char *build_id, uint64_t
     if (!name && known) name = linkage_name(&function);
     if (!name) return false;
     *found = (symbol){demangled(all, name), "", 0};
-    const char *file = known ? dwarf_decl_file(&function) : NULL;
+    const char *file = known ? declared_file(&function) : NULL;
     int line = 0;
     if (file) {
         found->file = keep(all, file);
