@@ -40,7 +40,10 @@ struct symbols {
 symbols *symbols_new(const char *debug_folders) {
     symbols *all = calloc(1, sizeof *all);
     if (!all) return NULL;
-    all->debug_folders = strdup(debug_folders ? debug_folders : "/usr/lib/debug");
+    // Before those, as libdw has it: the folder of the program, and .debug below it.
+    if (asprintf(&all->debug_folders, ":.debug:%s",
+                 debug_folders ? debug_folders : "/usr/lib/debug") < 0)
+        all->debug_folders = NULL;
     all->callbacks = (Dwfl_Callbacks){.find_debuginfo = dwfl_standard_find_debuginfo,
                                       .section_address = dwfl_offline_section_address,
                                       .debuginfo_path = &all->debug_folders};

@@ -20,8 +20,10 @@ class Host:
         return os.path.join(self.folder, name)
 
     def sh(self, command, check=True, timeout=300, **more):
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-                              timeout=timeout, cwd=self.folder, **more)
+        text = more.pop("stdin_text", None)
+        source = {"input": text} if text is not None else {"stdin": subprocess.DEVNULL}
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout,
+                              cwd=self.folder, **source, **more)
         if check and done.returncode:
             raise Failure(f"{command}: exit status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
         return done
