@@ -6,7 +6,7 @@ _ouro() {
     local filters='--select --exclude --fold' reading='--from --compact --help' words=
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        COMPREPLY=($(compgen -W 'report diff convert merge help --help --version' -- "$current"))
+        COMPREPLY=($(compgen -W 'report diff convert merge run cc c++ help --help --version' -- "$current"))
         return
     fi
     case $previous in
@@ -14,6 +14,7 @@ _ouro() {
     --to) words='pprof speedscope folded callgrind html svg json' ;;
     --compact) words='loops cycles edges edges:1 edges:2 edges:3 none' ;;
     --colour) words='auto always never' ;;
+    --clock) words='cpu wall off' ;;
     --metric | --select | --exclude | --fold | --block | --top | --min | --period | --fail-above) return ;;
     esac
     if [ -z "$words" ]; then
@@ -23,7 +24,10 @@ _ouro() {
         diff) words="--fail-above --metric $filters --top --json --csv --colour $reading" ;;
         convert) words="--to --metric $filters --period --min $reading" ;;
         merge) words="--output --to --metric --period --min $reading" ;;
-        help) words='report diff convert merge' ;;
+        run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder --symbolise
+                    --help' ;;
+        cc | c++) words='--xray --all --help' ;;
+        help) words='report diff convert merge run cc c++' ;;
         esac
         if [ "$command" != help ] && [ "${current#-}" = "$current" ]; then
             COMPREPLY=($(compgen -f -- "$current"))

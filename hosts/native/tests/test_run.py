@@ -256,6 +256,22 @@ def cxx_leaves_system_headers_out_unless_asked(host):
     need(host.totals().get("std::vector<int, std::allocator<int> >::push_back(int const&)") == 9, f"{host.totals()}")
 
 
+# ---------------------------------------------------------------- examples
+
+@case
+def the_examples_work(host):
+    native = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+    include = ["-I" + os.path.join(native, "../../include"), "-I" + native]
+    host.run(host.compile("gcc", [native + "/examples/phases.cpp"], "phases", *include))
+    paths = host.paths()
+    need(paths.get("main;report(unsigned int);make") == 20 and
+         paths.get("main;report(unsigned int);make;numbers(unsigned int)") == 20 and
+         paths.get("main;report(unsigned int);make;sort") == 20, f"{paths}")
+    host.run(host.compile("gcc", [native + "/examples/generators.c"], "generators"))
+    paths = host.paths()
+    need(paths.get("main;next;squares;give") == paths.get("main;next;powers;give") == 100000, f"{paths}")
+
+
 # ---------------------------------------------------------------- perf
 
 @case
@@ -263,7 +279,7 @@ def perf_stacks_are_shown_by_the_recipe(host):
     """docs/native.md: perf record -g, perf script | ouro report -; on an interpreter that recurses."""
     exe = real.build_duktape(host.folder, ["gcc"], ["g++"], ["-O2", "-g", "-fno-omit-frame-pointer", "-fno-inline"])
     script = real.write(host.path("deep.js"), "function f(n) { return n ? [n].map(function (x) { return f(x - 1); })"
-                        "[0] + 1 : 0; }\nfor (var i = 0; i < 20000; i++) f(15);\n")
+                        "[0] + 1 : 0; }\nfor (var i = 0; i < 5000; i++) f(15);\n")
     done = host.sh(["perf", "record", "-e", "cpu-clock", "-g", "-o", host.path("perf.data"), exe, script], check=False)
     if done.returncode:
         print(f"# perf cannot record here: {done.stderr.strip().splitlines()[-1:]}")

@@ -28,8 +28,7 @@ void *realloc(void *p, size_t size) {
 static void *volatile keep;
 #define F(n) \
     NOINLINE static void f##n(void) { keep = malloc(n); }
-F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8)
-int main(void) {
+F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) int main(void) {
     void (*all[])(void) = {f1, f2, f3, f4, f5, f6, f7, f8};
     for (int i = 0; i < 8000; i++) all[i % 8]();
     puts("f1 1000\nf8 1000");
