@@ -31,12 +31,14 @@ static void queue_put(native_self *self, uintptr_t function, uintptr_t place, in
 
 // ---------------------------------------------------------------- frames
 
+// Position first, then top: a signal handler in between finds its frames above.
 static void pop(native_self *self) {
     if (self->stack->unsaved) {
         self->stack->unsaved--;
     } else {
+        ouro_exit(self->thread, self->top[-1].token);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
         self->top--;
-        ouro_exit(self->thread, self->top->token);
     }
 }
 
@@ -282,12 +284,17 @@ NATIVE_COLD void ouro_native_event(uintptr_t function, uintptr_t place, int kind
 }
 
 // The program is about to go on at `place`, or has done so: frames below it are gone. A handler that
-// leaves by siglongjmp may have interrupted an enter, which then never ends.
+// leaves by siglongjmp may have interrupted an enter, which then never ends. Programs that jump do so
+// often: without a section, because leaving is safe against signals.
 void ouro_native_unwind(uintptr_t place) {
     native_self *self = &ouro_native_self;
     native_section section;
     if (!self->started) return;
     if (is_entering(self)) self->top = (native_frame *)~(uintptr_t)self->top;
+    if (self->limit && is_on(self->stack, place) && !self->stack->unsaved) {
+        abandon(self, place - self->low);
+        return;
+    }
     if (!ouro_native_section_begin(&section)) return;
     if (is_on(self->stack, place)) abandon(self, place - self->low);
     ouro_native_section_end(&section);

@@ -11,8 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tests"))
 import real  # noqa: E402
 
-ROUNDS = 5
-SLOW = 8  # uftrace and callgrind get an eighth of the work, and their times are multiplied
+ROUNDS = 4
 FLAGS = ["-O2"]
 
 
@@ -21,14 +20,15 @@ def build_calls(folder, cc, cxx, flags):
     return folder + "/calls"
 
 
-# Name: build, arguments for a size, the size, and whether it does little but call.
+# Name: build, arguments for a size, the size, by what it is divided for uftrace and callgrind (whose times are multiplied
+# again), and whether it does little but call.
 PROGRAMS = {
-    "fib": (build_calls, lambda folder, n: ["fib", str(n)], 320, True),
-    "walk": (build_calls, lambda folder, n: ["walk", str(n)], 320, True),
-    "duktape": (*real.PROGRAMS["duktape"], 16, True),
-    "sqlite3": (*real.PROGRAMS["sqlite3"], 160, True),
-    "zopflipng": (*real.PROGRAMS["zopflipng"], 8, False),
-    "minigzip": (*real.PROGRAMS["minigzip"], 400, False),
+    "fib": (build_calls, lambda folder, n: ["fib", str(n)], 1280, 64, True),
+    "walk": (build_calls, lambda folder, n: ["walk", str(n)], 1280, 64, True),
+    "duktape": (*real.PROGRAMS["duktape"], 16, 1, True),
+    "sqlite3": (*real.PROGRAMS["sqlite3"], 64, 8, True),
+    "zopflipng": (*real.PROGRAMS["zopflipng"], 4, 1, False),
+    "minigzip": (*real.PROGRAMS["minigzip"], 160, 4, False),
 }
 
 
@@ -85,28 +85,26 @@ class Bench:
                                made["bare"], *arguments], {})}
 
     def measure(self, name):
-        build, arguments, size, heavy = PROGRAMS[name]
+        build, arguments, size, divisor, heavy = PROGRAMS[name]
         made = self.build_all(name, build)
         files = self.folder_of(name, "files")
         best = {}
         for turn in range(ROUNDS):
             for case in ("bare", "floor", "ours", "gprof", "clang", "xray", "uftrace", "callgrind"):
                 slow = case in ("uftrace", "callgrind")
-                if turn > 1 and slow:
+                if turn > 0 and slow:
                     continue
                 data = self.folder_of(name, "data")
-                part = SLOW if slow and size >= 2 * SLOW else 1
-                if name == "duktape" and slow:
-                    part = 1 # its work does not grow in proportion
+                part = divisor if slow else 1
                 command, env = self.commands(made, arguments(files, size // part), data)[case]
                 best[case] = min(best.get(case, 1e9), self.seconds(command, files, env) * part)
         return best, made, heavy
 
     def data_size(self, name, case, made, factor):
         """Bytes that a recording of a run `factor` times as long takes."""
-        _, arguments, size, _ = PROGRAMS[name]
+        _, arguments, size, divisor, _ = PROGRAMS[name]
         data, files = self.folder_of(name, "data"), self.folder_of(name, "files")
-        command, env = self.commands(made, arguments(files, size // SLOW * factor), data)[case]
+        command, env = self.commands(made, arguments(files, size // divisor * factor), data)[case]
         real.run(command, files, env)
         if case == "ours":
             live = [os.path.join(data, f) for f in os.listdir(data)]
