@@ -12,6 +12,11 @@
 
 #define INTERPOSED __attribute__((visibility("default")))
 
+// Each file has a name of its own, by which the linker takes it out of the static library.
+#define PART(name)                                                                   \
+    __attribute__((visibility("hidden"))) extern const char ouro_native_part_##name; \
+    const char ouro_native_part_##name = 1;
+
 #ifdef OURO_NATIVE_WRAP
 #define OURS(name) __wrap_##name
 #define REAL_OF(name)                      \

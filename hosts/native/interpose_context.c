@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <ucontext.h>
 
+PART(context)
 DECLARE(swapcontext);
 DECLARE(setcontext);
 REAL_OF(swapcontext)

@@ -5,19 +5,16 @@
 
 #include "interpose.h"
 
-#include <setjmp.h>
-#include <ucontext.h>
-
-int __gxx_personality_v0(int version, int actions, uint64_t exception_class, void *exception,
-                         void *context);
-
 DECLARE(dlclose);
 REAL_OF(dlclose)
 
-// Named by the linker's command line (-u), so that a static library brings its interposers along.
-extern INTERPOSED void *const ouro_native_interposed_[];
-void *const ouro_native_interposed_[] = {(void *)longjmp, (void *)swapcontext,
-                                         (void *)__gxx_personality_v0};
+extern const char ouro_native_part_longjmp, ouro_native_part_context, ouro_native_part_exception;
+
+// Named by the linker's command line (-u), so that a static library brings its interposers along,
+// also where another library has functions of the same names.
+extern INTERPOSED const char *const ouro_native_interposed_[];
+const char *const ouro_native_interposed_[] = {&ouro_native_part_longjmp, &ouro_native_part_context,
+                                               &ouro_native_part_exception};
 
 int dlclose(void *handle) {
     int result = real_dlclose()(handle);

@@ -14,6 +14,7 @@ int __gxx_personality_v0(int version, int actions, uint64_t exception_class,
 
 enum { INSTALL_CONTEXT = 7, FATAL_PHASE_1_ERROR = 3 };
 
+PART(exception)
 DECLARE(__gxx_personality_v0);
 
 #ifdef OURO_NATIVE_WRAP

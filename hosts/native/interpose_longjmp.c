@@ -12,6 +12,7 @@
 // In fortified programs longjmp is this. No header declares it.
 void __longjmp_chk(struct __jmp_buf_tag env[1], int value) __attribute__((noreturn));
 
+PART(longjmp)
 DECLARE(longjmp);
 DECLARE(_longjmp);
 DECLARE(siglongjmp);

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -259,9 +260,28 @@ static void preload(const char *name) {
     setenv("LD_PRELOAD", list, 1);
 }
 
+// A program with gcc's address sanitizer refuses to run behind any other library. It must be linked
+// with ours, then, by `ouro cc`.
+static bool must_come_first(const char *program) {
+    int fd = open(program, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    if (fd < 0) return false;
+    bool found = false;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+        size_t size = (size_t)status.st_size;
+        void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        found = bytes != MAP_FAILED && memmem(bytes, size, "libasan.so.", 11) != NULL;
+        if (bytes != MAP_FAILED) munmap(bytes, size);
+    }
+    close(fd);
+    return found;
+}
+
 static _Noreturn void become_program(const options *o, const char *folder) {
-    preload("libouro-native.so");
-    if (o->memory) preload("libouro-native-memory.so");
+    if (!must_come_first(o->rest[0])) {
+        preload("libouro-native.so");
+        if (o->memory) preload("libouro-native-memory.so");
+    }
     set("OURO_NATIVE", folder);
     set("OURO_NATIVE_NODES", o->nodes);
     set("OURO_NATIVE_COMPACT", o->rule);

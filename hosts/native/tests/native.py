@@ -36,6 +36,7 @@ class Host:
         "static": ([], "gcc", ["-O2", "-static"]),
         "static-pie": ([], "gcc", ["-O2", "-static-pie"]),
         "no-pie": ([], "gcc", ["-O2", "-no-pie", "-fno-pie"]),
+        "asan": ([], "gcc", ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]),
         "xray": (["--xray"], "clang", ["-O2"]),
         "xray-static": (["--xray"], "clang", ["-O2", "-static"]),
     }

@@ -28,9 +28,9 @@ def program(source, ways, *flags, **run):
         cases.append((f"{source.replace('.', '_')}_{way}", check))
 
 
-program("jump.c", ALL + ["static-pie", "no-pie", "xray-static"])
-program("throw.cpp", ALL + ["xray-static"])
-program("threads.c", ["gcc", "clang", "static"], "-pthread")
+program("jump.c", ALL + ["static-pie", "no-pie", "xray-static", "asan"])
+program("throw.cpp", ALL + ["xray-static", "asan"])
+program("threads.c", ["gcc", "clang", "static", "asan"], "-pthread")
 program("forks.c", ["gcc", "clang", "static", "xray"])
 program("coroutines.c", ["gcc", "gcc-O0", "clang", "static", "xray"])
 program("deep.c", ["gcc", "static", "xray"], "-pthread")
