@@ -3,6 +3,7 @@
 
 BUILD ?= build
 PREFIX ?= /usr/local
+VERSION = $(shell sed -n 's/^\#define OURO_VERSION "\(.*\)"/\1/p' include/ouro.h)
 MESON = meson setup --prefix=$(PREFIX) --libdir=lib
 
 # Silent but for warnings and errors.
@@ -10,7 +11,7 @@ ninja = ninja -C $(BUILD) $(1) > $(BUILD)/ninja.log || { cat $(BUILD)/ninja.log;
 	grep -A8 'warning:' $(BUILD)/ninja.log; true
 
 .DEFAULT_GOAL := build
-.PHONY: build run test check bench install uninstall format fuzz clean help
+.PHONY: build run test check bench install uninstall dist deb format fuzz coverage clean help
 
 build: $(BUILD)/build.ninja ## build the libraries and the examples
 	@$(call ninja)
@@ -20,10 +21,11 @@ $(BUILD)/build.ninja:
 	@$(MESON) $(BUILD) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 	@mv $(BUILD).log $(BUILD)/setup.log
 
-run: ## set up, build, record a small program and show its profile
+run: ## set up, build, record a small program and open its profile in the viewer
 	@tools/bootstrap build
 	@$(MAKE) --no-print-directory build
-	@$(BUILD)/examples/bytecode
+	@$(BUILD)/examples/bytecode $(BUILD)/bytecode.pb
+	@tools/show $(BUILD)/ouro $(BUILD)/bytecode.pb
 
 test: ## set up, build, run all tests; the last line is `N passed, N failed`
 	@tools/bootstrap test
@@ -40,6 +42,8 @@ bench: ## the figures of bench/README.md, measured here
 	@$(MAKE) --no-print-directory build
 	@bench/run $(BUILD)
 	@bench/tools/run $(BUILD)
+	@node bench/web/run.mjs $(BUILD)
+	@bench/view/run $(BUILD)
 	@hosts/native/bench/run.py $(BUILD)
 
 fuzz: ## fuzz the readers for ten minutes (FUZZ_SECONDS=75 for each of eight)
@@ -53,11 +57,24 @@ install: build ## install to PREFIX (/usr/local), under DESTDIR if that is set
 uninstall: ## remove what `make install` installed
 	@ninja -C $(BUILD) --quiet uninstall
 
+dist: ## a source tarball of what is committed, in the build folder
+	@mkdir -p $(BUILD)
+	@git archive --prefix=ouro-$(VERSION)/ -o $(BUILD)/ouro-$(VERSION).tar.gz HEAD
+	@echo $(BUILD)/ouro-$(VERSION).tar.gz
+
+deb: ## a Debian package, in the build folder
+	@tools/bootstrap deb
+	@tools/deb $(BUILD)
+
+coverage: ## which lines the tests reach; the others are listed in build-coverage/unreached.txt
+	@tools/bootstrap test
+	@tools/coverage build-coverage
+
 format: ## format the sources
 	@git ls-files -z '*.c' '*.h' '*.cpp' | xargs -0 clang-format -i
 
 clean: ## remove the build folders
-	@rm -rf $(BUILD) $(BUILD).log
+	@rm -rf $(BUILD) $(BUILD).log build-coverage
 
 help: ## this text
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

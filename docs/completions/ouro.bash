@@ -6,7 +6,7 @@ _ouro() {
     local filters='--select --exclude --fold' reading='--from --compact --help' words=
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        COMPREPLY=($(compgen -W 'report diff convert merge run cc c++ help --help --version' -- "$current"))
+        COMPREPLY=($(compgen -W 'view report diff convert merge run cc c++ help --help --version' -- "$current"))
         return
     fi
     case $previous in
@@ -15,10 +15,15 @@ _ouro() {
     --compact) words='loops cycles edges edges:1 edges:2 edges:3 none' ;;
     --colour) words='auto always never' ;;
     --clock) words='cpu wall off' ;;
-    --metric | --select | --exclude | --fold | --block | --top | --min | --period | --fail-above) return ;;
+    --source)
+        COMPREPLY=($(compgen -d -- "$current"))
+        return
+        ;;
+    --port | --host | --metric | --select | --exclude | --fold | --block | --top | --min | --period | --fail-above) return ;;
     esac
     if [ -z "$words" ]; then
         case $command in
+        view) words="--no-open --port --host --source --metric $filters --period --min $reading" ;;
         report) words="--self --overall --sequences --tree --block --knots --metric $filters --top --json --csv --min
                        --colour $reading" ;;
         diff) words="--fail-above --metric $filters --top --json --csv --colour $reading" ;;
@@ -27,7 +32,7 @@ _ouro() {
         run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder --symbolise
                     --help' ;;
         cc | c++) words='--xray --all --help' ;;
-        help) words='report diff convert merge run cc c++' ;;
+        help) words='view report diff convert merge run cc c++' ;;
         esac
         if [ "$command" != help ] && [ "${current#-}" = "$current" ]; then
             COMPREPLY=($(compgen -f -- "$current"))

@@ -44,6 +44,10 @@ typedef struct {
     double min;            // percent; below 0: not asked
     double fail_above;     // percent; below 0: not asked
     const char *colour;    // auto, always, never
+    const char *host;      // NULL: not asked
+    unsigned port;         // 0: any
+    names source;          // folders
+    bool no_open;
     bool help;
 } options;
 
@@ -141,6 +145,7 @@ void put_csv(output *out, const char *text);
 
 // ---------------------------------------------------------------- commands
 
+int cmd_view(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_convert(int argc, char **argv);

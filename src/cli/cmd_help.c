@@ -23,6 +23,8 @@
 
 static const char general[] = "ouro: profiles with recursion, compacted\n"
                               "\n"
+                              "  ouro view FILE...           a profile, or two compared, in the "
+                              "browser\n"
                               "  ouro report FILE            what a profile says, as tables\n"
                               "  ouro diff BEFORE AFTER      what got slower and faster\n"
                               "  ouro convert IN OUT         from one format to another\n"
@@ -38,6 +40,33 @@ static const char general[] = "ouro: profiles with recursion, compacted\n"
 static const char statuses[] =
     "\nExit status: 0 done; 1 the profile could not be read or written; 2 the command line "
     "makes no\nsense; 3 `ouro diff --fail-above` found growth above its limit.\n";
+
+static const char view[] =
+    "ouro view [options] FILE\n"
+    "ouro view [options] BEFORE AFTER\n"
+    "\n"
+    "Starts a small web server on this machine, prints its address and opens the browser. Ctrl-C "
+    "ends "
+    "it.\nA live file is followed while its program runs. More than two files: `ouro merge` "
+    "first.\n"
+    "\n"
+    "  --no-open          only print the address\n"
+    "  --port N           listen on this port instead of a free one\n"
+    "  --host ADDRESS     listen on this address instead of 127.0.0.1: others can then read the "
+    "profile,\n"
+    "                     and source files below --source\n"
+    "  --source DIR       show source files below this folder; again: several. Without it, the "
+    "working\n"
+    "                     folder\n"
+    "  --metric NAME      what to show first, as are the filters:\n" FILTERS
+    "  --period N         divide all values by N, carrying remainders; what becomes 0 is dropped\n"
+    "  --min PERCENT      what is below in every metric goes to a [pruned] block of its "
+    "caller\n" READING "\n"
+    "Examples:\n"
+    "  ouro view program.pb.gz\n"
+    "  ouro view --source ~/project before.pb after.pb\n"
+    "  perf script | ouro view --fold malloc -\n"
+    "  ouro view --no-open --port 8000 program.ouro &\n";
 
 static const char report[] =
     "ouro report [options] FILE\n"
@@ -122,8 +151,8 @@ static const char help[] =
 
 static const struct {
     const char *command, *text;
-} pages[] = {
-    {"report", report}, {"diff", diff}, {"convert", convert}, {"merge", merge}, {"help", help}};
+} pages[] = {{"view", view},       {"report", report}, {"diff", diff},
+             {"convert", convert}, {"merge", merge},   {"help", help}};
 
 static void print_formats(void) {
     for (size_t i = 0; i < ouro__format_count; i++) {

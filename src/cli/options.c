@@ -32,7 +32,11 @@ enum {
     O_PERIOD,
     O_MIN,
     O_FAIL_ABOVE,
-    O_COLOUR
+    O_COLOUR,
+    O_HOST,
+    O_PORT,
+    O_SOURCE,
+    O_NO_OPEN
 };
 
 static const struct option table_of_options[] = {
@@ -56,6 +60,10 @@ static const struct option table_of_options[] = {
     {"min", required_argument, NULL, O_MIN},
     {"fail-above", required_argument, NULL, O_FAIL_ABOVE},
     {"colour", required_argument, NULL, O_COLOUR},
+    {"host", required_argument, NULL, O_HOST},
+    {"port", required_argument, NULL, O_PORT},
+    {"source", required_argument, NULL, O_SOURCE},
+    {"no-open", no_argument, NULL, O_NO_OPEN},
     {"output", required_argument, NULL, 'o'},
     {"help", no_argument, NULL, 'h'},
     {0},
@@ -98,6 +106,12 @@ static int64_t parse_count(const options *o, const char *option, const char *tex
         fail_usage(o->command, "%s %s: expected a whole number from %lld on", option, text,
                    (long long)least);
     return value;
+}
+
+static unsigned parse_port(const options *o, const char *text) {
+    int64_t port = parse_count(o, "--port", text, 0);
+    if (port > 65535) fail_usage(o->command, "--port %s: ports end at 65535", text);
+    return (unsigned)port;
 }
 
 // loops, cycles, edges, edges:1 to edges:3, none
@@ -159,6 +173,15 @@ static void take_value(options *o, int option, const char *value) {
     case O_COLOUR:
         parse_colour(o, value);
         break;
+    case O_HOST:
+        o->host = value;
+        break;
+    case O_PORT:
+        o->port = parse_port(o, value);
+        break;
+    case O_SOURCE:
+        add_name(&o->source, value);
+        break;
     default:
         o->out = value;
     }
@@ -180,6 +203,8 @@ static void take(options *o, int option, const char *value) {
         take_filter(o, option, value);
     } else if (option == O_JSON || option == O_CSV) {
         o->as = option == O_JSON ? AS_JSON : AS_CSV;
+    } else if (option == O_NO_OPEN) {
+        o->no_open = true;
     } else if (option == 'h') {
         o->help = true;
     } else {
@@ -238,4 +263,5 @@ void options_free(options *o) {
     free(o->exclude.items);
     free(o->fold.items);
     free(o->block.items);
+    free(o->source.items);
 }

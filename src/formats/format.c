@@ -113,6 +113,7 @@ profile *ouro__profile_read(const char *path, const format *from, const read_opt
     if (from && !from->read)
         ouro__error_set(e, EINVAL, "%s can be written but not read", from->name);
     profile *p = f && f->read ? f->read(&in, options, e) : NULL;
+    if (p) p->format = f->name;
     ouro__input_close(&in);
     return p;
 }

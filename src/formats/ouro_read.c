@@ -109,6 +109,7 @@ static profile *build(const ouro__live_profile *live, const read_options *option
     }
     if (ok && live->end_time > live->start_time) p->duration = live->end_time - live->start_time;
     if (ok) p->start_time = live->start_time;
+    if (ok) p->running = live->running;
     ouro__builder_free(b);
     if (!ok) ouro__error_memory(e);
     ok = ok && ouro__profile_finish(p, e);

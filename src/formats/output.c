@@ -6,10 +6,12 @@
 #include "output.h"
 
 #include "beside.h"
+#include "utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +28,32 @@ struct output {
     void (*progress)(void *user, uint64_t bytes);
     void *user;
     uint64_t written;
+    bool memory; // the bytes are kept
+    char *bytes;
+    size_t size, room;
     size_t used;
     char buffer[BUFFER];
 };
 
+static void keep(output *out, const void *bytes, size_t size) {
+    if (out->size + size + 1 > out->room) {
+        size_t room = 2 * out->room + size + 1;
+        char *larger = realloc(out->bytes, room);
+        if (!larger) out->code = ENOMEM;
+        if (!larger) return;
+        out->bytes = larger;
+        out->room = room;
+    }
+    memcpy(out->bytes + out->size, bytes, size);
+    out->size += size;
+}
+
 static void write_raw(void *user, const void *bytes, size_t size) {
     output *out = user;
+    if (out->memory) {
+        if (!out->code) keep(out, bytes, size);
+        return;
+    }
     const char *at = bytes;
     while (size > 0 && !out->code) {
         ssize_t n = write(out->fd, at, size);
@@ -135,51 +157,61 @@ output *ouro__output_open(const char *path, bool gzip, error *e) {
     return NULL;
 }
 
-bool ouro__output_close(output *out, bool keep, error *e) {
-    if (keep) flush(out, true);
+output *ouro__output_memory(void) {
+    output *out = malloc(sizeof *out);
+    if (!out) return NULL;
+    memset(out, 0, offsetof(output, buffer)); // the buffer is written before it is read
+    out->fd = -1;
+    out->memory = true;
+    return out;
+}
+
+char *ouro__output_take(output *out, size_t *size, error *e) {
+    flush(out, true);
+    keep(out, "", 0);
+    char *bytes = out->code ? NULL : out->bytes;
+    if (bytes) bytes[out->size] = '\0';
+    if (bytes) out->bytes = NULL;
+    *size = out->size;
+    if (!bytes) ouro__error_memory(e);
+    ouro__output_close(out, false, NULL);
+    return bytes;
+}
+
+bool ouro__output_close(output *out, bool good, error *e) {
+    if (good) flush(out, true);
     bool put = out->fd > STDOUT_FILENO && close(out->fd) == 0;
-    if (keep && out->fd > STDOUT_FILENO && !put && !out->code) out->code = errno;
-    if (keep && !out->code && out->beside && rename(out->beside, out->target) != 0)
+    if (good && out->fd > STDOUT_FILENO && !put && !out->code) out->code = errno;
+    if (good && !out->code && out->beside && rename(out->beside, out->target) != 0)
         out->code = errno;
-    if ((!keep || out->code) && out->beside) unlink(out->beside);
+    if ((!good || out->code) && out->beside) unlink(out->beside);
     int code = out->code;
     ouro__packer_free(out->packer);
     free(out->target);
     free(out->beside);
+    free(out->bytes);
     free(out);
-    if (keep && code) ouro__error_set(e, code, "cannot write: %s", strerror(code));
-    return keep && !code;
+    if (good && code) ouro__error_set(e, code, "cannot write: %s", strerror(code));
+    return good && !code;
 }
 
 // ---------------------------------------------------------------- escapes
 
-// The length of the UTF-8 character at `text`, 0 if there is none.
-static size_t character(const unsigned char *text) {
-    if (text[0] < 0x80) return 1;
-    size_t n = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-    if (text[0] < 0xc2 || text[0] > 0xf4) return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((text[i] & 0xc0) != 0x80) return 0;
-    }
-    bool overlong = (text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xf0 && text[1] < 0x90);
-    bool outside = (text[0] == 0xed && text[1] > 0x9f) || (text[0] == 0xf4 && text[1] > 0x8f);
-    return overlong || outside ? 0 : n;
-}
-
 // Text with characters replaced by `escape`, which gives NULL for those that stay.
 static void put_escaped(output *out, const char *text,
                         const char *escape(unsigned char c, char room[8])) {
-    const unsigned char *at = (const unsigned char *)text;
     char room[8];
-    while (*at) {
-        size_t n = character(at);
-        const char *other = n == 0 ? "\xef\xbf\xbd" : n == 1 ? escape(*at, room) : NULL;
+    while (*text) {
+        size_t n = ouro__utf8_length(text);
+        const char *other = n == 0   ? OURO_REPLACEMENT
+                            : n == 1 ? escape((unsigned char)*text, room)
+                                     : NULL;
         if (other) {
             ouro__put_text(out, other);
         } else {
-            ouro__put(out, at, n);
+            ouro__put(out, text, n);
         }
-        at += n ? n : 1;
+        text += n ? n : 1;
     }
 }
 

@@ -15,11 +15,16 @@ typedef struct output output;
 
 // "-" is standard output. NULL with *e filled.
 output *ouro__output_open(const char *path, bool gzip, error *e);
+// Into memory; ouro__output_take gives the bytes. NULL: out of memory.
+output *ouro__output_memory(void);
+// What was written, with a NUL behind it, freed by the caller; ends the output. NULL with *e filled
+// if something went wrong on the way.
+char *ouro__output_take(output *out, size_t *size, error *e);
 // Calls `progress` now and then with the bytes written so far, before packing. NULL: no more.
 void ouro__output_watch(output *out, void (*progress)(void *user, uint64_t bytes), void *user);
-// Ends the file and puts it in place. `keep` false: it is thrown away, and whatever stood there
+// Ends the file and puts it in place. `good` false: it is thrown away, and whatever stood there
 // stays.
-bool ouro__output_close(output *out, bool keep, error *e);
+bool ouro__output_close(output *out, bool good, error *e);
 // Did something go wrong already? For writers of much.
 bool ouro__output_failed(const output *out);
 

@@ -75,6 +75,8 @@ typedef struct {
     id_table mapping_ids;
     sample_type *types;
     size_t type_count, type_room;
+    uint64_t direct_key; // the label's text; 0: the file does not have it
+    uint32_t direct;     // its metric
     uint64_t default_type;
     uint32_t sample_count;
 
@@ -281,6 +283,23 @@ static bool read_tables(reader *r) {
 
 // ---------------------------------------------------------------- blocks
 
+static bool type_is(const reader *r, size_t i, const char *name) {
+    return strcmp(ouro__metric_name(r->profile, (uint32_t)i), name) == 0;
+}
+
+// libouro's own files count direct recursion in a label of each sample (docs/pprof-mapping.md).
+static void find_direct(reader *r) {
+    if (r->type_count < 2 || !type_is(r, 0, "calls") || !type_is(r, 1, "recursions")) return;
+    for (size_t i = 2; i < r->type_count; i++) {
+        if (type_is(r, i, "direct")) return;
+    }
+    for (size_t i = 1; i < r->string_count && !r->direct_key; i++) {
+        if (r->strings[i].size == 6 && memcmp(r->strings[i].bytes, "direct", 6) == 0)
+            r->direct_key = i;
+    }
+    if (r->direct_key) r->direct = ouro__profile_add_metric(r->profile, "direct", "count");
+}
+
 static bool add_types(reader *r) {
     for (size_t i = 0; i < r->type_count; i++) {
         slice name, unit;
@@ -295,6 +314,7 @@ static bool add_types(reader *r) {
     }
     // pprof shows the last one if the file does not say.
     if (!r->default_type) r->profile->default_metric = (uint32_t)r->type_count - 1;
+    find_direct(r);
     return true;
 }
 
@@ -538,10 +558,26 @@ static bool charge(reader *r, wire in, sample *s, uint32_t node) {
                               s->values, r->type_count);
 }
 
+static bool charge_direct(reader *r, wire in, uint32_t node) {
+    for (wire_field field; r->direct_key && ouro__wire_next(&in, &field);) {
+        if (field.number != SAMPLE_LABEL || field.type != WIRE_BYTES) continue;
+        wire label = ouro__wire_in(&in, &field);
+        uint64_t key = 0, number = 0;
+        for (wire_field part; ouro__wire_next(&label, &part);) {
+            if (part.number == LABEL_KEY) key = part.value;
+            if (part.number == LABEL_NUMBER) number = part.value;
+        }
+        if (label.failed) return false;
+        if (key == r->direct_key) ouro__charge(r->profile, r->direct, node, (int64_t)number);
+    }
+    return !in.failed;
+}
+
 static bool read_sample(reader *r, const wire *top, const wire_field *field, uint32_t *node) {
     sample s = {.start = field->start, .locations = {field->start, 0}};
     return find_locations(r, ouro__wire_in(top, field), &s) && find_node(r, &s, node) &&
-           charge(r, ouro__wire_in(top, field), &s, *node);
+           charge(r, ouro__wire_in(top, field), &s, *node) &&
+           charge_direct(r, ouro__wire_in(top, field), *node);
 }
 
 static bool origin_init(reader *r) {

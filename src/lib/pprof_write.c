@@ -168,6 +168,19 @@ static size_t path_size(const writer *w, uint32_t depth) {
     return 1 + varint_size(bytes) + bytes;
 }
 
+// Direct recursion has no sample type of its own, but without it nobody could tell a block's calls
+// by its caller from those by itself.
+static size_t direct_size(uint64_t direct, uint32_t key, uint32_t unit) {
+    return number_size(key) + number_size(direct) + number_size(unit);
+}
+
+static void put_direct(writer *w, uint64_t direct, uint32_t key, uint32_t unit) {
+    put_length(w->out, SAMPLE_LABEL, direct_size(direct, key, unit));
+    put_number(w->out, LABEL_KEY, key);
+    put_number(w->out, LABEL_NUMBER, direct);
+    put_number(w->out, LABEL_UNIT, unit);
+}
+
 static void put_sample(writer *w, uint32_t row) {
     const uint64_t *v = ouro__row_values(w->rows, row);
     uint32_t metrics = w->rows->metric_count, depth = w->rows->depth[row];
@@ -180,11 +193,15 @@ static void put_sample(writer *w, uint32_t row) {
         any |= values[i] != 0;
     }
     if (!any) return;
-    size_t locations = depth ? path_size(w, depth) : 0;
-    put_length(w->out, PROFILE_SAMPLE, locations + 1 + varint_size(bytes) + bytes);
+    size_t locations = depth ? path_size(w, depth) : 0, label = 0;
+    uint32_t key = v[2] ? string_index(&w->strings, "direct") : 0,
+             unit = v[2] ? string_index(&w->strings, "count") : 0;
+    if (v[2]) label = 2 + direct_size(v[2], key, unit); // shorter than 128 bytes
+    put_length(w->out, PROFILE_SAMPLE, locations + 1 + varint_size(bytes) + bytes + label);
     if (depth) put_path(w, depth);
     put_length(w->out, SAMPLE_VALUES, bytes);
     for (uint32_t i = 0; i < 2 + metrics; i++) put_varint(w->out, values[i]);
+    if (v[2]) put_direct(w, v[2], key, unit);
 }
 
 static void put_samples(writer *w) {

@@ -213,6 +213,7 @@ static uint32_t ask_rule(builder *b, uint32_t at, uint32_t block, uint32_t *dist
 static bool room_for_node(builder *b, uint32_t node) {
     if (node < b->node_room) return true;
     uint64_t room = b->node_room ? (uint64_t)b->node_room * 2 : 1024;
+    if (room < b->profile->node_room) room = b->profile->node_room;
     bool ok = true;
     b->first = grown_words(b->first, room, &ok);
     b->next = grown_words(b->next, room, &ok);

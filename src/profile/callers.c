@@ -14,7 +14,7 @@
 
 typedef struct {
     const profile *profile;
-    const int64_t *running, *calls, *direct; // the last two NULL if not known
+    const int64_t *running, *calls, *direct, *recursions; // all but the first NULL if not known
     const uint32_t *sequence;
     size_t length;
     // By block, the root's at block_count.
@@ -50,7 +50,10 @@ static void add_occurrence(walk *w, uint32_t node, uint32_t above) {
     if (node >= w->until) {
         w->until = p->end[node];
         w->around->overall += ouro__inclusive(p, w->running, node);
+    } else {
+        w->around->recursive = true;
     }
+    w->around->recursive |= w->recursions && w->recursions[node] > 0;
     if (!w->calls) return;
     int64_t direct = w->direct ? w->direct[node] : 0, calls = w->calls[node] - direct;
     w->in_calls[caller] += calls;
@@ -117,6 +120,7 @@ bool ouro__around(const profile *p, uint32_t m, const uint32_t *sequence, size_t
                   .running = running,
                   .calls = column(p, "calls"),
                   .direct = column(p, "direct"),
+                  .recursions = column(p, "recursions"),
                   .sequence = sequence,
                   .length = length,
                   .in = sums,

@@ -93,6 +93,7 @@ static bool fill(const name_table *t, const group_table *g, const totals *before
         row->name = strdup(ouro__text(&t->names, g->rows[i].name));
         row->file = strdup(ouro__text(&t->names, g->rows[i].file));
         if (!row->name || !row->file) return false;
+        row->block_before = row->block_after = NO_BLOCK;
         row->in_before = sides[i] & 1;
         row->in_after = sides[i] & 2;
         row->self_before = before->self[i];
@@ -102,8 +103,16 @@ static bool fill(const name_table *t, const group_table *g, const totals *before
     }
     c->total_before = before->total;
     c->total_after = after->total;
-    qsort(c->rows, c->count, sizeof *c->rows, by_change);
     return true;
+}
+
+// The first block of each group that a path has.
+static void note_blocks(const profile *p, const uint32_t *group, bool after, comparison *c) {
+    for (uint32_t n = 1; n < p->node_count; n++) {
+        difference *row = &c->rows[group[p->block[n]]];
+        uint32_t *block = after ? &row->block_after : &row->block_before;
+        if (*block == NO_BLOCK || p->block[n] < *block) *block = p->block[n];
+    }
 }
 
 // A block counts as there if a path has it: tables may hold blocks that nothing was charged to.
@@ -133,6 +142,11 @@ bool ouro__compare(const profile *a, uint32_t before, const profile *b, uint32_t
         note_sides(a, group_a, a == b ? 0 : 1, sides);
         note_sides(b, group_b, a == b ? 0 : 2, sides);
         ok = fill(&t, &g, &ta, &tb, sides, c);
+    }
+    if (ok) {
+        note_blocks(a, group_a, false, c);
+        note_blocks(b, group_b, true, c);
+        qsort(c->rows, c->count, sizeof *c->rows, by_change);
     }
     ouro__texts_free(&t.names);
     ouro__lookup_free(&g.lookup);

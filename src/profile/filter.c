@@ -47,7 +47,8 @@ static uint8_t *flags(const profile *p, const uint32_t *blocks, size_t count) {
 }
 
 static bool find_kept(const profile *p, const filter *f, uint8_t *kept) {
-    uint64_t *seen = malloc(p->node_count * sizeof *seen);
+    // Only select looks at it.
+    uint64_t *seen = malloc((f->select_count ? p->node_count : 1) * sizeof *seen);
     uint64_t *bit = malloc(((size_t)p->block_count + 1) * sizeof *bit);
     uint8_t *excluded = flags(p, f->exclude, f->exclude_count);
     bool ok = seen && bit && excluded;
@@ -70,13 +71,25 @@ static void move_values(const profile *from, uint32_t node, profile *to, uint32_
         ouro__charge(to, m, target, from->values[m][node]);
 }
 
-// needed[n]: it is kept, or something below it is.
-static uint8_t *find_needed(const profile *p, const uint8_t *kept) {
-    uint8_t *needed = malloc(p->node_count);
+// needed[n]: something is charged to it or below it that is kept. What only led to paths that are
+// gone is gone too. Without a filter all is needed.
+static uint8_t *find_needed(const profile *p, const filter *f, const uint8_t *kept) {
+    uint8_t *needed = calloc(p->node_count, 1);
     if (!needed) return NULL;
-    memcpy(needed, kept, p->node_count);
+    bool filtered = f->select_count || f->exclude_count || f->fold_count;
+    if (!filtered) memset(needed, 1, p->node_count);
+    for (uint32_t m = 0; filtered && m < p->metric_count; m++) {
+        for (uint32_t n = 0; n < p->node_count; n++) needed[n] |= p->values[m][n] != 0;
+    }
+    for (uint32_t n = 0; n < p->node_count; n++) needed[n] &= kept[n];
     for (uint32_t n = p->node_count; n-- > 1;) needed[p->parent[n]] |= needed[n];
     return needed;
+}
+
+static uint32_t count_needed(const profile *p, const uint8_t *needed) {
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < p->node_count; n++) count += needed[n];
+    return count;
 }
 
 static void copy_kept(const profile *p, const uint8_t *kept, const uint8_t *needed, profile *to,
@@ -84,6 +97,7 @@ static void copy_kept(const profile *p, const uint8_t *kept, const uint8_t *need
     place[0] = 0;
     if (kept[0]) move_values(p, 0, to, 0);
     for (uint32_t n = 1; n < p->node_count && !to->failed; n++) {
+        place[n] = NO_NODE;
         if (!needed[n]) continue;
         place[n] = ouro__profile_add_node(to, place[p->parent[n]], p->block[n]);
         if (kept[n]) move_values(p, n, to, place[n]);
@@ -110,7 +124,8 @@ static void enter_kept(const profile *p, const uint8_t *kept, const uint8_t *nee
 
 static bool make(const profile *p, const filter *f, const uint8_t *kept, int rule, int edge_length,
                  bool entered, profile *to, uint32_t *place) {
-    uint8_t *needed = find_needed(p, kept), *folded = flags(p, f->fold, f->fold_count);
+    uint8_t *needed = find_needed(p, f, kept), *folded = flags(p, f->fold, f->fold_count);
+    if (needed) ouro__profile_reserve(to, count_needed(p, needed) + 2); // the root and (folded)
     builder *b = entered ? ouro__builder_new(to, rule, edge_length) : NULL;
     bool ok = needed && folded && (b || !entered);
     if (ok && entered) enter_kept(p, kept, needed, folded, b, to, place);
@@ -121,7 +136,9 @@ static bool make(const profile *p, const filter *f, const uint8_t *kept, int rul
     return ok;
 }
 
+// A profile without one is only read, so that several threads may filter it at once.
 static void move_origin(profile *p, profile *to, const uint8_t *kept, const uint32_t *place) {
+    if (!p->origin) return;
     to->origin = p->origin;
     p->origin = NULL;
     for (uint32_t s = 0; to->origin && s < to->origin->sample_count; s++) {

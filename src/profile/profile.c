@@ -132,8 +132,7 @@ bool ouro__profile_rescale(profile *p, uint32_t m, uint32_t decimals) {
 
 // ---------------------------------------------------------------- nodes
 
-static bool grow_nodes(profile *p) {
-    uint64_t room = p->node_room ? (uint64_t)p->node_room * 2 : FIRST_NODES;
+static bool grow_nodes(profile *p, uint64_t room) {
     if (room > NO_NODE - 1 || room * (8 + NODE_MORE + 8 * (uint64_t)p->metric_count) > MEMORY_MAX) {
         fail(p, EFBIG);
         return false;
@@ -154,12 +153,17 @@ static bool grow_nodes(profile *p) {
 }
 
 uint32_t ouro__profile_add_node(profile *p, uint32_t parent, uint32_t b) {
-    if (p->node_count == p->node_room && !grow_nodes(p)) return 0;
+    uint64_t room = p->node_room ? (uint64_t)p->node_room * 2 : FIRST_NODES;
+    if (p->node_count == p->node_room && !grow_nodes(p, room)) return 0;
     uint32_t n = p->node_count++;
     p->parent[n] = parent;
     p->block[n] = b;
     for (uint32_t m = 0; m < p->metric_count; m++) p->values[m][n] = 0;
     return n;
+}
+
+void ouro__profile_reserve(profile *p, uint32_t nodes) {
+    if (nodes > p->node_room) grow_nodes(p, nodes);
 }
 
 // ---------------------------------------------------------------- finishing
@@ -281,6 +285,8 @@ profile *ouro__profile_like(const profile *p) {
     copy->edge_length = p->edge_length;
     copy->start_time = p->start_time;
     copy->duration = p->duration;
+    copy->format = p->format;
+    copy->running = p->running;
     if (!copy->failed) return copy;
     ouro__profile_free(copy);
     return NULL;

@@ -61,6 +61,8 @@ typedef struct {
 
     int rule, edge_length; // how paths were compacted, as in ouro_options; RULE_AS_IT_IS: not by us
     uint64_t start_time, duration; // nanoseconds since 1970; nanoseconds; 0 = not known
+    const char *format;            // name of the one it was read from; NULL: made here
+    bool running;                  // read from a live file whose program was still at work
     origin *origin;                // NULL: the tree says it all
     int failed;                    // errno: it could not be built completely
 } profile;
@@ -81,6 +83,10 @@ uint32_t ouro__profile_add_named(profile *p, const char *name,
 uint32_t ouro__profile_add_metric(profile *p, const char *name,
                                   const char *unit);                          // always a new column
 uint32_t ouro__profile_add_node(profile *p, uint32_t parent, uint32_t block); // always a new row
+
+// Room for so many nodes at once, for who knows how many will come: columns that grow step by step
+// touch twice the memory.
+void ouro__profile_reserve(profile *p, uint32_t nodes);
 
 // Gives values of the metric more decimals, for a reader that meets a longer fraction.
 bool ouro__profile_rescale(profile *p, uint32_t m, uint32_t decimals);

@@ -43,6 +43,10 @@ void ouro__totals_free(totals *t);
 // The indices of the `top` largest values that are not 0, largest first, then by index. Returns how
 // many; `out` has room for min(top, count).
 uint32_t ouro__rank(const int64_t *values, uint32_t count, uint32_t top, uint32_t *out);
+// A page of all rows with keep[i], those with the value 0 too, the largest or the smallest first,
+// then by index: *used rows, freed by the caller. NULL: out of memory.
+uint32_t *ouro__order(const int64_t *values, uint32_t count, const uint8_t *keep, bool ascending,
+                      uint32_t offset, uint32_t limit, uint32_t *used);
 
 // ---------------------------------------------------------------- blocks by name
 
@@ -51,6 +55,16 @@ uint32_t ouro__rank(const int64_t *values, uint32_t count, uint32_t top, uint32_
 bool ouro__find_block(const profile *p, const char *text, uint32_t *found, error *e);
 // NAME if that is enough to find it again, else with @FILE:LINE and so on. Freed by the caller.
 char *ouro__block_label(const profile *p, uint32_t b);
+
+// Does the text contain the part, without regard to case?
+bool ouro__contains(const char *text, const char *part);
+// match[b]: the name or the file of block b contains the text, without regard to case; *count: of
+// how many. Freed by the caller. NULL: out of memory.
+uint8_t *ouro__matching(const profile *p, const char *text, uint32_t *count);
+// What was charged to paths that contain a matching block, each path once.
+int64_t ouro__matched(const profile *p, const int64_t *running, const uint8_t *match);
+// The node of a path of blocks, root first; NO_NODE: there is none. An empty path is the root.
+uint32_t ouro__node_at(const profile *p, const uint32_t *path, size_t length);
 
 // ---------------------------------------------------------------- callers and callees
 
@@ -64,6 +78,7 @@ typedef struct {
 typedef struct {
     int64_t total, self, overall, calls;
     bool has_calls;
+    bool recursive;               // a path has it twice, or had before it was compacted
     neighbour *callers, *callees; // by overall, then calls
     uint32_t caller_count, callee_count;
 } around;
@@ -125,6 +140,7 @@ void ouro__merger_free(merger *m);
 typedef struct {
     char *name, *file; // file: only where the name alone stands for several
     bool in_before, in_after;
+    uint32_t block_before, block_after; // the first block of that name; NO_BLOCK: there is none
     int64_t self_before, self_after, overall_before, overall_after;
 } difference;
 
@@ -150,5 +166,10 @@ typedef struct {
 
 // Nodes with at least `share` of the total, preorder, the widest child first. Row 0 is the root.
 bool ouro__flame_tree(const profile *p, uint32_t m, double share, flame **rows, uint32_t *count);
+// The widest nodes at and below `node`, at most `limit` of them (from 1 on), parents before
+// children, the widest child first. Row 0 is the node itself, at depth 0 and with nothing left of
+// it.
+bool ouro__flame_below(const profile *p, const int64_t *running, uint32_t node, uint32_t limit,
+                       flame **rows, uint32_t *count);
 
 #endif

@@ -9,6 +9,7 @@
 #include "questions.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int64_t *ouro__running(const profile *p, uint32_t m) {
     int64_t *running = malloc(((size_t)p->node_count + 1) * sizeof *running);
@@ -67,41 +68,131 @@ void ouro__totals_free(totals *t) {
 
 // ---------------------------------------------------------------- ranking
 
+typedef struct {
+    const int64_t *values;
+    bool ascending;
+} ranking;
+
 // Is a behind b in the ranking?
-static bool behind(const int64_t *values, uint32_t a, uint32_t b) {
-    return values[a] != values[b] ? values[a] < values[b] : a > b;
+static bool behind(const ranking *r, uint32_t a, uint32_t b) {
+    if (r->values[a] == r->values[b]) return a > b;
+    return (r->values[a] < r->values[b]) != r->ascending;
 }
 
 // `heap` has the last of the ranking on top.
-static void sift_down(const int64_t *values, uint32_t *heap, uint32_t count, uint32_t at) {
+static void sift_down(const ranking *r, uint32_t *heap, uint32_t count, uint32_t at) {
     for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && behind(values, heap[child + 1], heap[child])) child++;
-        if (behind(values, heap[at], heap[child])) return;
+        if (child + 1 < count && behind(r, heap[child + 1], heap[child])) child++;
+        if (behind(r, heap[at], heap[child])) return;
         uint32_t moved = heap[at];
         heap[at] = heap[child];
         heap[child] = moved;
     }
 }
 
-uint32_t ouro__rank(const int64_t *values, uint32_t count, uint32_t top, uint32_t *out) {
-    uint32_t used = 0;
-    for (uint32_t i = 0; i < count && top; i++) {
-        if (values[i] == 0) continue;
-        if (used < top) {
-            out[used++] = i;
-            for (uint32_t at = used / 2; used == top && at-- > 0;) sift_down(values, out, used, at);
-        } else if (behind(values, out[0], i)) {
-            out[0] = i;
-            sift_down(values, out, used, 0);
-        }
+// Rows are offered one by one; the heap is only made when it is full, or at the end.
+static uint32_t offer(const ranking *r, uint32_t row, uint32_t top, uint32_t used, uint32_t *out) {
+    if (used < top) {
+        out[used++] = row;
+        for (uint32_t at = used / 2; used == top && at-- > 0;) sift_down(r, out, used, at);
+    } else if (behind(r, out[0], row)) {
+        out[0] = row;
+        sift_down(r, out, used, 0);
     }
-    for (uint32_t at = used / 2; used < top && at-- > 0;) sift_down(values, out, used, at);
+    return used;
+}
+
+static uint32_t ranked(const ranking *r, uint32_t top, uint32_t used, uint32_t *out) {
+    for (uint32_t at = used / 2; used < top && at-- > 0;) sift_down(r, out, used, at);
     // The last goes to the end, again and again.
     for (uint32_t left = used; left > 1;) {
         uint32_t last = out[0];
         out[0] = out[--left];
         out[left] = last;
-        sift_down(values, out, left, 0);
+        sift_down(r, out, left, 0);
     }
     return used;
+}
+
+uint32_t ouro__rank(const int64_t *values, uint32_t count, uint32_t top, uint32_t *out) {
+    ranking r = {values, false};
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < count && top; i++) {
+        if (values[i]) used = offer(&r, i, top, used, out);
+    }
+    return ranked(&r, top, used, out);
+}
+
+// ---------------------------------------------------------------- pages of a ranking
+
+static int compare_ranked(const void *a, const void *b, void *user) {
+    return behind(user, *(const uint32_t *)a, *(const uint32_t *)b) ? 1 : -1;
+}
+
+static void swap(uint32_t *a, uint32_t *b) {
+    uint32_t moved = *a;
+    *a = *b;
+    *b = moved;
+}
+
+// Moves rows so that the first `place` of the ranking stand first. The pivot is drawn: no order of
+// the values is slow.
+static void split_at(const ranking *r, uint32_t *rows, uint32_t first, uint32_t end,
+                     uint32_t place) {
+    uint64_t seed = 88172645463325252u;
+    while (end - first > 1 && place > first && place < end) {
+        seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+        swap(&rows[first], &rows[first + seed % (end - first)]);
+        uint32_t pivot = rows[first], middle = first;
+        for (uint32_t i = first + 1; i < end; i++) {
+            if (behind(r, pivot, rows[i])) swap(&rows[++middle], &rows[i]);
+        }
+        swap(&rows[first], &rows[middle]);
+        if (place <= middle) {
+            end = middle;
+        } else {
+            first = middle + 1;
+        }
+    }
+}
+
+// Of a page far behind only its own rows are sorted.
+static uint32_t far_page(const ranking *r, uint32_t count, const uint8_t *keep, uint32_t offset,
+                         uint32_t limit, uint32_t *rows) {
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (keep[i]) rows[used++] = i;
+    }
+    if (offset >= used) return 0;
+    if (limit > used - offset) limit = used - offset;
+    split_at(r, rows, 0, used, offset);
+    split_at(r, rows, offset, used, offset + limit);
+    memmove(rows, rows + offset, limit * sizeof *rows);
+    qsort_r(rows, limit, sizeof *rows, compare_ranked, (void *)(uintptr_t)r);
+    return limit;
+}
+
+static uint32_t near_page(const ranking *r, uint32_t count, const uint8_t *keep, uint32_t offset,
+                          uint32_t top, uint32_t *rows) {
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < count && top; i++) {
+        if (keep[i]) used = offer(r, i, top, used, rows);
+    }
+    used = ranked(r, top, used, rows);
+    if (used <= offset) return 0;
+    memmove(rows, rows + offset, (used - offset) * sizeof *rows);
+    return used - offset;
+}
+
+uint32_t *ouro__order(const int64_t *values, uint32_t count, const uint8_t *keep, bool ascending,
+                      uint32_t offset, uint32_t limit, uint32_t *used) {
+    enum { NEAR = 2048 };
+    ranking r = {values, ascending};
+    uint64_t top = (uint64_t)offset + limit;
+    bool far = top > NEAR;
+    uint32_t *rows = malloc(((size_t)(far || top > count ? count : top) + 1) * sizeof *rows);
+    if (!rows) return NULL;
+    if (far) *used = far_page(&r, count, keep, offset, limit, rows);
+    if (!far) *used = near_page(&r, count, keep, offset, top > count ? count : (uint32_t)top, rows);
+    return rows;
 }

@@ -533,6 +533,82 @@ def bash_completes_commands_options_and_formats():
     assert complete("ouro", "report", "--compact", "lo") == ["loops"]
 
 
+SPEEDSCOPE = '{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"},{"name":"b"}]},"profiles":%s}'
+SAMPLED = '[{"type":"sampled","name":"x","unit":"none","startValue":0,"endValue":9,"samples":%s,"weights":%s}]'
+EVENTED = '[{"type":"evented","name":"x","unit":"none","startValue":0,"endValue":9,"events":%s}]'
+BROKEN_JSON = [
+    ("cpuprofile", '{"nodes":[{"callFrame":{}}]}', "node 0: expected an object with an id"),
+    ("cpuprofile", '{"nodes":[{"id":1},{"id":1}]}', "node 1: the id 1 stands twice"),
+    ("cpuprofile", '{"nodes":[{"id":1,"children":[2]},{"id":2},{"id":3,"children":[2]}]}', "nodes[2]: child 2 has two parents"),
+    ("cpuprofile", '{"nodes":[{"id":1,"parent":7}]}', "nodes[0]: its parent is not in the file"),
+    ("cpuprofile", '{"nodes":[{"id":1}],"samples":[2]}', "samples[0]: node 2 is not in the file"),
+    ("cpuprofile", '{"nodes":[{"id":1}],"samples":[1],"timeDeltas":[1e300]}', "samples[0]: expected a time below 9e18"),
+    ("cpuprofile", '{"nodes":[{"id":1,"hitCount":-4}]}', "node 0: expected a hitCount"),
+    ("speedscope", SPEEDSCOPE % "7", "expected a list of profiles"),
+    ("speedscope", SPEEDSCOPE % (SAMPLED % ("3", "[]")), "profiles[0]: expected a list of samples"),
+    ("speedscope", SPEEDSCOPE % (SAMPLED % ("[[0]]", "[1e300]")), "a number below 9e18"),
+    ("speedscope", SPEEDSCOPE % (SAMPLED % ("[[0]]", "[1,2]")), "2 weights for 1 samples"),
+    ("speedscope", SPEEDSCOPE % (EVENTED % "0"), "profiles[0]: expected a list of events"),
+    ("speedscope", SPEEDSCOPE % (EVENTED % '[{"type":"X","at":1,"frame":0}]'), "the type O or C"),
+    ("speedscope", SPEEDSCOPE % (EVENTED % '[{"type":"O","at":1,"frame":0},{"type":"C","at":2,"frame":1}]'),
+     "a close of the frame that was opened last"),
+]
+
+
+@case
+def broken_json_profiles_say_which_item_is_wrong():
+    for format, text, message in BROKEN_JSON:
+        said = ouro("report", "--from", format, "-", status=1, stdin=text.encode())
+        assert message in said and said.count("\n") == 1, (text, said)
+
+
+@case
+def json_profiles_charge_the_root_and_count_fractions():
+    write("a.cpuprofile", '{"nodes":[{"id":1,"callFrame":{"functionName":"(root)"},"children":[2]},'
+          '{"id":2,"callFrame":{"functionName":"f"}}],"samples":[1,2,2],"timestamps":[10,12,15]}')
+    assert folded("--metric", "time", "a.cpuprofile") == {"f": 5000}
+    assert folded("--metric", "samples", "a.cpuprofile") == {"(root)": 1, "f": 2}
+    write("b.json", SPEEDSCOPE % (SAMPLED % ("[[],[0],[0,1]]", "[1,0.5,0.25]")))
+    lines = ouro("convert", "--to", "folded", "b.json", "-").splitlines()
+    assert sorted(lines) == ["(root) 1", "a 0.5", "a;b 0.25"], lines
+
+
+@case
+def wrong_options_are_told_apart():
+    write("a.folded", "a;b 3\n")
+    for words, message in [(("convert", "a.folded"), "expected an input and an output"),
+                           (("diff", "a", "b", "c"), "expected two files"),
+                           (("report", "--min", "x", "a.folded"), "expected a percentage"),
+                           (("report", "--compact", "x", "a.folded"), "expected loops, cycles"),
+                           (("report", "--colour", "x", "a.folded"), "expected auto, always or never")]:
+        assert message in ouro(*words, status=2), words
+    assert "can be written but not read" in ouro("report", "--from", "svg", "a.folded", status=1)
+    assert ouro("--help") == ouro("help")
+    assert ouro("report", "--tree", "--csv", "a.folded").splitlines()[0].endswith("depth")
+
+
+@case
+def long_sequences_are_shortened_and_calls_are_shown():
+    write("long.folded", ";".join(f"frame{i}" for i in range(60)) + " 3\n")
+    assert re.search(r"frame0 / .* / \.\.\. \d+ more / .*frame59", ouro("report", "--sequences", "long.folded"))
+    p = Profile((("calls", "count"), ("time", "nanoseconds")))
+    p.add(["main", "f"], [1234, 10])
+    write("calls.pb", p.bytes())
+    text = ouro("report", "--self", "--metric", "time", "calls.pb")
+    assert "calls" in text and "1,234" in text, text
+    around = ouro("report", "--select", "g1", "--block", "f", "-", stdin=b"f;g0 1\nf;g1 1\n")
+    assert re.search(r"1 +50\.00% +100\.00% +g1", around), around
+
+
+@case
+def the_version_is_the_headers():
+    header = open(os.path.join(ROOT, "include", "ouro.h")).read()
+    version = re.search(r'^#define OURO_VERSION "(\d+\.\d+\.\d+)"$', header, re.M).group(1)
+    assert ouro("--version") == f"ouro {version}\n"
+    changes = open(os.path.join(ROOT, "CHANGELOG.md")).read()
+    assert re.search(r"^## (\S+)", changes, re.M).group(1) == version, "the newest entry of CHANGELOG.md"
+
+
 @case
 def a_host_is_a_program_beside_ouro_or_in_a_named_folder():
     os.mkdir("hosts")

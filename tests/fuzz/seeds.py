@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the seeds of the fuzz targets into a folder: the golden inputs and some pprof files."""
+"""Writes the seeds of the fuzz targets into two folders: the golden inputs and some pprof files; requests."""
 import os, sys
 
 here = os.path.dirname(os.path.abspath(__file__))
@@ -18,3 +18,14 @@ seeds["random.pb"] = random_profile(1, True).bytes()
 for i, (name, data) in enumerate(sorted(seeds.items())):
     with open(os.path.join(out, name), "wb") as f:
         f.write(bytes([i]) + data)
+
+requests = sys.argv[2]
+os.makedirs(requests, exist_ok=True)
+QUESTIONS = ["profile", "overview", "blocks?sort=-self&limit=5&offset=1&search=p", "sequences?sort=length&format=csv",
+             "around?block=parse&block=lex&in_limit=3", "flame?at=main&at=parse&limit=20", "tree?at=main&sort=name", "knots",
+             "files", "source?file=x", "compare?state=new&sort=-overall", "find?text=a", "total?search=eval",
+             "export?as=svg&fold=parse", "blocks?select=main&exclude=lex&fold=eval&fold=a%40b.c%3A1&metric=samples&side=after",
+             "blocks?select=%EF%BF%BD%EF%BF%BD"]
+for i, question in enumerate(QUESTIONS):
+    with open(os.path.join(requests, str(i)), "wb") as f:
+        f.write(bytes([i]) + b"/api/v1/" + question.encode())

@@ -6,6 +6,7 @@
 // after the sweep sets `left` fails, and all after it.
 
 #include "format.h"
+#include "labels.h"
 #include "questions.h"
 #include "test.h"
 
@@ -98,6 +99,24 @@ static bool ask_everything(void *data, error *e) {
     ok = ok && (ouro__flame_tree(p, 0, 0.01, &rows, &count) || ouro__fail_memory(e));
     if (ok) free(rows);
     return ok;
+}
+
+static bool ask_for_the_viewer(void *data, error *e) {
+    profile *p = data;
+    labels l;
+    flame *rows;
+    uint32_t count;
+    uint8_t *match = ouro__matching(p, "b", &count);
+    uint32_t *page = match ? ouro__order(p->values[0], count, match, true, 0, 10, &count) : NULL;
+    int64_t *running = page ? ouro__running(p, 0) : NULL;
+    bool ok = running && ouro__flame_below(p, running, 0, 100, &rows, &count);
+    if (ok) free(rows);
+    ok = ok && ouro__labels_init(&l, p);
+    if (ok) ouro__labels_free(&l);
+    free(match);
+    free(page);
+    free(running);
+    return ok || ouro__fail_memory(e);
 }
 
 static bool make_others(void *data, error *e) {
@@ -200,6 +219,7 @@ TEST(readers_run_out_of_memory_with_an_error) {
 TEST(questions_run_out_of_memory_with_an_error) {
     profile *p = sample_profile();
     sweep("questions", ask_everything, p);
+    sweep("questions of the viewer", ask_for_the_viewer, p);
     sweep("filters", make_others, p);
     sweep("merge", merge_two, p);
     ouro__profile_free(p);

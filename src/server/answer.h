@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+//
+// What is sent back: a status, a kind and bytes. Knows nothing of sockets.
+
+#ifndef OURO_ANSWER_H
+#define OURO_ANSWER_H
+
+#include "output.h"
+
+typedef struct {
+    int status;
+    const char *type;
+    char *bytes;         // freed by ouro__answer_free
+    const char *lasting; // instead of `bytes`: they stay where they are
+    size_t size;
+    char file_name[128]; // offered for saving under this name; "": shown
+    char etag[64];       // with quotes; "": none
+    bool ours;           // a page of ours: it may run scripts and ask us
+} answer;
+
+void ouro__answer_free(answer *a);
+// Takes the output. Out of memory becomes an answer of its own.
+void ouro__answer_from(answer *a, int status, const char *type, output *out);
+// {"error": {"code": ..., "message": ...}}
+void ouro__answer_error(answer *a, int status, const char *code, const char *message);
+
+#endif

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+//
+// The open files, and live ones read again.
+//
+// Nobody waits for a reading but the request that found it due: others get the edition that is
+// there. A program that is recorded writes through a mapping, which does not touch the file's times,
+// so a file of a running program is read to see whether it changed; the time between two looks grows
+// with the time that reading takes.
+
+#include "edition.h"
+
+#include "questions.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LOOK_EVERY 0.4 // seconds, at least
+#define LOOK_SHARE 5   // of the time, at most this part is spent reading
+
+double ouro__seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+// ---------------------------------------------------------------- sides
+
+typedef struct {
+    const profile *profile;
+    bool files;
+} text_order;
+
+static int by_text(const void *a, const void *b, void *user) {
+    const text_order *order = user;
+    const profile *p = order->profile;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    int way = order->files ? strcmp(ouro__block_file(p, x), ouro__block_file(p, y)) : 0;
+    if (!way && order->files && p->blocks[x].line != p->blocks[y].line)
+        way = p->blocks[x].line < p->blocks[y].line ? -1 : 1;
+    if (!way) way = strcmp(ouro__block_name(p, x), ouro__block_name(p, y));
+    return way ? way : x < y ? -1 : x > y;
+}
+
+static int64_t *places(const profile *p, bool files) {
+    size_t room = (size_t)p->block_count + 2; // a filter may add a block
+    uint32_t *sorted = malloc(room * sizeof *sorted);
+    int64_t *place = malloc(room * sizeof *place);
+    if (!sorted || !place) {
+        free(sorted);
+        free(place);
+        return NULL;
+    }
+    for (uint32_t b = 0; b < p->block_count; b++) sorted[b] = b;
+    qsort_r(sorted, p->block_count, sizeof *sorted, by_text, &(text_order){p, files});
+    for (uint32_t i = 0; i < p->block_count; i++) place[sorted[i]] = i;
+    place[p->block_count] = place[p->block_count + 1] = -1;
+    free(sorted);
+    return place;
+}
+
+static void side_free(side *s) {
+    if (!s) return;
+    ouro__labels_free(&s->labels);
+    ouro__profile_free(s->profile);
+    free(s->by_name);
+    free(s->by_file);
+    free(s);
+}
+
+static side *side_new(profile *p, error *e) {
+    side *s = calloc(1, sizeof *s);
+    if (s) s->profile = p;
+    if (!s) ouro__profile_free(p);
+    bool ok = s && ouro__labels_init(&s->labels, p) && (s->by_name = places(p, false)) &&
+              (s->by_file = places(p, true));
+    if (ok) return s;
+    side_free(s);
+    ouro__error_memory(e);
+    return NULL;
+}
+
+// ---------------------------------------------------------------- editions
+
+// Takes the new sides; a NULL one stays as it was in `old`. Under the lock if there is an old one.
+static edition *edition_new(const edition *old, side *const sides[2], unsigned count) {
+    edition *e = calloc(1, sizeof *e);
+    if (!e) return NULL;
+    e->references = 1;
+    e->number = old ? old->number + 1 : 1;
+    e->side_count = count;
+    for (unsigned i = 0; i < count; i++) {
+        e->sides[i] = sides[i] ? sides[i] : old->sides[i];
+        e->sides[i]->references++;
+    }
+    return e;
+}
+
+edition *ouro__edition_share(shelf *s, edition *e) {
+    pthread_mutex_lock(&s->lock);
+    e->references++;
+    pthread_mutex_unlock(&s->lock);
+    return e;
+}
+
+void ouro__edition_release(shelf *s, edition *e) {
+    side *gone[2] = {0};
+    pthread_mutex_lock(&s->lock);
+    bool last = --e->references == 0;
+    for (unsigned i = 0; last && i < e->side_count; i++) {
+        if (--e->sides[i]->references == 0) gone[i] = e->sides[i];
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (!last) return;
+    side_free(gone[0]);
+    side_free(gone[1]);
+    free(e);
+}
+
+// ---------------------------------------------------------------- reading again
+
+static bool same_file(const struct stat *a, const struct stat *b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static bool same_contents(const profile *a, const profile *b) {
+    bool same = a->node_count == b->node_count && a->block_count == b->block_count &&
+                a->metric_count == b->metric_count && a->running == b->running &&
+                a->start_time == b->start_time;
+    for (uint32_t m = 0; same && m < a->metric_count; m++)
+        same = memcmp(a->values[m], b->values[m], a->node_count * sizeof **a->values) == 0;
+    return same;
+}
+
+// NULL: nothing new, or it cannot be read at this moment.
+static side *look_again(shelf *s, shelf_file *f, const profile *old) {
+    struct stat now;
+    error e;
+    if (!f->live || stat(f->path, &now) != 0) return NULL;
+    if (!old->running && same_file(&now, &f->seen)) return NULL;
+    profile *p = s->options.read_again(s->options.user, f->path, &e);
+    if (!p) return NULL;
+    f->seen = now;
+    if (!same_contents(p, old)) return side_new(p, &e);
+    ouro__profile_free(p);
+    return NULL;
+}
+
+static void look(shelf *s, edition *old) {
+    side *sides[2] = {0};
+    double started = ouro__seconds();
+    for (unsigned i = 0; i < s->options.file_count; i++)
+        sides[i] = look_again(s, &s->files[i], old->sides[i]->profile);
+    double took = ouro__seconds() - started;
+    pthread_mutex_lock(&s->lock);
+    edition *next = sides[0] || sides[1] ? edition_new(old, sides, old->side_count) : NULL;
+    if (next) s->newest = next;
+    s->next_look =
+        ouro__seconds() + (took * LOOK_SHARE > LOOK_EVERY ? took * LOOK_SHARE : LOOK_EVERY);
+    pthread_mutex_unlock(&s->lock);
+    if (next) ouro__edition_release(s, old); // the shelf's own reference
+    if (next) return;
+    side_free(sides[0]);
+    side_free(sides[1]);
+}
+
+static edition *current(shelf *s, bool *due) {
+    pthread_mutex_lock(&s->lock);
+    edition *e = s->newest;
+    e->references++;
+    *due = (s->files[0].live || s->files[1].live) && ouro__seconds() >= s->next_look;
+    pthread_mutex_unlock(&s->lock);
+    return e;
+}
+
+edition *ouro__shelf_edition(shelf *s) {
+    bool due;
+    edition *e = current(s, &due);
+    if (!due || pthread_mutex_trylock(&s->reading) != 0) return e;
+    ouro__edition_release(s, e);
+    e = current(s, &due); // somebody may just have looked
+    if (due) {
+        look(s, e);
+        ouro__edition_release(s, e);
+        e = current(s, &due);
+    }
+    pthread_mutex_unlock(&s->reading);
+    return e;
+}
+
+// ---------------------------------------------------------------- opening
+
+static bool is_live(const profile *p, const char *path) {
+    return p->format && strcmp(p->format, "ouro") == 0 && strcmp(path, "-") != 0;
+}
+
+bool ouro__shelf_open(shelf *s, const server_options *options, error *e) {
+    *s = (shelf){.options = *options};
+    side *sides[2] = {0};
+    bool ok = true;
+    for (unsigned i = 0; i < options->file_count; i++) {
+        shelf_file *f = &s->files[i];
+        f->path = options->files[i].path;
+        f->live = options->read_again && is_live(options->files[i].profile, f->path);
+        if (f->live && stat(f->path, &f->seen) != 0) f->live = false;
+        sides[i] = ok ? side_new(options->files[i].profile, e) : NULL;
+        if (!ok) ouro__profile_free(options->files[i].profile);
+        ok = ok && sides[i];
+    }
+    if (ok && !(s->newest = edition_new(NULL, sides, options->file_count))) {
+        ouro__error_memory(e);
+        ok = false;
+    }
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->reading, NULL);
+    if (ok) return true;
+    side_free(sides[0]);
+    side_free(sides[1]);
+    ouro__shelf_close(s);
+    return false;
+}
+
+void ouro__shelf_close(shelf *s) {
+    if (s->newest) ouro__edition_release(s, s->newest);
+    s->newest = NULL;
+    pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->reading);
+}

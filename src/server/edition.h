@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+//
+// WORDS
+//   edition   what the open files held at one time. Immutable once made, and counted: a request
+//             that began with an edition ends with it, whatever a live file does meanwhile
+//   shelf     the open files and their newest edition
+
+#ifndef OURO_EDITION_H
+#define OURO_EDITION_H
+
+#include "labels.h"
+#include "server.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+
+typedef struct {
+    int references; // editions; under the shelf's lock
+    profile *profile;
+    labels labels;
+    // By block: its place among all names and files in alphabetical order, for sorting.
+    int64_t *by_name, *by_file;
+} side;
+
+typedef struct {
+    int references; // under the shelf's lock
+    uint64_t number;
+    unsigned side_count;
+    side *sides[2]; // shared with other editions if only one file changed
+} edition;
+
+typedef struct {
+    const char *path;
+    bool live;
+    struct stat seen; // when it was read
+} shelf_file;
+
+typedef struct {
+    server_options options;
+    shelf_file files[2];
+    pthread_mutex_t lock;    // of all below, held for moments
+    pthread_mutex_t reading; // held while a live file is read again
+    edition *newest;
+    double next_look; // when a live file may be looked at again
+} shelf;
+
+// Takes the profiles. false with *e filled: nothing is left to be closed.
+bool ouro__shelf_open(shelf *s, const server_options *options, error *e);
+void ouro__shelf_close(shelf *s);
+
+// The newest edition; reads live files again if that is due. Given back by ouro__edition_release.
+edition *ouro__shelf_edition(shelf *s);
+edition *ouro__edition_share(shelf *s, edition *e);
+void ouro__edition_release(shelf *s, edition *e);
+
+// Seconds on a clock that only goes forward.
+double ouro__seconds(void);
+
+#endif

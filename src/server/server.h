@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// The viewer's server, for the command line: give it profiles, get an address. docs/api.md says what
+// it answers.
+
+#ifndef OURO_SERVER_H
+#define OURO_SERVER_H
+
+#include "profile.h"
+
+#include <stddef.h>
+
+typedef struct {
+    const char *path; // as it is shown; "-" is standard input
+    profile *profile; // the server's from now on
+} server_file;
+
+typedef struct {
+    server_file files[2]; // two are compared
+    unsigned file_count;
+    // Reads a live file again, from any thread. NULL with *e filled: the old contents stay.
+    profile *(*read_again)(void *user, const char *path, error *e);
+    void *user;
+    const char *host; // NULL: 127.0.0.1
+    unsigned port;    // 0: a free one
+    // Folders that source files may be shown from. They must outlive the server.
+    const char *const *roots;
+    size_t root_count;
+    const char *assets; // serve the pages from this folder instead of the embedded ones; NULL
+} server_options;
+
+typedef struct server server;
+
+// Listens and answers in threads of its own. NULL with *e filled; the profiles are freed in any
+// case.
+server *ouro__server_start(const server_options *options, error *e);
+// http://127.0.0.1:4711
+const char *ouro__server_address(const server *s);
+// Ends what is open. false: a request was still at work after a second; the server cannot be freed,
+// the process can only exit.
+bool ouro__server_stop(server *s);
+
+#endif

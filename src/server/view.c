@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+//
+// Filtered profiles and what is computed of them, kept while they are likely to be asked again.
+//
+// A view enters the cache before it is made, so that a second request for it waits instead of making
+// it twice. Few are made at the same time, because making takes memory; what is ready never waits
+// for what is made. Views of old editions, and then those that were not asked for the longest time,
+// leave when the cache is full; a request that still uses one keeps it alive.
+
+#include "view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAKING_MOST = 3 };
+
+#define BYTES_MOST ((size_t)256 << 20)
+
+void ouro__cache_init(cache *c, shelf *s) {
+    *c = (cache){.shelf = s, .bytes_most = BYTES_MOST};
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->changed, NULL);
+}
+
+// ---------------------------------------------------------------- one view
+
+static void view_free(cache *c, view *v) {
+    for (uint32_t m = 0; v->metrics && m < v->profile->metric_count; m++) {
+        free(v->metrics[m].running);
+        ouro__totals_free(&v->metrics[m].totals);
+        ouro__knots_free(&v->metrics[m].knots);
+        for (int part = 0; part < PARTS; part++) pthread_mutex_destroy(&v->metrics[m].locks[part]);
+    }
+    free(v->metrics);
+    free(v->present);
+    pthread_mutex_destroy(&v->lock);
+    ouro__profile_free(v->own);
+    free((void *)v->filter.select);
+    ouro__edition_release(c->shelf, v->edition);
+    free(v);
+}
+
+static int by_number(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static size_t put_sorted(uint32_t *to, const uint32_t *from, size_t count) {
+    size_t used = 0;
+    if (!count) return 0;
+    memcpy(to, from, count * sizeof *to);
+    qsort(to, count, sizeof *to, by_number);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || to[i] != to[used - 1]) to[used++] = to[i];
+    }
+    return used;
+}
+
+// The same filters in any order, and given twice, are the same view.
+static bool copy_filter(filter *to, const filter *f) {
+    uint32_t *words =
+        malloc((f->select_count + f->exclude_count + f->fold_count + 1) * sizeof *words);
+    if (!words) return false;
+    to->select = words;
+    to->exclude = words + f->select_count;
+    to->fold = words + f->select_count + f->exclude_count;
+    to->select_count = put_sorted((uint32_t *)to->select, f->select, f->select_count);
+    to->exclude_count = put_sorted((uint32_t *)to->exclude, f->exclude, f->exclude_count);
+    to->fold_count = put_sorted((uint32_t *)to->fold, f->fold, f->fold_count);
+    return true;
+}
+
+static view *view_new(cache *c, edition *e, unsigned side_number, const filter *f, bool nothing) {
+    view *v = calloc(1, sizeof *v);
+    if (!v || !copy_filter(&v->filter, f)) {
+        free(v);
+        return NULL;
+    }
+    v->edition = ouro__edition_share(c->shelf, e);
+    v->side_number = side_number;
+    v->side = e->sides[side_number];
+    v->nothing = nothing;
+    pthread_mutex_init(&v->lock, NULL);
+    return v;
+}
+
+static profile *empty_like(const profile *p, error *e) {
+    profile *empty = ouro__profile_like_with_blocks(p);
+    if (!empty) ouro__error_memory(e);
+    if (empty && ouro__profile_finish(empty, e)) return empty;
+    ouro__profile_free(empty);
+    return NULL;
+}
+
+static size_t size_of(const view *v) {
+    const profile *p = v->profile;
+    size_t nodes = v->own ? p->node_count : 0, blocks = v->own ? p->block_count : 0;
+    // With the sums of one metric, which nearly every question needs.
+    return nodes * (12 + 8 * (size_t)p->metric_count) + ((size_t)p->node_count + 1) * 8 +
+           blocks * 64 + p->texts.used;
+}
+
+// Without the cache's lock: nobody else looks at a view that is not ready.
+static bool make(view *v, error *e) {
+    const filter *f = &v->filter;
+    profile *all = v->side->profile;
+    bool filtered = f->select_count || f->exclude_count || f->fold_count;
+    if (v->nothing) v->own = empty_like(all, e);
+    if (!v->nothing && filtered) v->own = ouro__filter(all, f, e);
+    v->profile = v->own ? v->own : all;
+    if ((filtered || v->nothing) && !v->own) return false;
+    v->metrics = calloc((size_t)v->profile->metric_count + 1, sizeof *v->metrics);
+    if (!v->metrics) return ouro__fail_memory(e);
+    for (uint32_t m = 0; m < v->profile->metric_count; m++) {
+        for (int part = 0; part < PARTS; part++)
+            pthread_mutex_init(&v->metrics[m].locks[part], NULL);
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------- the cache
+
+static bool same_blocks(const uint32_t *a, size_t n, const uint32_t *b, size_t m) {
+    return n == m && (n == 0 || memcmp(a, b, n * sizeof *a) == 0);
+}
+
+static bool is_same(const view *a, const view *b) {
+    const filter *f = &a->filter, *g = &b->filter;
+    return a->edition == b->edition && a->side_number == b->side_number &&
+           a->nothing == b->nothing &&
+           same_blocks(f->select, f->select_count, g->select, g->select_count) &&
+           same_blocks(f->exclude, f->exclude_count, g->exclude, g->exclude_count) &&
+           same_blocks(f->fold, f->fold_count, g->fold, g->fold_count);
+}
+
+static view *find(cache *c, const view *like) {
+    for (unsigned i = 0; i < c->count; i++) {
+        if (is_same(c->views[i], like)) return c->views[i];
+    }
+    return NULL;
+}
+
+// Out of the cache; freed by the last who uses it. Gives it back if that is nobody.
+static view *take_out(cache *c, unsigned i) {
+    view *v = c->views[i];
+    c->views[i] = c->views[--c->count];
+    return --v->references == 0 ? v : NULL;
+}
+
+static unsigned oldest(const cache *c) {
+    unsigned best = c->count;
+    for (unsigned i = 0; i < c->count; i++) {
+        if (c->views[i]->state == VIEW_MAKING) continue;
+        if (best == c->count || c->views[i]->used < c->views[best]->used) best = i;
+    }
+    return best;
+}
+
+// Makes room. Collects what nobody uses any more in `gone`, to be freed without the lock.
+static unsigned evict(cache *c, const edition *newest, view *gone[VIEWS_MOST]) {
+    unsigned count = 0;
+    for (unsigned i = c->count; i-- > 0;) {
+        bool old = c->views[i]->edition->number < newest->number;
+        if (!old || c->views[i]->state == VIEW_MAKING || c->views[i]->references > 1) continue;
+        if ((gone[count] = take_out(c, i))) count++;
+    }
+    for (;;) {
+        size_t bytes = 0;
+        for (unsigned i = 0; i < c->count; i++) bytes += c->views[i]->bytes;
+        unsigned i = oldest(c);
+        bool full = c->count == VIEWS_MOST || (c->count > 1 && bytes > c->bytes_most);
+        if (!full || i == c->count) return count;
+        if ((gone[count] = take_out(c, i))) count++;
+    }
+}
+
+static void free_all(cache *c, view *const *gone, unsigned count) {
+    for (unsigned i = 0; i < count; i++) view_free(c, gone[i]);
+}
+
+// Makes v, which is in the cache. With the lock, which is given up meanwhile.
+static void make_in_turn(cache *c, view *v) {
+    while (c->making == MAKING_MOST) pthread_cond_wait(&c->changed, &c->lock);
+    c->making++;
+    pthread_mutex_unlock(&c->lock);
+    error e = {0};
+    bool ok = make(v, &e);
+    pthread_mutex_lock(&c->lock);
+    c->making--;
+    v->state = ok ? VIEW_READY : VIEW_FAILED;
+    v->problem = e;
+    v->bytes = ok ? size_of(v) : 0;
+    pthread_cond_broadcast(&c->changed);
+}
+
+static view *enter(cache *c, view *v) {
+    view *there = find(c, v);
+    if (there) return there;
+    if (c->count == VIEWS_MOST) return NULL;
+    v->references = 1; // the cache's own
+    c->views[c->count++] = v;
+    return v;
+}
+
+view *ouro__cache_view(cache *c, edition *e, unsigned side_number, const filter *f, bool nothing,
+                       error *problem) {
+    view *gone[VIEWS_MOST];
+    view *asked = view_new(c, e, side_number, f, nothing);
+    if (!asked) {
+        ouro__error_memory(problem);
+        return NULL;
+    }
+    pthread_mutex_lock(&c->lock);
+    unsigned count = find(c, asked) ? 0 : evict(c, e, gone);
+    view *v = enter(c, asked);
+    if (v) {
+        v->references++;
+        v->used = ++c->clock;
+        if (v == asked) make_in_turn(c, v);
+        while (v->state == VIEW_MAKING) pthread_cond_wait(&c->changed, &c->lock);
+    }
+    bool ok = v && v->state == VIEW_READY;
+    if (v && !ok) *problem = v->problem;
+    if (!v) ouro__error_set(problem, EAGAIN, "too many different filters at the same time");
+    pthread_mutex_unlock(&c->lock);
+    free_all(c, gone, count);
+    if (v != asked) view_free(c, asked);
+    if (ok) return v;
+    if (v) ouro__cache_release(c, v);
+    return NULL;
+}
+
+void ouro__cache_release(cache *c, view *v) {
+    pthread_mutex_lock(&c->lock);
+    for (unsigned i = 0; v->state == VIEW_FAILED && i < c->count; i++) {
+        if (c->views[i] == v) take_out(c, i);
+    }
+    bool last = --v->references == 0;
+    pthread_mutex_unlock(&c->lock);
+    if (last) view_free(c, v);
+}
+
+void ouro__cache_free(cache *c) {
+    while (c->count) {
+        view *v = take_out(c, 0);
+        if (v) view_free(c, v);
+    }
+    pthread_mutex_destroy(&c->lock);
+    pthread_cond_destroy(&c->changed);
+}
+
+// ---------------------------------------------------------------- parts
+
+const int64_t *ouro__view_running(view *v, uint32_t m) {
+    view_metric *part = &v->metrics[m];
+    pthread_mutex_lock(&part->locks[PART_RUNNING]);
+    if (!part->running) part->running = ouro__running(v->profile, m);
+    const int64_t *running = part->running;
+    pthread_mutex_unlock(&part->locks[PART_RUNNING]);
+    return running;
+}
+
+const totals *ouro__view_totals(view *v, uint32_t m) {
+    view_metric *part = &v->metrics[m];
+    pthread_mutex_lock(&part->locks[PART_TOTALS]);
+    if (!part->has_totals) part->has_totals = ouro__totals(v->profile, m, NULL, 0, &part->totals);
+    bool ok = part->has_totals;
+    pthread_mutex_unlock(&part->locks[PART_TOTALS]);
+    return ok ? &part->totals : NULL;
+}
+
+const knots *ouro__view_knots(view *v, uint32_t m) {
+    view_metric *part = &v->metrics[m];
+    pthread_mutex_lock(&part->locks[PART_KNOTS]);
+    if (!part->has_knots) part->has_knots = ouro__knots(v->profile, m, &part->knots);
+    bool ok = part->has_knots;
+    pthread_mutex_unlock(&part->locks[PART_KNOTS]);
+    return ok ? &part->knots : NULL;
+}
+
+const uint8_t *ouro__view_present(view *v) {
+    const profile *p = v->profile;
+    pthread_mutex_lock(&v->lock);
+    if (!v->present && (v->present = calloc((size_t)p->block_count + 1, 1))) {
+        for (uint32_t n = 1; n < p->node_count; n++) v->present[p->block[n]] = 1;
+    }
+    const uint8_t *present = v->present;
+    pthread_mutex_unlock(&v->lock);
+    return present;
+}

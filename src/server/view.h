@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//
+// WORDS
+//   view      what the filters leave of one side of an edition, with what was computed of it. Shared
+//             by all requests that ask with the same filters, and counted
+//   cache     the views that were asked lately, up to a bound of memory
+
+#ifndef OURO_VIEW_H
+#define OURO_VIEW_H
+
+#include "edition.h"
+#include "questions.h"
+
+// What is computed once per view and metric, when it is first asked; a lock each, so that a slow
+// part does not keep the others waiting.
+enum { PART_RUNNING, PART_TOTALS, PART_KNOTS, PARTS };
+
+typedef struct {
+    pthread_mutex_t locks[PARTS];
+    int64_t *running;
+    totals totals;
+    knots knots;
+    bool has_totals, has_knots;
+} view_metric;
+
+typedef struct {
+    edition *edition;
+    unsigned side_number;
+    filter filter; // its blocks are the view's, sorted
+    bool nothing;  // it selects a block that this side does not have
+    const side *side;
+    const profile *profile; // what is left
+    profile *own;           // the same, or NULL: without filters it is the side's
+    view_metric *metrics;
+    pthread_mutex_t lock;
+    uint8_t *present; // by block: a path has it
+
+    // Under the cache's lock.
+    int references;
+    enum { VIEW_MAKING, VIEW_READY, VIEW_FAILED } state;
+    uint64_t used; // when it was asked last
+    size_t bytes;  // what it takes, about
+    error problem;
+} view;
+
+enum { VIEWS_MOST = 64 };
+
+typedef struct {
+    shelf *shelf;
+    pthread_mutex_t lock;
+    pthread_cond_t changed; // a view is ready, or a place to make one is free
+    view *views[VIEWS_MOST];
+    unsigned count, making;
+    uint64_t clock;
+    size_t bytes_most;
+} cache;
+
+void ouro__cache_init(cache *c, shelf *s);
+void ouro__cache_free(cache *c);
+
+// The view of a side, made if it is not there; the same filters asked at the same time are made
+// once. The edition stays the caller's. NULL with *e filled.
+view *ouro__cache_view(cache *c, edition *e, unsigned side_number, const filter *f, bool nothing,
+                       error *problem);
+void ouro__cache_release(cache *c, view *v);
+
+// Each is computed on the first call and kept. NULL: out of memory.
+const int64_t *ouro__view_running(view *v, uint32_t m);
+const totals *ouro__view_totals(view *v, uint32_t m);
+const knots *ouro__view_knots(view *v, uint32_t m);
+const uint8_t *ouro__view_present(view *v);
+
+#endif

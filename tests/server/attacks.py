@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: MIT
+"""What a hostile page, profile or client would try. Each case is a promise of SECURITY.md."""
+import json, os, random, re, socket, threading, time, urllib.parse
+from harness import Server, case, wait_until, write
+from pprof import Profile
+
+SMALL = "main;parse;lex 10\nmain;eval;apply 20\n"
+
+
+def small(*more):
+    write("small.folded", SMALL)
+    return Server("small.folded", *more)
+
+
+# ---------------------------------------------------------------- who may ask
+
+@case
+def a_host_header_that_is_not_ours_is_refused():
+    with small() as s:
+        port = s.port
+        for host in (f"127.0.0.1:{port}", f"localhost:{port}", f"LOCALHOST:{port}", f"[::1]:{port}"):
+            assert s.line("/api/v1/profile", host) == 200, host
+        for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", f"127.0.0.1:{port + 1}", f"127.0.0.1:0{port}",
+                     f"127.0.0.1:{port}@evil.example", f"127.0.0.1.evil.example:{port}", f"evil.example#127.0.0.1:{port}",
+                     f"127.0.0.2:{port}", f"0.0.0.0:{port}", f"[::1]evil:{port}", f"[::1:{port}", f"localhost.:{port}",
+                     f"127.0.0.1:{port}:80", f"127.0.0.1:{port}x", f"2130706433:{port}", f"127.1:{port}", ":", "[", ""):
+            assert s.line("/api/v1/profile", host) != 200, host
+            assert s.line("/", host) != 200, host
+
+
+@case
+def requests_without_or_with_two_hosts_are_refused():
+    with small() as s:
+        a = f"Host: {s.authority}\r\n"
+        for headers in "", a + "Host: evil.example\r\n", "Host: evil.example\r\n" + a, a + a:
+            answer = s.raw(f"GET /api/v1/profile HTTP/1.1\r\n{headers}Connection: close\r\n\r\n".encode())
+            assert b" 400 " in answer.split(b"\r\n")[0], headers
+        answer = s.raw(b"GET /api/v1/profile HTTP/1.0\r\n\r\n")
+        assert b" 400 " in answer.split(b"\r\n")[0]
+        # A whole address as the target does not go round the check.
+        answer = s.raw(f"GET http://evil.example/api/v1/profile HTTP/1.1\r\n{a}Connection: close\r\n\r\n".encode())
+        assert b" 400 " in answer.split(b"\r\n")[0]
+
+
+@case
+def other_origins_may_not_read():
+    with small() as s:
+        for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": f"https://{s.authority}"},
+                        {"Origin": f"http://{s.host}:{s.port + 1}"}, {"Origin": ""}, {"Sec-Fetch-Site": "cross-site"},
+                        {"Sec-Fetch-Site": "same-site"}, {"Sec-Fetch-Site": "odd"}):
+            status, answer, data = s.get("/api/v1/profile", headers=headers)
+            assert status == 403 and b"small" not in data, headers
+        for headers in ({"Origin": f"http://{s.authority}"}, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}):
+            status, answer, data = s.get("/api/v1/profile", headers=headers)
+            assert status == 200
+            assert not [h for h in answer if h.lower().startswith("access-control")]
+        assert s.get("/api/v1/profile", "OPTIONS", {"Origin": "http://evil.example"})[0] == 403
+        assert s.get("/api/v1/profile", "OPTIONS")[0] == 405
+
+
+@case
+def every_answer_has_the_headers_that_protect_it():
+    with small() as s:
+        for path in "/", "/flame", "/nothing", "/api/v1/profile", "/api/v1/nothing", "/api/v1/export?as=html", "/%ff":
+            status, h, _ = s.get(path)
+            policy = h["Content-Security-Policy"]
+            assert policy.startswith("default-src 'none'") and "frame-ancestors 'none'" in policy
+            assert "script-src" not in policy or re.search(r"script-src 'self';", policy)
+            assert "unsafe-eval" not in policy and "http" not in policy and "*" not in policy
+            assert h["X-Content-Type-Options"] == "nosniff" and h["Referrer-Policy"] == "no-referrer"
+            assert h["Cross-Origin-Resource-Policy"] == "same-origin", path
+            assert h["Cross-Origin-Opener-Policy"] == "same-origin" and h["X-Frame-Options"] == "DENY"
+        # What is made of names, and pages only, may be HTML: the report is handed out as a file, without rights.
+        status, h, _ = s.get("/api/v1/export?as=html")
+        assert h["Content-Disposition"].startswith("attachment") and "sandbox" in h["Content-Security-Policy"]
+
+
+@case
+def only_get_and_head():
+    with small() as s:
+        for method in "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND":
+            status, h, data = s.get("/api/v1/profile", method)
+            assert status == 405 and h["Allow"] == "GET, HEAD", method
+        assert s.get("/api/v1/profile", "POST", body="x" * 100000)[0] == 405
+        status, h, data = s.get("/api/v1/profile", "HEAD")
+        assert status == 200 and data == b"" and int(h["Content-Length"]) > 100
+        assert s.get("/api/v1/profile", "GET", body="hello")[0] == 413
+        assert s.line("/api/v1/profile", more="Transfer-Encoding: chunked\r\n") in (413, 400, None)
+
+
+# ---------------------------------------------------------------- files
+
+@case
+def page_paths_do_not_escape():
+    write("secret.js", "secret")
+    write("web/index.html", "<!doctype html>page")
+    write("web/main.js", "// script")
+    os.symlink("../secret.js", "web/link.js")
+    os.symlink("/etc", "web/etc")
+    os.mkfifo("web/fifo.js")
+    write("small.folded", SMALL)
+    for env in dict(os.environ), dict(os.environ, OURO_ASSETS=os.path.abspath("web")):
+        with Server("small.folded", env=env) as s:
+            for path in ("/../secret.js", "/..%2fsecret.js", "/%2e%2e/secret.js", "/%2e%2e%2fsecret.js", "//etc/passwd",
+                         "/link.js", "/etc/passwd", "/etc/hostname.js", "/fifo.js", "/./main.js/../../secret.js",
+                         "/main.js%00.html", "/main.js/", "/\\..\\secret.js", "/..\\secret.js", "/%252e%252e/secret.js",
+                         "/" + "../" * 30 + "etc/passwd", "/" + "a/" * 4000, "/web", "/model/", "/.git/config"):
+                status = s.line(path)
+                assert status in (400, 404), (path, status)
+            if env.get("OURO_ASSETS"):
+                assert s.get("/main.js")[2] == b"// script"
+                assert s.get("/sequences")[2] == b"<!doctype html>page"
+                write("web/main.js", "// newer")
+                assert s.get("/main.js")[2] == b"// newer"
+
+
+def named(*files):
+    """A profile that names these source files."""
+    write("p.speedscope.json", json.dumps({
+        "$schema": "https://www.speedscope.app/file-format-schema.json",
+        "shared": {"frames": [{"name": f"f{i}", "file": f, "line": i + 1} for i, f in enumerate(files)]},
+        "profiles": [{"type": "sampled", "name": "x", "unit": "none", "startValue": 0, "endValue": len(files),
+                      "samples": [[i] for i in range(len(files))], "weights": [1] * len(files)}]}))
+    return "p.speedscope.json"
+
+
+@case
+def sources_stay_inside_their_roots():
+    here = os.getcwd()
+    write("root/src/a.c", "int a;\r\nint b;\n\nlast")
+    write("root/other.c", "not named")
+    write("outside/secret.c", "SECRET")
+    write("rootless/secret.c", "SECRET")
+    os.symlink("../../outside/secret.c", "root/src/out.c")
+    os.symlink("../../outside", "root/src/folder")
+    os.symlink("a.c", "root/src/in.c")
+    os.symlink(f"{here}/root/src/a.c", "root/src/absolute.c")
+    os.symlink("loop.c", "root/src/loop.c")
+    os.mkfifo("root/src/fifo.c")
+    os.mkdir("root/src/folder.c")
+    bad = ["../outside/secret.c", "src/../../outside/secret.c", f"{here}/outside/secret.c", "src/out.c",
+           "src/folder/secret.c", "src/fifo.c", "src/folder.c", "src/loop.c", "/dev/zero", "/dev/stdin", "/etc/passwd",
+           "/proc/self/environ", f"{here}/rootless/secret.c", "", ".", "..", "/", "src/a.c/..", "src/missing.c",
+           "x" * 300, "x/" * 3000, "src/a.c\n", f"{here}/root/../outside/secret.c", "file:///etc/passwd", "~/.bashrc"]
+    good = ["src/a.c", f"{here}/root/src/a.c", "src/in.c", "src/absolute.c", "src/../src/a.c"]
+    with Server(named(*good, *bad), "--source", "root") as s:
+        for name in good:
+            a = s.api("source", file=name)
+            assert a["text"] == ["int a;", "int b;", "", "last"] and a["reason"] is None, name
+        for name in bad:
+            if name == "":
+                continue
+            a = s.api("source", file=name)
+            assert a["text"] is None and a["reason"], name
+        readable = {r["file"] for r in s.api("files", limit=1000)["rows"] if r["readable"]}
+        assert readable == set(good), readable
+        # Inside the root, but no block of the profile is there.
+        for name in "other.c", "src/b.c", f"{here}/root/other.c", "SRC/A.C", "src//a.c":
+            assert s.api("source", file=name, status=404)["error"]["code"] == "no-such-file", name
+        assert s.line("/api/v1/source?file=src/a.c%00") == 400
+    with Server(named("src/a.c", "a.c"), "--source", "root/src", "--source", "root") as s:
+        assert s.api("source", file="a.c")["text"] and s.api("source", file="src/a.c")["text"]
+    with Server(named("outside/secret.c", "root/src/a.c")) as s:  # without --source: the working folder
+        assert s.api("source", file="outside/secret.c")["text"] == ["SECRET"]
+        assert s.api("profile")["source"]["roots"] == [os.path.realpath(here)]
+
+
+@case
+def a_source_that_is_swapped_is_never_read_outside():
+    """A link is moved to and fro while it is asked for; what is outside is never shown."""
+    write("root/a/x.c", "inside")
+    write("outside/x.c", "SECRET")
+    with Server(named("link/x.c"), "--source", "root") as s:
+        stop = threading.Event()
+
+        def swap():
+            targets = ["a", "../outside"]
+            while not stop.is_set():
+                for t in targets:
+                    os.symlink(t, "root/link.new")
+                    os.replace("root/link.new", "root/link")
+        thread = threading.Thread(target=swap)
+        thread.start()
+        try:
+            seen = [str(s.api("source", file="link/x.c")["text"]) for _ in range(400)]
+        finally:
+            stop.set()
+            thread.join()
+        assert not [t for t in seen if "SECRET" in t]
+
+
+@case
+def large_binary_and_odd_sources_are_told():
+    write("big.c", b"x" * (9 << 20))
+    write("binary.c", b"a\0b")
+    write("latin.c", b"caf\xe9\n<script>\n")
+    write("empty.c", "")
+    with Server(named("big.c", "binary.c", "latin.c", "empty.c")) as s:
+        assert "larger" in s.api("source", file="big.c")["reason"]
+        assert "not text" in s.api("source", file="binary.c")["reason"]
+        assert s.api("source", file="latin.c")["text"] == ["caf\ufffd", "<script>"]
+        assert s.api("source", file="empty.c")["text"] == []
+
+
+# ---------------------------------------------------------------- names are text
+
+@case
+def names_are_never_markup():
+    evil = ['<img src=x onerror=alert(1)>', '"><script>alert(1)</script>', "</script><svg/onload=alert(1)>", "]]>", "&lt;",
+            "\u2028\u2029", "\x00".strip("\x00") + "\x1b[31m", "'; DROP TABLE", "${7*7}", "javascript:alert(1)"]
+    p = Profile()
+    for i, name in enumerate(evil):
+        p.add(["main", name], [i + 1])
+    write("<img src=x onerror=1>.pb", p.bytes())
+    with Server("<img src=x onerror=1>.pb") as s:
+        for q in "profile", "overview", "blocks", "sequences", "flame", "knots", "files", "blocks?search=<b>&sort=name":
+            status, h, data = s.get("/api/v1/" + urllib.parse.quote(q, safe="?=&"))
+            assert h["Content-Type"] == "application/json; charset=utf-8" and h["X-Content-Type-Options"] == "nosniff"
+            json.loads(data)
+        a = s.api("blocks", limit=1000)
+        assert set(evil) <= set(a["names"])
+        for q in "around?block=<script>", "blocks?sort=<script>", "source?file=<script>", "<script>", "blocks?metric=<script>":
+            status, h, data = s.get("/api/v1/" + urllib.parse.quote(q, safe="?="))
+            assert 400 <= status < 500 and h["Content-Type"].startswith("application/json"), q
+        for kind in "svg", "html":
+            status, h, data = s.get("/api/v1/export?as=" + kind)
+            assert b"<script" not in data and b"<img" not in data, kind
+            assert re.fullmatch(r'attachment; filename="[A-Za-z0-9._-]+"', h["Content-Disposition"])
+
+
+# ---------------------------------------------------------------- malformed
+
+@case
+def malformed_requests_are_refused():
+    with small() as s:
+        for target in ("/api/v1/blocks?search=%", "/api/v1/blocks?search=%4", "/api/v1/blocks?search=%zz", "/%", "/%00",
+                       "/api/v1/blocks?search=%00", "/api/v1/blocks?search=%ff", "/api/v1/blocks?search=%c3%28",
+                       "/api/v1/blocks?%ed%a0%80=1", "/api/v1/blocks?search=%f5%80%80%80", "*", "api", "/a#b",
+                       "/api/v1/blocks?limit=-1", "/api/v1/blocks?limit=1001", "/api/v1/blocks?limit=99999999999999999999",
+                       "/api/v1/blocks?offset=-1", "/api/v1/blocks?offset=4294967296", "/api/v1/blocks?limit=1e3",
+                       "/api/v1/blocks?limit=0x10", "/api/v1/blocks?limit=", "/api/v1/blocks?limit=+1", "/api/v1/flame?limit=0",
+                       "/api/v1/flame?limit=8001", "/api/v1/blocks?sort=", "/api/v1/blocks?sort=-", "/api/v1/blocks?sort=nope",
+                       "/api/v1/blocks?side=left", "/api/v1/blocks?format=xml", "/api/v1/around", "/api/v1/find",
+                       "/api/v1/total", "/api/v1/around?block=main&in_limit=-5", "/api/v1/knots?sort=name",
+                       "/api/v1/blocks?" + "a&" * 1100, "/api/v1/export", "/api/v1/source"):
+            assert s.line(target) == 400, target
+        for target in ("/api/v1/", "/api/v1", "/api/v2/blocks", "/api/v1/blocks/", "/api/v1/BLOCKS", "/api/v1//blocks",
+                       "/api/v1/blocks?metric=nope", "/api/v1/blocks?side=after", "/api/v1/flame?at=lex",
+                       "/api/v1/around?block=nope", "/api/v1/tree?at=main&at=main", "/api/v1/compare", "/favicon.ico"):
+            assert s.line(target) == 404, target
+        assert s.api("blocks", offset=4294967295, limit=1000)["rows"] == []
+        assert s.api("blocks", limit=0)["count"] == 5
+        assert s.line("/api/v1/blocks?format=csv&limit=100000") == 200
+        assert s.line("/api/v1/blocks?format=csv&limit=100001") == 400
+
+
+@case
+def too_long_is_refused_and_the_server_lives():
+    with small() as s:
+        assert s.line("/api/v1/blocks?search=" + "x" * 60000) == 200
+        assert s.line("/api/v1/blocks?search=" + "x" * 70000) == 414
+        for target, headers in ("/" + "x" * 500000, ""), ("/", "X-A: " + "y" * 500000 + "\r\n"), \
+                ("/", "".join(f"X-{i}: {i}\r\n" for i in range(20000))):
+            assert s.line(target, more=headers) in (400, 413, 414, 431, None)
+        for junk in b"\0" * 1000, b"GET", b"GET / HTTP/9.9\r\n\r\n", b"\r\n" * 5000, b"\x16\x03\x01\x02\x00\x01\x00", \
+                b"GET / HTTP/1.1\r\nHost\r\n\r\n", b"GET / HTTP/1.1\r\n: x\r\n\r\n", os.urandom(5000):
+            s.raw(junk, half=True)
+        assert s.api("profile")["generation"] == 1
+
+
+@case
+def random_targets_are_answered():
+    rnd = random.Random(7)
+    words = ["blocks", "flame", "around", "tree", "sequences", "find", "total", "source", "files", "overview", "knots",
+             "export", "compare", "profile", "?", "&", "=", "%", "%41", "main", "parse", "block", "at", "select", "fold",
+             "exclude", "limit", "offset", "sort", "-self", "metric", "samples", "search", "as", "svg", "text", "9", "0", "-1"]
+    with small() as s:
+        for _ in range(600):
+            target = "/api/v1/" + rnd.choice(words[:14]) + "?" + "".join(
+                rnd.choice(words[14:] + ["&", "="] * 8) for _ in range(rnd.randrange(14)))
+            status, h, data = s.get(target)
+            assert status in (200, 400, 404), (target, status)
+            if h["Content-Type"].startswith("application/json; charset"):
+                json.loads(data)
+
+
+# ---------------------------------------------------------------- time and room
+
+@case
+def slow_senders_are_cut_off():
+    with small() as s:
+        with socket.create_connection((s.host, s.port), timeout=60) as c:
+            c.sendall(b"GET / HTTP/1.1\r\n")
+            started = time.monotonic()
+            ended = False
+            while time.monotonic() - started < 40 and not ended:
+                try:
+                    c.sendall(b"X: y\r\n")  # never silent, never done
+                    c.settimeout(0.5)
+                    ended = c.recv(1) == b""
+                except socket.timeout:
+                    pass
+                except OSError:
+                    ended = True
+            assert ended, "still open after 40 seconds"
+            assert s.api("profile")["generation"] == 1
+
+
+@case
+def too_many_connections_do_not_lock_others_out():
+    with small() as s:
+        crowd = []
+        try:
+            for _ in range(300):
+                c = socket.socket()
+                c.settimeout(5)
+                c.connect((s.host, s.port))
+                c.setblocking(False)
+                try:
+                    c.send(b"GET / HTTP/1.1\r\n")
+                except OSError:
+                    pass
+                crowd.append(c)
+
+            def answered():
+                try:
+                    return s.get("/api/v1/profile")[0] == 200
+                except OSError:
+                    return False
+            assert wait_until(answered, 30)
+        finally:
+            for c in crowd:
+                c.close()
+        assert wait_until(answered, 30)
+
+
+@case
+def a_client_that_goes_away_or_does_not_read_harms_nobody():
+    rnd = random.Random(1)
+    write("big.folded", "".join(f"main;f{rnd.randrange(400)};g{i} 1\n" for i in range(20000)))
+    with Server("big.folded") as s:
+        request = f"GET /api/v1/sequences?format=csv HTTP/1.1\r\nHost: {s.authority}\r\n\r\n".encode()
+        open_ = []
+        for i in range(30):
+            c = socket.create_connection((s.host, s.port))
+            c.sendall(request * 3)
+            if i % 2:
+                c.close()
+            else:
+                open_.append(c)
+        assert s.api("blocks")["count"] == 20401
+        for c in open_:
+            c.close()
+
+
+@case
+def the_same_new_filter_asked_often_at_once():
+    rnd = random.Random(2)
+    write("big.folded", "".join(";".join(f"f{rnd.randrange(60)}" for _ in range(12)) + " 1\n" for _ in range(8000)))
+    with Server("big.folded") as s:
+        want, got = {}, []
+        lock = threading.Lock()
+
+        def ask(i):
+            question = "blocks", "overview", "knots", "flame", "sequences"
+            a = s.api(question[i % 5], fold=[f"f{i // 5 % 7}"], exclude=[f"f{i // 35 % 3 + 10}"])
+            with lock:
+                key = (i // 5 % 7, i // 35 % 3)
+                got.append(want.setdefault(key, a["left"]) == a["left"])
+        threads = [threading.Thread(target=ask, args=(i,)) for i in range(60)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        assert len(got) == 60 and all(got)
+        for key, left in want.items():
+            assert s.api("blocks", fold=[f"f{key[0]}"], exclude=[f"f{key[1] + 10}"])["left"] == left
+
+
+@case
+def more_filters_than_the_cache_holds():
+    write("many.folded", "".join(f"main;f{i};g{i % 7} {i + 1}\n" for i in range(150)))
+    with Server("many.folded") as s:
+        for _ in range(2):
+            for i in range(150):
+                assert s.api("blocks", select=f"f{i}", limit=1)["left"] == i + 1

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: MIT
+"""Starting, following a live file, and ending."""
+import http.client, os, random, signal, socket, stat, subprocess, threading, time
+import harness
+from harness import Server, case, wait_until, write
+
+SMALL = "main;parse;lex 10\nmain;eval;apply 20\n"
+
+
+def fails(*arguments, status, **more):
+    done = subprocess.run([Server.ouro, "view", "--no-open", *arguments], capture_output=True, timeout=60,
+                          stdin=subprocess.DEVNULL, **more)
+    assert done.returncode == status, (arguments, done.returncode, done.stderr)
+    assert done.stdout == b""
+    return done.stderr.decode()
+
+
+@case
+def it_prints_an_address_and_ends_when_told():
+    write("a.folded", SMALL)
+    for how in signal.SIGTERM, signal.SIGINT, signal.SIGHUP:
+        s = Server("a.folded")
+        assert s.url == f"http://127.0.0.1:{s.port}/" and s.port > 1000
+        assert s.api("profile")["files"][0]["title"] == "a.folded"
+        s.stop(how)
+
+
+@case
+def standard_input_is_a_file_too():
+    read, w = os.pipe()
+    os.write(w, SMALL.encode())
+    os.close(w)
+    with Server("-", stdin=read) as s:
+        os.close(read)
+        a = s.api("profile")["files"][0]
+        assert (a["title"], a["format"], a["live"]) == ("standard input", "folded", False)
+        assert s.api("blocks")["total"] == 30
+
+
+@case
+def mistakes_are_told_before_anything_starts():
+    write("a.folded", SMALL)
+    assert "expected a file" in fails(status=2)
+    assert "ouro merge" in fails("a.folded", "a.folded", "a.folded", status=2)
+    assert "No such file" in fails("missing.pb", status=1)
+    assert "no block is called nope" in fails("--fold", "nope", "a.folded", status=2)
+    assert "no metric is called nope" in fails("--metric", "nope", "a.folded", status=2)
+    assert "--source" in fails("--source", "missing", "a.folded", status=2)
+    assert "not a folder" in fails("--source", "a.folded", "a.folded", status=2)
+    assert "ports end" in fails("--port", "70000", "a.folded", status=2)
+    assert "--port" in fails("--port", "-1", "a.folded", status=2)
+    assert "256.1.1.1" in fails("--host", "256.1.1.1", "a.folded", status=1)
+
+
+@case
+def a_port_that_is_taken_is_told():
+    write("a.folded", SMALL)
+    with Server("a.folded") as s:
+        said = fails("--port", str(s.port), "a.folded", status=1)
+        assert str(s.port) in said and "in use" in said, said
+
+
+@case
+def the_start_state_is_in_the_address():
+    write("a.folded", SMALL + "main;a&b=c d 1\n")
+    with Server("--fold", "a&b=c d", "--select", "main", "--metric", "samples", "a.folded") as s:
+        assert s.url.endswith("/?metric=samples&select=main&fold=a%26b%3Dc%20d")
+
+
+@case
+def other_addresses_can_be_listened_on():
+    write("a.folded", SMALL)
+    with Server("--host", "localhost", "a.folded") as s:
+        assert s.line("/api/v1/profile", f"localhost:{s.port}") == 200
+    with Server("--host", "0.0.0.0", "a.folded") as s:
+        assert s.line("/api/v1/profile", f"127.0.0.1:{s.port}") == 200
+        assert s.line("/api/v1/profile", f"evil.example:{s.port}") == 400
+        assert s.line("/api/v1/profile", f"10.1.2.3:{s.port}") == 400
+    with Server("--host", "127.0.0.5", "a.folded") as s:
+        assert s.host == "127.0.0.5" and s.line("/api/v1/profile", f"127.0.0.5:{s.port}") == 200
+
+
+@case
+def the_browser_gets_the_address_as_one_argument():
+    write("a.folded", SMALL + "main;$(touch pwned);`touch pwned` 1\n")
+    write("browser with spaces", "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$1\" > opened.new\nmv opened.new opened\n")
+    os.chmod("browser with spaces", stat.S_IRWXU)
+    env = dict(os.environ, BROWSER=os.path.abspath("browser with spaces"))
+    child = subprocess.Popen([Server.ouro, "view", "--fold", "$(touch pwned)", "a.folded"], stdout=subprocess.PIPE, env=env)
+    url = child.stdout.readline().decode().strip()
+    assert wait_until(lambda: os.path.exists("opened"))
+    assert open("opened").read() == f"1\n{url}\n" and not os.path.exists("pwned")
+    child.terminate()
+    assert child.wait(60) == 0
+    child.stdout.close()
+
+
+@case
+def without_a_screen_only_the_address_is_printed():
+    write("a.folded", SMALL)
+    env = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")}
+    child = subprocess.Popen([Server.ouro, "view", "a.folded"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+    assert child.stdout.readline().startswith(b"http://127.0.0.1:")
+    child.terminate()
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out, err) == (0, b"", b"")
+
+
+def big():
+    rnd = random.Random(3)
+    write("big.folded", "".join(";".join(f"f{rnd.randrange(3000)}" for _ in range(14)) + " 1\n" for _ in range(15000)))
+    return "big.folded"
+
+
+@case
+def it_ends_while_it_is_busy():
+    for _ in range(3):
+        s = Server(big())
+        request = lambda i: f"GET /api/v1/overview?fold=f{i} HTTP/1.1\r\nHost: {s.authority}\r\n\r\n".encode()
+        asking = [socket.create_connection((s.host, s.port)) for _ in range(8)]
+        for i, c in enumerate(asking):
+            c.sendall(request(i))
+        time.sleep(0.05)
+        s.stop()
+        for c in asking:
+            c.close()
+
+
+@case
+def a_slow_request_keeps_nobody_waiting():
+    """While filters of a large profile are made, a question that is ready is answered between them."""
+    with Server(big()) as s:
+        s.api("blocks", limit=1)
+        done, stop = [], threading.Event()
+
+        def slow(i):
+            k = i
+            while not stop.is_set():
+                s.api("overview", fold=f"f{k}")
+                done.append("slow")
+                k += 3
+        threads = [threading.Thread(target=slow, args=(i,)) for i in range(3)]
+        for t in threads:
+            t.start()
+        quick = 0
+        c = http.client.HTTPConnection(s.host, s.port, timeout=60)
+        while len(done) < 6:
+            c.request("GET", "/api/v1/blocks?limit=1")
+            c.getresponse().read()
+            quick += 1
+        stop.set()
+        for t in threads:
+            t.join()
+        c.close()
+        assert quick > len(done), (quick, len(done))
+
+
+@case
+def what_is_known_is_not_sent_again():
+    write("a.folded", SMALL)
+    with Server("a.folded") as s:
+        status, h, data = s.get("/api/v1/blocks")
+        assert s.get("/api/v1/blocks", headers={"If-None-Match": h["ETag"]})[0] == 304
+        assert s.get("/api/v1/blocks", headers={"If-None-Match": '"other"'})[0] == 200
+        assert s.get("/")[0] == 200 and s.get("/")[1]["ETag"]
+        page = s.get("/")[1]["ETag"]
+        assert s.get("/flame", headers={"If-None-Match": page})[0] == 304
+        old = h["ETag"]
+    with Server("a.folded") as s:  # another run may show another file
+        assert s.get("/api/v1/blocks", headers={"If-None-Match": old})[0] == 200
+
+
+@case
+def every_page_address_is_the_page():
+    write("a.folded", SMALL)
+    with Server("a.folded") as s:
+        pages = {s.get(p)[2] for p in ("/", "/self", "/overall", "/sequences", "/block?block=main", "/flame?at=main",
+                                       "/tree", "/knots", "/source?file=x", "/compare")}
+        assert len(pages) == 1 and b"<!doctype html>" in pages.pop().lower()
+
+
+# ---------------------------------------------------------------- live files
+
+class Writer:
+    def __init__(self, path):
+        self.child = subprocess.Popen([harness.LIVE_WRITER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.child.stdout.readline()
+
+    def step(self, path):
+        self.child.stdin.write(path.encode() + b"\n")
+        self.child.stdin.flush()
+        assert self.child.stdout.readline() == b"done\n"
+
+    def end(self, kill=False):
+        if kill:
+            self.child.kill()
+        self.child.stdin.close()
+        self.child.wait(60)
+        self.child.stdout.close()
+
+
+@case
+def a_live_file_is_followed():
+    for kill in False, True:
+        w = Writer("live.ouro")
+        w.step("main.parse")
+        with Server("live.ouro") as s:
+            file = lambda: s.api("profile")["files"][0]
+            assert file()["live"] and file()["running"]
+            first = s.api("blocks")
+            label = first["labels"][0]
+            assert first["total"] == 10
+            etag = s.get("/api/v1/blocks")[1]["ETag"]
+            for n in range(2, 5):
+                w.step("main.parse")
+                w.step(f"main.new{n}")
+                assert wait_until(lambda: s.api("blocks")["total"] == 10 + 20 * (n - 1))
+            later = s.api("blocks")
+            assert later["generation"] > first["generation"] and label in later["labels"]
+            assert s.get("/api/v1/blocks", headers={"If-None-Match": etag})[0] == 200
+            assert "new4" in later["names"] and s.api("blocks", select="new4")["left"] == 10
+            w.end(kill)
+            assert wait_until(lambda: not file()["running"])
+            last = s.api("profile")["generation"]
+            time.sleep(1)
+            assert s.api("profile")["generation"] == last  # nothing changes any more
+        os.unlink("live.ouro")
+
+
+@case
+def a_live_file_that_goes_away_or_breaks_keeps_its_last_state():
+    w = Writer("live.ouro")
+    w.step("main")
+    with Server("live.ouro") as s:
+        assert s.api("blocks")["total"] == 10
+        os.unlink("live.ouro")
+        time.sleep(0.6)
+        assert s.api("blocks")["total"] == 10
+        write("live.ouro", b"OUROLIVE" + b"\xff" * 5000)
+        time.sleep(0.6)
+        assert s.api("blocks")["total"] == 10
+        os.unlink("live.ouro")
+        w.end()
+        again = Writer("live.ouro")  # the program is started once more
+        again.step("other")
+        again.step("other")
+        assert wait_until(lambda: s.api("blocks")["total"] == 20 and s.api("blocks")["names"] == ["other"])
+        again.end()
+
+
+@case
+def a_live_file_is_asked_by_many_while_it_grows():
+    w = Writer("live.ouro")
+    w.step("main")
+    with Server("live.ouro") as s:
+        stop, problems = threading.Event(), []
+
+        def ask():
+            last = 0
+            while not stop.is_set():
+                try:
+                    a = s.api("overview", fold="main") if last % 2 else s.api("blocks")
+                    assert a["generation"] >= last and a["left"] == a["total"]
+                    last = a["generation"]
+                except Exception as e:
+                    problems.append(e)
+                    return
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for i in range(40):
+            w.step(f"main.f{i % 9}.g{i}")
+            time.sleep(0.05)
+        stop.set()
+        for t in threads:
+            t.join()
+        assert not problems, problems[0]
+        assert wait_until(lambda: s.api("blocks")["total"] == 410)
+    w.end()
+
+
+@case
+def two_live_files_are_compared():
+    a, b = Writer("a.ouro"), Writer("b.ouro")
+    a.step("main.f")
+    b.step("main.f")
+    with Server("a.ouro", "b.ouro") as s:
+        assert s.api("compare")["total_after"] == 10
+        b.step("main.g")
+        assert wait_until(lambda: s.api("compare")["total_after"] == 20)
+        assert s.api("compare")["total_before"] == 10
+    a.end()
+    b.end()

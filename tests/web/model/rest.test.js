@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import {test} from "node:test";
+import {HUES, colourBy, coloursOf, groupNumber, groupsOf, hash, palette} from "../../../web/model/colour.js";
+import {pieces} from "../../../web/model/source.js";
+import {flatten, keyOf, levels, opened, toggled} from "../../../web/model/tree.js";
+
+const groups = names => ({folders: false, names});
+
+test("a_block_has_the_same_colour_in_every_answer", () => {
+    const a = {name: "f", file: "a.c", mark: null}, b = {name: "g", file: "b.c", mark: null};
+    const three = groups(["a.c", "b.c", "c.c"]);
+    assert.equal(coloursOf([a, b], "file", three)[1], coloursOf([b], "file", three)[0]);
+    assert.equal(coloursOf([a], "block", three)[0], coloursOf([a], "block", groups([]))[0]);
+    assert.notEqual(hash("f"), hash("g"));
+});
+
+test("every_number_of_a_colour_is_in_the_palette", () => {
+    const blocks = Array.from({length: 500}, (_, i) => ({name: "n" + i, file: i % 7 ? `f${i % 20}.c` : null, mark: i % 50 ? null : "pruned"}));
+    for (const dark of [false, true]) {
+        const {boxes} = palette(dark);
+        for (const by of ["file", "block"]) {
+            const numbers = coloursOf(blocks, by, groupsOf(blocks.map(b => ({file: b.file, overall: 1}))));
+            for (const [i, n] of numbers.entries()) assert.ok(blocks[i].mark ? n === -1 : boxes[n] !== undefined);
+        }
+        assert.ok(new Set(boxes).size > HUES.length * 3);
+    }
+});
+
+test("few_files_have_hues_of_their_own_of_many_their_folders_have", () => {
+    const few = groupsOf([{file: "b.c", overall: 5}, {file: "a/c.c", overall: 9}, {file: "", overall: 99}]);
+    assert.deepEqual(few, {folders: false, names: ["a/c.c", "b.c"]});
+    assert.deepEqual([groupNumber("a/c.c", few), groupNumber("z", few), groupNumber(null, few)], [0, HUES.length, HUES.length]);
+    const many = groupsOf(Array.from({length: 60}, (_, i) => ({file: `dir${i % 12}/sub/f${i}.c`, overall: i})));
+    assert.equal(many.folders, true);
+    assert.equal(many.names.length, HUES.length);
+    assert.equal(many.names[0], "dir11/sub");
+    assert.equal(groupNumber("dir11/sub/new.c", many), 0);
+    assert.equal(groupsOf(Array.from({length: 9}, (_, i) => ({file: `/f${i}`, overall: 1}))).names[0], "/");
+});
+
+test("files_are_told_apart_only_if_there_are_some", () => {
+    const three = groups(["a", "b", "c"]);
+    assert.deepEqual([colourBy("", groups(["a"])), colourBy("", three), colourBy("block", three), colourBy("x", groups([]))],
+                     ["block", "file", "block", "block"]);
+});
+
+test("a_short_file_is_shown_whole_and_a_long_one_around_its_numbers", () => {
+    assert.deepEqual(pieces(10, [3], 0, new Set()), [{from: 1, to: 10, shown: true}]);
+    assert.deepEqual(pieces(0, [], 0, new Set()), []);
+    assert.deepEqual(pieces(10000, [5000], 0, new Set()), [{from: 1, to: 4993, shown: false}, {from: 4994, to: 5006, shown: true},
+                                                           {from: 5007, to: 10000, shown: false}]);
+    assert.deepEqual(pieces(10000, [5000], 0, new Set([1]))[0], {from: 1, to: 400, shown: true});
+    assert.equal(pieces(10000, [], 0, new Set())[0].to, 400);
+    assert.ok(pieces(10000, [1], 9999, new Set()).some(p => p.shown && p.from <= 9999 && p.to >= 9999));
+});
+
+test("pieces_cover_every_line_once_and_numbers_outside_of_the_file_do_no_harm", () => {
+    const hot = Array.from({length: 50}, (_, i) => (i * 7919) % 100000);
+    const parts = pieces(70000, hot, 123456, new Set([5, 69990]));
+    let next = 1;
+    for (const part of parts) {
+        assert.equal(part.from, next);
+        next = part.to + 1;
+    }
+    assert.equal(next, 70001);
+});
+
+test("opening_a_path_opens_what_leads_there_and_closing_it_does_not_close_that", () => {
+    let open = toggled([], ["a", "b", "c"]);
+    assert.deepEqual(open, [["a", "b", "c"]]);
+    assert.deepEqual(levels([], open), [["a"], ["a", "b"], ["a", "b", "c"]]);
+    assert.deepEqual(levels(["a"], open), [["a", "b"], ["a", "b", "c"]]);
+    assert.deepEqual(levels(["x"], open), []);
+    open = toggled(open, ["a", "b"]);
+    assert.deepEqual(open, [["a"]]);
+    open = toggled(open, ["a"]);
+    assert.deepEqual(open, []);
+    assert.deepEqual(opened([["a"]], ["a", "b"]), [["a", "b"]]);
+});
+
+test("the_address_holds_a_bounded_number_of_open_paths", () => {
+    let open = [];
+    for (let i = 0; i < 200; i++) open = toggled(open, ["p" + i]);
+    assert.ok(open.length <= 40);
+    assert.deepEqual(open.at(-1), ["p199"]);
+});
+
+test("levels_of_the_tree_stand_in_the_order_of_the_table", () => {
+    const blocks = ["a", "b", "c"].map(label => ({label, name: label}));
+    const first = {blocks, rows: [{block: 0}, {block: 1}], count: 2};
+    const below = new Map([[keyOf(["a"]), {blocks, rows: [{block: 2}], count: 5}], [keyOf(["a", "c"]), {blocks, rows: [{block: 0}], count: 1}]]);
+    const rows = flatten([], first, below);
+    assert.deepEqual(rows.map(row => row.hidden ? `+${row.hidden}` : row.path.join("/")), ["a", "a/c", "a/c/a", "+4", "b"]);
+    assert.deepEqual(rows.map(row => row.level), [0, 1, 2, 1, 0]);
+});
+
+test("a_deep_tree_is_flattened_by_a_loop", () => {
+    const below = new Map();
+    const path = [];
+    const blocks = [{label: "f", name: "f"}];
+    for (let i = 0; i < 2000; i++) {
+        path.push("f");
+        below.set(keyOf(path), {blocks, rows: [{block: 0}], count: 1});
+    }
+    assert.equal(flatten([], {blocks, rows: [{block: 0}], count: 1}, below).length, 2001);
+});

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import {test} from "node:test";
+import {blank, changed, filtered, hasFilters, href, parse, question, to, unfiltered} from "../../../web/model/url.js";
+
+const odd = ["f", "a b", "x=1&y=2", "#?%", "<script>", "שלום", "名前@a/b.c:3:1", "+", "%41", "\u{1F600}", "operator==(a, b)"];
+
+test("every_state_survives_its_address", () => {
+    const state = {...blank("tree"), metric: "time", select: odd, exclude: ["g"], fold: ["h", "h2"], side: "after", search: "a&b",
+                   sort: "-self", offset: 1000, rows: 300, block: odd, at: odd, open: [["a", "b"], odd], file: "a/../b.c", line: 7,
+                   colour: "file", state: ["slower", "new"]};
+    assert.deepEqual(parse(href(state)), state);
+    assert.deepEqual(parse("http://127.0.0.1:8000" + href(state)), state);
+});
+
+test("a_page_without_state_has_a_short_address", () => {
+    assert.equal(href(blank("overview")), "/");
+    assert.equal(href(blank("flame")), "/flame");
+    assert.deepEqual(parse("/"), blank("overview"));
+});
+
+test("unknown_pages_are_missing", () => {
+    for (const path of ["/nothing", "/overview", "/self/", "/__proto__", "/missing"]) assert.equal(parse(path).page, "missing", path);
+});
+
+test("numbers_of_an_address_are_natural_or_nothing", () => {
+    for (const text of ["-1", "1e9", "abc", "", "0x10", "99999999999", "1.5", " 1"])
+        assert.equal(parse("/self?rows=" + encodeURIComponent(text)).rows, 0, text);
+    assert.equal(parse("/self?rows=250").rows, 250);
+});
+
+test("a_filter_given_twice_counts_once", () => {
+    assert.deepEqual(parse("/self?fold=f&fold=g&fold=f").fold, ["f", "g"]);
+    const once = filtered(blank("self"), "fold", "f");
+    assert.deepEqual(filtered(once, "fold", "f").fold, ["f"]);
+});
+
+test("a_block_is_in_one_filter_at_a_time", () => {
+    const state = filtered(filtered(blank("self"), "select", "f"), "exclude", "f");
+    assert.deepEqual([state.select, state.exclude, state.fold], [[], ["f"], []]);
+});
+
+test("a_new_filter_starts_at_the_first_row", () => {
+    const state = filtered({...blank("self"), offset: 2000, rows: 1000, sort: "name", search: "x"}, "fold", "f");
+    assert.deepEqual([state.offset, state.rows, state.sort, state.search], [0, 0, "name", "x"]);
+});
+
+test("excluding_a_block_of_the_zoomed_path_zooms_out_of_it", () => {
+    const state = {...blank("flame"), at: ["main", "f", "g"]};
+    assert.deepEqual(filtered(state, "exclude", "f").at, ["main"]);
+    assert.deepEqual(filtered(state, "fold", "main").at, []);
+    assert.deepEqual(filtered(state, "select", "f").at, ["main", "f", "g"]);
+    assert.deepEqual(filtered(state, "exclude", "other").at, ["main", "f", "g"]);
+});
+
+test("removing_a_filter_leaves_the_others", () => {
+    const state = {...blank("self"), select: ["a", "b"], fold: ["c"]};
+    assert.deepEqual(unfiltered(state, "select", "a").select, ["b"]);
+    assert.deepEqual(unfiltered(state, "select", "a").fold, ["c"]);
+    assert.equal(hasFilters(unfiltered({...blank("self"), fold: ["c"]}, "fold", "c")), false);
+});
+
+test("another_page_keeps_metric_and_filters_and_nothing_else", () => {
+    const state = {...blank("self"), metric: "time", select: ["a"], fold: ["b"], side: "after", search: "x", sort: "name", rows: 300, at: ["q"]};
+    const next = to(state, "block", {block: ["z"]});
+    assert.deepEqual(next, {...blank("block"), metric: "time", select: ["a"], fold: ["b"], side: "after", block: ["z"]});
+});
+
+test("a_change_starts_at_the_first_row_unless_told_where", () => {
+    assert.equal(changed({...blank("self"), offset: 1000}, {sort: "name"}).offset, 0);
+    assert.equal(changed({...blank("self"), offset: 1000}, {offset: 2000}).offset, 2000);
+});
+
+test("a_question_has_metric_filters_and_what_is_added", () => {
+    const query = question({...blank("self"), metric: "time", select: ["a&b", "c"], fold: ["d"], side: "after", search: "not this"},
+                           {at: ["x", "y"], limit: 5, search: "", sort: undefined});
+    assert.equal(query.toString(), "metric=time&select=a%26b&select=c&fold=d&side=after&at=x&at=y&limit=5");
+});

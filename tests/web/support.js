@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+//
+// What the tests in a browser stand on: cases that print `ok NAME`, servers and browsers that end with
+// them, a folder that goes away. Every page is watched: an error on its console fails the case.
+
+import {spawn, execFileSync} from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import {chromium} from "playwright-core";
+
+export const PATIENCE = Number(process.env.PATIENCE ?? 30_000); // milliseconds that a slow machine may take for one thing
+
+export const build = path.resolve(process.argv[2] ?? "build");
+export const ouro = path.join(build, "ouro");
+export const folder = fs.mkdtempSync(path.join(os.tmpdir(), "ouro-web-"));
+const running = new Set();
+
+/** @param {string} name @param {string} text */
+export function write(name, text) {
+    const to = path.join(folder, name);
+    fs.writeFileSync(to, text);
+    return to;
+}
+
+/** @param {string} program @param {...string} args */
+export function run(program, ...args) {
+    return execFileSync(program, args, {cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"]});
+}
+
+/** A process of ours. @param {string} program @param {string[]} args @param {any} [options] */
+export function start(program, args, options = {}) {
+    const child = spawn(program, args, {cwd: folder, stdio: ["pipe", "pipe", "pipe"], ...options});
+    running.add(child);
+    child.on("exit", () => running.delete(child));
+    return child;
+}
+
+/** @param {import("node:child_process").ChildProcess} child @param {RegExp} pattern */
+export function said(child, pattern) {
+    return new Promise((resolve, reject) => {
+        let text = "";
+        const late = setTimeout(() => reject(new Error(`no ${pattern} after ${PATIENCE} ms: ${text}`)), PATIENCE);
+        const look = piece => {
+            text += piece;
+            const found = text.match(pattern);
+            if (!found) return;
+            clearTimeout(late);
+            child.stdout.off("data", look);
+            resolve(found);
+        };
+        child.stdout.on("data", look);
+        child.stderr.on("data", piece => { text += piece; });
+        child.on("exit", code => {
+            clearTimeout(late);
+            reject(new Error(`ended with ${code}: ${text}`));
+        });
+    });
+}
+
+/** `ouro view`. @param {string[]} files @param {string[]} [options] @returns {Promise<{url: string, stop: () => Promise<void>}>} */
+export async function view(files, options = []) {
+    const child = start(ouro, ["view", "--no-open", ...options, ...files]);
+    const [url] = await said(child, /http:\/\/127\.0\.0\.1:\d+(?=\/)/);
+    return {url, stop: () => stop(child)};
+}
+
+/** @param {import("node:child_process").ChildProcess} child */
+export async function stop(child) {
+    if (!running.has(child)) return;
+    const gone = new Promise(resolve => child.on("exit", resolve));
+    child.kill("SIGTERM");
+    const hard = setTimeout(() => child.kill("SIGKILL"), 5000);
+    await gone;
+    clearTimeout(hard);
+}
+
+/** @param {any} [options] */
+export async function browser(options = {}) {
+    return chromium.launch({executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+                            args: process.getuid?.() === 0 ? ["--no-sandbox"] : [], ...options});
+}
+
+/** @typedef {{name: string, run: (page: import("playwright-core").Page, context: import("playwright-core").BrowserContext) => Promise<void>, options: any}} Case */
+/** @type {Case[]} */
+const cases = [];
+
+/** A case with a page of its own. @param {string} name @param {Case["run"]} body @param {any} [options] of the browser's context;
+ *   mayFail: a pattern of console messages that belong to the case */
+export function test(name, body, options = {}) {
+    cases.push({name, run: body, options});
+}
+
+/** @param {import("playwright-core").BrowserContext} context @param {RegExp|undefined} expected @returns {string[]} grows with what goes wrong */
+function watch(context, expected) {
+    const wrong = [];
+    context.on("page", page => {
+        page.on("console", message => {
+            if (!["error", "warning"].includes(message.type())) return;
+            const text = `console: ${message.text()} ${message.location().url}`;
+            if (!expected?.test(text)) wrong.push(text);
+        });
+        page.on("pageerror", error => wrong.push(`page: ${error.stack ?? error}`));
+        page.on("dialog", dialog => {
+            wrong.push(`dialog: ${dialog.message()}`);
+            dialog.dismiss().catch(() => {});
+        });
+        page.on("request", request => {
+            const {protocol, hostname} = new URL(request.url());
+            if (protocol.startsWith("http") && hostname !== "127.0.0.1") wrong.push(`asked the network: ${request.url()}`);
+        });
+    });
+    return wrong;
+}
+
+/** @param {import("playwright-core").Browser} chrome @param {Case} one */
+async function runCase(chrome, one) {
+    const {mayFail, ...options} = one.options;
+    const context = await chrome.newContext({viewport: {width: 1280, height: 800}, reducedMotion: "reduce", ...options});
+    context.setDefaultTimeout(PATIENCE);
+    const wrong = watch(context, mayFail);
+    const began = performance.now();
+    try {
+        await one.run(await context.newPage(), context);
+        if (wrong.length) throw new Error(wrong.join("\n"));
+        console.log(`ok ${one.name}${process.env.VERBOSE ? ` (${Math.round(performance.now() - began)} ms)` : ""}`);
+        return true;
+    } catch (error) {
+        console.log(`not ok ${one.name}\n${String(error?.stack ?? error).replace(/^/gm, "  ")}`);
+        if (wrong.length) console.log(wrong.join("\n").replace(/^/gm, "  "));
+        return false;
+    } finally {
+        await context.close();
+    }
+}
+
+async function end() {
+    await Promise.all([...running].map(stop));
+    fs.rmSync(folder, {recursive: true, force: true});
+}
+
+/** Runs every case whose name has the word in it. @param {string} [word] */
+export async function runAll(word = process.argv[3] ?? "") {
+    let good = true, chrome = null;
+    try {
+        chrome = await browser();
+        const left = cases.filter(one => one.name.includes(word));
+        const work = async () => {
+            for (let one = left.shift(); one; one = left.shift()) good = await runCase(chrome, one) && good;
+        };
+        await Promise.all([work(), work()]); // most of a case is waiting
+    } catch (error) {
+        console.log(`not ok the_browser_starts\n${error?.stack ?? error}`);
+        good = false;
+    } finally {
+        await chrome?.close();
+        await end();
+    }
+    process.exitCode = good ? 0 : 1;
+}
+
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => end().then(() => process.exit(1)));

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+//
+// Numbers as people read them. A column has one unit, chosen by its total, so that its digits stand
+// under each other and the larger number is the longer one. What is not nothing never looks like
+// nothing: "<0.1".
+
+/**
+ * @typedef {object} Scale
+ * @property {number} by      divide by this
+ * @property {string} unit    short, for a heading; "" for plain counts
+ * @property {number} digits  after the point
+ */
+
+const LADDERS = {
+    time: [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]],
+    bytes: [[1, "B"], [1024, "KiB"], [1024 ** 2, "MiB"], [1024 ** 3, "GiB"], [1024 ** 4, "TiB"]],
+    plain: [[1, ""], [1e6, "million"], [1e9, "billion"]],
+};
+const TIMES = {nanoseconds: 1, ns: 1, microseconds: 1e3, us: 1e3, "µs": 1e3, milliseconds: 1e6, ms: 1e6,
+               seconds: 1e9, s: 1e9};
+const BYTES = {bytes: 1, byte: 1, b: 1, kilobytes: 1024, kb: 1024, megabytes: 1024 ** 2, mb: 1024 ** 2};
+
+/** @param {number} value without loss of meaning: at most `digits` after the point @param {number} digits */
+function grouped(value, digits) {
+    const text = Math.abs(value).toFixed(digits);
+    const [whole, part] = text.split(".");
+    const sign = value < 0 && Number(text) !== 0 ? "−" : "";
+    return sign + whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? "." + part : "");
+}
+
+/** @param {string} unit @returns {{ladder: any[][], first: number}} `first`: of the ladder's smallest unit */
+function ladderOf(unit) {
+    const key = unit.toLowerCase();
+    if (Object.hasOwn(TIMES, key)) return {ladder: LADDERS.time, first: TIMES[key]};
+    if (Object.hasOwn(BYTES, key)) return {ladder: LADDERS.bytes, first: BYTES[key]};
+    return {ladder: LADDERS.plain, first: 1};
+}
+
+/** The scale of a column whose largest number is `most`.
+ * @param {string} unit as the profile names it @param {number} decimals of the metric @param {number} most
+ * @returns {Scale} */
+export function scaleFor(unit, decimals, most) {
+    const {ladder, first} = ladderOf(unit ?? "");
+    const one = 10 ** decimals;
+    const size = Math.abs(most) / one * first;
+    // The largest unit that leaves three digits before the point: 12,345 ms rather than 12.3 s. Plain
+    // counts are told in full as long as that can be read.
+    const enough = ladder === LADDERS.plain ? 1e4 : 100;
+    let at = 0;
+    while (at + 1 < ladder.length && size >= ladder[at + 1][0] * enough) at++;
+    const by = one * ladder[at][0] / first;
+    const shown = Math.abs(most) / by;
+    const whole = by === 1; // already counted in this unit: there is nothing behind the point
+    return {by, unit: ladder[at][1] || named(unit), digits: whole ? 0 : shown < 1000 ? 2 : shown < 1e5 ? 1 : 0};
+}
+
+/** @param {string} unit */
+function named(unit) {
+    return unit === "count" || !unit ? "" : unit;
+}
+
+/** @param {number|null|undefined} value @param {Scale} scale @returns {string} without the unit */
+export function number(value, scale) {
+    if (value === null || value === undefined) return "–";
+    if (value === 0) return "0";
+    const scaled = value / scale.by;
+    const least = 10 ** -scale.digits;
+    if (Math.abs(scaled) < least / 2) return (scaled < 0 ? "−<" : "<") + least.toFixed(scale.digits);
+    return grouped(scaled, scale.digits);
+}
+
+/** With its unit, as it stands in a sentence. @param {number} value @param {string} unit @param {number} decimals
+ * @param {number} [most] on the scale of this one, to be compared with it */
+export function amount(value, unit, decimals, most = value) {
+    const scale = scaleFor(unit, decimals, most);
+    const text = number(value, scale);
+    return scale.unit ? `${text} ${scale.unit}` : text;
+}
+
+/** Every digit, for a title. @param {number} value @param {string} unit @param {number} decimals */
+export function exact(value, unit, decimals) {
+    const text = grouped(value / 10 ** decimals, decimals);
+    return unit && unit !== "count" ? `${text} ${unit}` : text;
+}
+
+/** @param {number|null|undefined} value */
+export function count(value) {
+    return value === null || value === undefined ? "–" : grouped(value, 0);
+}
+
+/** One digit after the point always, so that percentages align. Of nothing there is no part.
+ * @param {number|null|undefined} part @param {number} whole */
+export function percent(part, whole) {
+    if (part === null || part === undefined || !whole) return "–";
+    const value = 100 * part / whole;
+    if (value === 0) return "0.0%";
+    if (Math.abs(value) < 0.05) return (value < 0 ? "−<" : "<") + "0.1%";
+    // All but a little is not all.
+    if (value > 99.95 && value < 100) return ">99.9%";
+    return grouped(value, 1) + "%";
+}
+
+/** 0 to 1, for a bar. @param {number|null|undefined} part @param {number} whole */
+export function share(part, whole) {
+    if (!part || !whole) return 0;
+    return Math.max(0, Math.min(1, part / whole));
+}
+
+/** A change with its sign. @param {number} value @param {Scale} scale */
+export function signed(value, scale) {
+    const text = number(value, scale);
+    return value > 0 ? "+" + text : text;
+}
+
+/** @param {number} before @param {number} after */
+export function growth(before, after) {
+    if (before === after) return "0.0%";
+    if (!before) return "new";
+    if (!after) return "gone";
+    const value = 100 * (after - before) / Math.abs(before);
+    if (Math.abs(value) < 0.05) return value < 0 ? "−<0.1%" : "+<0.1%";
+    if (value > 99999) return "+" + grouped(after / before, 0) + "×";
+    return (value > 0 ? "+" : "") + grouped(value, 1) + "%";
+}
+
+/** @param {number|null} seconds */
+export function duration(seconds) {
+    if (seconds === null || seconds === undefined) return "–";
+    if (seconds < 1e-3) return grouped(seconds * 1e6, 0) + " µs";
+    if (seconds < 1) return grouped(seconds * 1e3, 0) + " ms";
+    if (seconds < 120) return grouped(seconds, seconds < 10 ? 2 : 1) + " s";
+    const whole = Math.round(seconds);
+    const [h, m, s] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+    return (h ? `${grouped(h, 0)} h ` : "") + `${m} min ` + (h ? "" : `${s} s`);
+}
+
+/** @param {number} n @param {string} one @param {string} [many] */
+export function plural(n, one, many = one + "s") {
+    return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+/** As much of a name as a label has room for; the middle goes, because ends tell names
+ * apart, unless too little would be left of both.
+ * @param {string} text @param {number} most */
+export function shortened(text, most) {
+    if (text.length <= most) return text;
+    const letters = [...text];
+    if (letters.length <= most) return text;
+    const head = most < 14 ? most - 1 : Math.ceil((most - 1) * 0.6);
+    return letters.slice(0, head).join("") + "…" + letters.slice(letters.length - (most - 1 - head)).join("");
+}
+
+/** The same for a box: what does not fit loses first what stands before its last "/" or "::", as in
+ * cmd/internal/ssa.Compile and ns::type::call(int). @param {string} name @param {number} most */
+export function boxLabel(name, most) {
+    if (name.length <= most) return name;
+    const plain = name.match(/^(?:[\w.~@$-]+(?:\/|::))+(?=[\w~<])/);
+    return shortened(plain ? name.slice(plain[0].length) : name, most);
+}
+
+/** Where a block stands: FILE:LINE:COLUMN as far as it is known.
+ * @param {{file?: string|null, line?: number, column?: number}} block */
+export function place(block) {
+    if (!block.file) return "";
+    return block.file + (block.line ? ":" + block.line + (block.column ? ":" + block.column : "") : "");
+}
+
+/** The same for a narrow column: the file and the folder it is in. @param {{file?: string|null, line?: number}} block */
+export function shortPlace(block) {
+    if (!block.file) return "";
+    const name = block.file.replace(/^.*[/\\](?=[^/\\]+[/\\][^/\\]+$)/, "");
+    return name + (block.line ? ":" + block.line : "");
+}

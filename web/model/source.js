@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+//
+// Which lines of a file are shown: a short file whole, a long one around the lines that have numbers. No
+// page of a hundred thousand rows.
+
+const WHOLE = 600;   // lines that are shown without gaps
+const AROUND = 6;    // lines of context
+const AT_ONCE = 400; // lines that a gap opens
+const MOST = 3000;   // lines that are shown because they have numbers
+
+/** @typedef {{from: number, to: number, shown: boolean}} Piece lines from 1, both ends included */
+
+/** @param {number} lines @param {number[]} hot lines with numbers @param {number} wanted 0: none
+ * @param {Set<number>} opened where gaps were opened @returns {Piece[]} */
+export function pieces(lines, hot, wanted, opened) {
+    if (lines <= WHOLE) return lines ? [{from: 1, to: lines, shown: true}] : [];
+    const shown = new Uint8Array(lines + 2);
+    const mark = (from, to) => shown.fill(1, Math.max(1, from), Math.min(lines, to) + 1);
+    for (const n of [...hot.slice(0, MOST), wanted]) if (n > 0 && n <= lines) mark(n - AROUND, n + AROUND);
+    for (const n of opened) mark(n, n + AT_ONCE - 1);
+    if (!hot.length && !wanted) mark(1, AT_ONCE);
+    /** @type {Piece[]} */
+    const found = [];
+    for (let n = 1; n <= lines; n++) {
+        const last = found[found.length - 1];
+        if (last && last.shown === Boolean(shown[n])) last.to = n;
+        else found.push({from: n, to: n, shown: Boolean(shown[n])});
+    }
+    return found;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+//
+// Asks the server. Errors carry the server's own code, message and candidates.
+
+export class ApiError extends Error {
+    /** @param {number} status @param {string} code @param {string} message @param {string[]} candidates */
+    constructor(status, code, message, candidates) {
+        super(message);
+        this.status = status;
+        this.code = code;
+        this.candidates = candidates;
+    }
+}
+
+/** @param {string} question as in docs/api.md @param {URLSearchParams|null} query */
+export function apiUrl(question, query = null) {
+    const text = query?.toString();
+    return "/api/v1/" + question + (text ? "?" + text : "");
+}
+
+/** @param {string} question @param {URLSearchParams|null} query @param {AbortSignal} [signal] @returns {Promise<any>} */
+export async function ask(question, query, signal) {
+    let answer;
+    try {
+        answer = await fetch(apiUrl(question, query), {signal});
+    } catch (error) {
+        if (signal?.aborted) throw error;
+        throw new ApiError(0, "unreachable", "The server does not answer. Is `ouro view` still running?", []);
+    }
+    if (answer.ok) return answer.json();
+    const said = await answer.json().catch(() => null);
+    const error = said?.error ?? {};
+    throw new ApiError(answer.status, error.code ?? "error", error.message ?? `The server said ${answer.status}.`,
+                       error.candidates ?? []);
+}

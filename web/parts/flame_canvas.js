@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+//
+// Draws a flame graph, root at the top, on a canvas that is as large as what is seen of it: a tall graph
+// scrolls in its frame. Zooming asks for the tree below a box; until the answer is there, what is known
+// already moves to its place, so the picture never jumps. Where things are is model/flame.js; what a
+// click leads to is decided by whoever uses this.
+
+import {coloursOf, palette} from "../model/colour.js";
+import {boxLabel, shortened} from "../model/format.js";
+import {between, eachVisible, hit, layout, matching, rowsTo, step, viewOf} from "../model/flame.js";
+import {h} from "./dom.js";
+
+const LASTS = 220;    // milliseconds of a zoom
+const LETTER = 7;     // width of one, about
+const NARROWEST = 0.7; // pixels of a box
+
+/**
+ * @typedef {object} Handlers
+ * @property {(path: string[]) => void} zoom
+ * @property {(row: number) => void} [pick]   a box got the focus; -1: none
+ * @property {(row: number, point: {x: number, y: number}|null) => void} [menu]
+ * @property {(row: number, key: string) => boolean} [key] other keys; true if it was one
+ * @property {(row: number, point: {x: number, y: number}) => void} [hover] -1: none
+ */
+
+export class FlameCanvas {
+    /** @param {{label: string, rowHeight?: number, describedBy?: string, isDark: () => boolean}} options @param {Handlers} handlers */
+    constructor(options, handlers) {
+        this.options = options;
+        this.handlers = handlers;
+        this.row = options.rowHeight ?? 19;
+        this.canvas = h("canvas", {"aria-hidden": "true"});
+        this.space = h("div.flame-space", null, this.canvas);
+        this.element = h("div.flame", {tabindex: "0", role: "application", "aria-roledescription": "flame graph", "aria-label": options.label,
+                                       "aria-describedby": options.describedBy ?? null}, this.space);
+        /** @type {any} */ this.answer = null;
+        /** @type {string[]} */ this.at = [];
+        this.view = {x0: 0, x1: 1};
+        this.focus = -1;
+        this.over = -1;
+        /** @type {Uint8Array|null} */ this.found = null;
+        this.labels = new Map();
+        this.wanted = 0; // a frame that was asked for
+        this.listen();
+    }
+
+    listen() {
+        const {element} = this;
+        this.resized = new ResizeObserver(() => this.size());
+        this.resized.observe(element);
+        element.addEventListener("scroll", () => this.draw());
+        element.addEventListener("pointermove", event => this.move(event));
+        element.addEventListener("pointerleave", () => this.setOver(-1, null));
+        element.addEventListener("click", event => this.click(event));
+        element.addEventListener("contextmenu", event => this.contextMenu(event));
+        element.addEventListener("keydown", event => this.key(event));
+        element.addEventListener("blur", () => this.draw());
+        element.addEventListener("focus", () => this.draw());
+        this.repaint = () => this.draw();
+        document.addEventListener("themechange", this.repaint);
+    }
+
+    close() {
+        this.resized.disconnect();
+        document.removeEventListener("themechange", this.repaint);
+        cancelAnimationFrame(this.wanted);
+    }
+
+    /** @param {any} flame the columns @param {any[]} blocks @param {string[]} at path of row 0 @param {"file"|"block"} by
+     * @param {import("../model/colour.js").Groups} groups */
+    show(flame, blocks, at, by, groups) {
+        const before = this.layout ? {layout: this.layout, at: this.at, view: this.view, blocks: this.blocks} : null;
+        this.flame = flame;
+        this.blocks = blocks;
+        this.layout = layout(flame);
+        this.at = at;
+        this.colours = coloursOf(blocks, by, groups);
+        this.labels.clear();
+        this.focus = this.focus >= 0 ? 0 : -1;
+        this.over = -1;
+        this.start(before);
+        this.size();
+    }
+
+    /** Where the new picture begins, so that it continues the old one. @param {any} before */
+    start(before) {
+        this.stop();
+        this.view = {x0: 0, x1: 1};
+        if (!before) return;
+        const inwards = this.at.length > before.at.length && before.at.every((label, i) => label === this.at[i]);
+        const outwards = this.at.length < before.at.length && this.at.every((label, i) => label === before.at[i]);
+        if (inwards) {
+            const row = this.find(before.layout, before.blocks, this.at.slice(before.at.length));
+            const box = row < 0 ? null : viewOf(before.layout, row);
+            const width = box ? box.x1 - box.x0 : 0;
+            if (width > 0) this.animate({x0: (before.view.x0 - box.x0) / width, x1: (before.view.x1 - box.x0) / width}, {x0: 0, x1: 1});
+        } else if (outwards) {
+            const row = this.find(this.layout, this.blocks, before.at.slice(this.at.length));
+            if (row >= 0) this.animate(viewOf(this.layout, row), {x0: 0, x1: 1});
+        }
+    }
+
+    /** The row at the end of a path below row 0, or -1. @param {import("../model/flame.js").Layout} l @param {any[]} blocks @param {string[]} path */
+    find(l, blocks, path) {
+        let row = 0;
+        for (const [i, label] of path.entries()) {
+            const next = [...(l.levels[i + 1] ?? [])].find(r => l.parent[r] === row && blocks[l.block[r]]?.label === label);
+            if (next === undefined) return -1;
+            row = next;
+        }
+        return row;
+    }
+
+    /** @param {import("../model/flame.js").View} from @param {import("../model/flame.js").View} to */
+    animate(from, to) {
+        this.stop();
+        if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
+            this.view = to;
+            return this.draw();
+        }
+        const began = performance.now();
+        this.view = from;
+        const frame = now => {
+            const t = Math.min(1, Math.max(0, now - began) / LASTS);
+            this.view = between(from, to, t);
+            this.moving = t < 1 ? requestAnimationFrame(frame) : 0;
+            this.paint();
+        };
+        this.moving = requestAnimationFrame(frame);
+    }
+
+    stop() {
+        if (this.moving) cancelAnimationFrame(this.moving);
+        this.moving = 0;
+    }
+
+    get depths() {
+        return this.at.length + (this.layout?.levels.length ?? 1);
+    }
+
+    size() {
+        const {element, canvas} = this;
+        const width = element.clientWidth;
+        this.space.style.height = this.depths * this.row + "px";
+        const height = Math.max(1, Math.min(element.clientHeight || this.row, this.depths * this.row));
+        const ratio = devicePixelRatio || 1;
+        if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+            canvas.width = Math.round(width * ratio);
+            canvas.height = Math.round(height * ratio);
+            canvas.style.width = width + "px";
+            canvas.style.height = height + "px";
+        }
+        this.width = width;
+        this.height = height;
+        this.paint();
+    }
+
+    draw() {
+        if (this.wanted || this.moving) return;
+        this.wanted = requestAnimationFrame(() => {
+            this.wanted = 0;
+            this.paint();
+        });
+    }
+
+    paint() {
+        if (!this.layout || !this.width) return;
+        const ratio = devicePixelRatio || 1, colours = palette(this.options.isDark());
+        const c = this.canvas.getContext("2d");
+        c.setTransform(ratio, 0, 0, ratio, 0, 0);
+        c.clearRect(0, 0, this.width, this.height);
+        c.font = `${this.row > 16 ? 12 : 10}px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace`;
+        c.textBaseline = "middle";
+        const top = this.element.scrollTop;
+        const first = Math.floor(top / this.row), last = Math.min(this.depths - 1, Math.ceil((top + this.height) / this.row));
+        for (let depth = first; depth <= last; depth++) {
+            const y = depth * this.row - top;
+            if (depth < this.at.length) this.paintAncestor(c, depth, y, colours);
+            else eachVisible(this.layout, depth - this.at.length, this.view, this.width, NARROWEST,
+                             (row, left, width) => this.paintBox(c, row, left, y, width, colours));
+        }
+    }
+
+    /** What the zoomed box stands in. Its number of the path: 0 is everything. */
+    paintAncestor(c, depth, y, colours) {
+        c.fillStyle = colours.dimmed;
+        c.fillRect(0, y, this.width - 1, this.row - 1);
+        c.fillStyle = colours.dimmedText;
+        c.fillText(shortened(depth ? this.at[depth - 1] : "all", Math.floor(this.width / LETTER) - 2), 5, y + this.row / 2, this.width - 10);
+    }
+
+    paintBox(c, row, left, y, width, colours) {
+        const block = this.layout.block[row];
+        const shown = width > 2.5 ? width - 1 : width;
+        const isFound = this.found !== null && block >= 0 && this.found[block] === 1;
+        const colour = block >= 0 ? this.colours[block] : -1;
+        const dim = this.found !== null && !isFound;
+        c.fillStyle = isFound ? colours.found : dim ? colours.dimmed : colour < 0 ? colours.none : colours.boxes[colour];
+        c.fillRect(left, y, shown, this.row - 1);
+        const recursions = this.flame.recursions?.[row] ?? 0;
+        if (recursions > 0 && shown > 6) {
+            c.fillStyle = dim ? colours.dimmedText : isFound ? colours.foundText : colours.quiet;
+            c.fillRect(left, y + this.row - 3, shown, 2);
+        }
+        if (shown > 3 * LETTER) {
+            const room = Math.floor((shown - 8) / LETTER);
+            c.fillStyle = isFound ? colours.foundText : dim ? colours.dimmedText : colours.text;
+            if (room > 3) c.fillText(this.label(row, room, recursions > 0), left + 4, y + this.row / 2, shown - 8);
+        }
+        if (row === this.focus && document.activeElement === this.element) this.outline(c, left, y, shown, colours.focus);
+        else if (row === this.over) this.outline(c, left, y, shown, colours.quiet);
+    }
+
+    outline(c, left, y, width, colour) {
+        c.strokeStyle = colour;
+        c.lineWidth = 2;
+        c.strokeRect(left + 1, y + 1, Math.max(1, width - 2), this.row - 3);
+    }
+
+    /** Names are cut once per room, not once per frame. */
+    label(row, room, recursive) {
+        const block = this.layout.block[row];
+        const key = block * 8192 + Math.min(room, 4095) * 2 + Number(recursive);
+        let text = this.labels.get(key);
+        if (text === undefined) {
+            const name = block < 0 ? "all" : this.blocks[block].name;
+            text = (recursive ? "↻ " : "") + boxLabel(name, recursive ? room - 2 : room);
+            if (this.labels.size > 20000) this.labels.clear();
+            this.labels.set(key, text);
+        }
+        return text;
+    }
+
+    /** @param {string} text "" for none */
+    search(text) {
+        this.found = text && this.blocks ? matching(this.blocks, text) : null;
+        this.draw();
+    }
+
+    // ------------------------------------------------------------ pointer and keys
+
+    /** @param {MouseEvent} event @returns {number} row; -1 none; -2 - depth for an ancestor */
+    rowAt(event) {
+        if (!this.layout) return -1;
+        const box = this.canvas.getBoundingClientRect();
+        const depth = Math.floor((event.clientY - box.top + this.element.scrollTop) / this.row);
+        if (depth < 0 || event.clientY > box.bottom) return -1;
+        if (depth < this.at.length) return -2 - depth;
+        const x = this.view.x0 + (event.clientX - box.left) / this.width * (this.view.x1 - this.view.x0);
+        return hit(this.layout, x, depth - this.at.length);
+    }
+
+    move(event) {
+        if (event.pointerType === "touch") return;
+        const row = this.rowAt(event);
+        this.element.classList.toggle("pointing", row !== -1);
+        this.setOver(row >= 0 ? row : -1, {x: event.clientX, y: event.clientY});
+    }
+
+    setOver(row, point) {
+        if (row !== this.over) {
+            this.over = row;
+            this.draw();
+        }
+        this.handlers.hover?.(row, point);
+    }
+
+    click(event) {
+        const row = this.rowAt(event);
+        if (row <= -2) return this.handlers.zoom(this.at.slice(0, -2 - row));
+        if (row < 0) return;
+        const again = row === this.focus;
+        this.setFocus(row);
+        // A finger has no hover: the first tap tells, the second zooms.
+        if (event.pointerType !== "touch" || again) this.zoom(row);
+    }
+
+    contextMenu(event) {
+        const row = event.clientX || event.clientY ? this.rowAt(event) : this.focus;
+        if (row < 0 || !this.handlers.menu) return;
+        event.preventDefault();
+        this.setFocus(row);
+        this.handlers.menu(row, {x: event.clientX, y: event.clientY});
+    }
+
+    /** @param {number} row @returns {string[]} labels */
+    pathOf(row) {
+        return [...this.at, ...rowsTo(this.layout, row).slice(1).map(r => this.blocks[this.layout.block[r]].label)];
+    }
+
+    /** @param {number} row */
+    zoom(row) {
+        if (row === 0) return this.handlers.zoom(this.at.slice(0, -1));
+        const path = this.pathOf(row);
+        if (path.includes(null)) return;
+        this.animate(this.view, viewOf(this.layout, row));
+        this.handlers.zoom(path);
+    }
+
+    /** @param {number} row */
+    setFocus(row) {
+        this.focus = row;
+        this.scrollTo(row);
+        this.draw();
+        this.handlers.pick?.(row);
+    }
+
+    scrollTo(row) {
+        const y = (this.at.length + this.layout.depth[row]) * this.row, {element} = this;
+        if (y < element.scrollTop) element.scrollTop = y;
+        else if (y + this.row > element.scrollTop + element.clientHeight) element.scrollTop = y + this.row - element.clientHeight;
+    }
+
+    key(event) {
+        if (!this.layout || event.ctrlKey || event.metaKey || event.altKey) return;
+        const {key} = event;
+        const row = this.focus < 0 ? 0 : this.focus;
+        if (key.startsWith("Arrow") || key === "Home") this.setFocus(this.focus < 0 ? 0 : step(this.layout, row, key));
+        else if (key === "Enter") row ? this.zoom(row) : this.setFocus(0);
+        else if ((key === "Backspace" || key === "Escape") && this.at.length) this.handlers.zoom(this.at.slice(0, -1));
+        else if (!this.handlers.key?.(row, key)) return;
+        event.preventDefault();
+        event.stopPropagation();
+    }
+
+    /** Where a box is on the screen, for a menu. @param {number} row */
+    pointOf(row) {
+        const box = this.canvas.getBoundingClientRect(), width = this.view.x1 - this.view.x0;
+        return {x: box.left + Math.max(0, (this.layout.x0[row] - this.view.x0) / width * this.width) + 8,
+                y: box.top + (this.at.length + this.layout.depth[row] + 1) * this.row - this.element.scrollTop};
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+//
+// The keys of every page, the menu of a block, and the page of keys. Letters act only where no text is
+// typed and no modifier is held, and can be switched off.
+
+import {filtered, href, to} from "../model/url.js";
+import {mentioned} from "./block.js";
+import {h} from "./dom.js";
+import {openMenu} from "./menu.js";
+
+const FILTER_KEYS = /** @type {const} */ ({s: "select", e: "exclude", f: "fold"});
+const SAID = {select: "Only paths with ", exclude: "Without paths with ", fold: "Folded: "};
+const KEYS = [
+    ["/", "search on this page, or find a block"],
+    ["s  e  f", "select, exclude, fold the block that has the focus"],
+    ["m", "menu of the block that has the focus"],
+    ["↑  ↓", "previous and next row of a table"],
+    ["→  ←", "open and close a row of the call tree"],
+    ["Enter", "follow the link; in the flame graph: zoom in"],
+    ["Backspace", "in the flame graph: zoom out"],
+    ["arrows", "in the flame graph: to the caller, the widest callee, the neighbours"],
+    ["g then a letter", "go to: o overview, s self, a overall, q sequences, f flame graph, t call tree, k knots, c source"],
+    ["?", "this page"],
+];
+const GOES = {o: "overview", s: "self", a: "overall", q: "sequences", f: "flame", t: "tree", k: "knots", c: "source"};
+
+/** @param {import("../main.js").App} app @param {"select"|"exclude"|"fold"} filter @param {string} label */
+export function applyFilter(app, filter, label) {
+    app.say(SAID[filter] + label.slice(0, 80));
+    return app.go(filtered(app.state, filter, label));
+}
+
+/** @param {import("../main.js").App} app @param {string} label @param {{file?: string, line?: number}} place
+ * @param {HTMLElement|null} from @param {{x: number, y: number}|null} [point] */
+export function openBlockMenu(app, label, place, from, point = null) {
+    const {state} = app;
+    openMenu("Block " + label.slice(0, 80), [
+        {text: "Select: only paths with it", key: "s", act: () => applyFilter(app, "select", label)},
+        {text: "Exclude: without its paths", key: "e", act: () => applyFilter(app, "exclude", label)},
+        {text: "Fold into its callers", key: "f", act: () => applyFilter(app, "fold", label)},
+        null,
+        {text: "Callers and callees", href: href(to(state, "block", {block: [label]}))},
+        {text: "Flame graph of its paths", href: href(filtered(to(state, "flame"), "select", label))},
+        ...(place.file ? [{text: "Source", href: href(to(state, "source", {file: place.file, line: place.line || 0}))}] : []),
+    ], from, point);
+}
+
+/** @param {EventTarget|null} target */
+function types(target) {
+    return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, select, textarea"));
+}
+
+/** @param {HTMLElement} link */
+function placeOf(link) {
+    return {file: link.dataset.file, line: Number(link.dataset.line)};
+}
+
+/** The block link in the row above or below. @param {Element} from @param {number} by */
+function moveRow(from, by) {
+    let row = from.closest("tr");
+    const at = row ? [...row.querySelectorAll("a[data-label]")].indexOf(from) : -1;
+    while (row) {
+        row = /** @type {any} */ (by > 0 ? row.nextElementSibling : row.previousElementSibling);
+        const links = row?.querySelectorAll("a[data-label]") ?? [];
+        const link = links[Math.min(Math.max(at, 0), links.length - 1)];
+        if (link instanceof HTMLElement) {
+            link.focus();
+            return true;
+        }
+    }
+    return false;
+}
+
+function search() {
+    const field = document.querySelector("[data-page-search]") ?? document.getElementById("find-text");
+    if (field instanceof HTMLInputElement) {
+        field.focus();
+        field.select();
+    }
+}
+
+/** Whether letters act; kept by the browser. */
+const letters = {
+    get on() {
+        try { return localStorage.getItem("ouro-keys") !== "off"; } catch { return true; }
+    },
+    set on(value) {
+        try { localStorage.setItem("ouro-keys", value ? "on" : "off"); } catch { /* holds until the page is closed */ }
+    },
+};
+
+function showHelp() {
+    const box = h("input", {type: "checkbox", id: "letters"});
+    box.checked = letters.on;
+    box.addEventListener("change", () => { letters.on = box.checked; });
+    const dialog = h("dialog.help", {"aria-labelledby": "help-title"},
+        h("h2", {id: "help-title"}, "Keys"),
+        h("dl.keys", null, KEYS.map(([key, text]) => [h("dt", null, h("kbd", null, key)), h("dd", null, text)])),
+        h("h2", null, "Words"),
+        h("dl.words", null,
+          h("dt", null, "Self"), h("dd", null, "what was charged to a block itself"),
+          h("dt", null, "Overall"), h("dd", null, "what was charged to every path that contains it, each path once"),
+          h("dt", null, "Select"), h("dd", null, "keep the paths that contain a block"),
+          h("dt", null, "Exclude"), h("dd", null, "drop them"),
+          h("dt", null, "Fold"), h("dd", null, "take a block out of its paths; its self goes to its caller"),
+          h("dt", null, "Of all, of left"), h("dd", null, "percent of the whole profile, and of what the filters leave")),
+        h("p", null, h("label", {for: "letters"}, box, " Letters are keys")),
+        h("form", {method: "dialog"}, h("button", {autofocus: true}, "Close")));
+    dialog.addEventListener("close", () => dialog.remove());
+    dialog.addEventListener("click", event => event.target === dialog && dialog.close());
+    document.body.append(dialog);
+    dialog.showModal();
+}
+
+let going = 0; // when "g" was pressed
+
+/** @param {import("../main.js").App} app @param {KeyboardEvent} event @returns {boolean} whether it was for us */
+function letter(app, event) {
+    const {key} = event;
+    if (going && event.timeStamp - going < 1500 && GOES[key]) {
+        going = 0;
+        app.go(to(app.state, GOES[key]));
+        return true;
+    }
+    going = key === "g" ? event.timeStamp : 0;
+    const link = event.target instanceof Element ? event.target.closest("[data-label]") : null;
+    if (key === "/") search();
+    else if (key === "?") showHelp();
+    else if (link instanceof HTMLElement && FILTER_KEYS[key]) applyFilter(app, FILTER_KEYS[key], link.dataset.label);
+    else if (link instanceof HTMLElement && key === "m") openBlockMenu(app, link.dataset.label, placeOf(link), link);
+    else return false;
+    return true;
+}
+
+/** @param {import("../main.js").App} app */
+export function setUpKeys(app) {
+    document.addEventListener("keydown", event => {
+        if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || types(event.target)) return;
+        if (document.querySelector("dialog[open]")) return;
+        const {target} = event;
+        const link = target instanceof Element ? target.closest("a[data-label]") : null;
+        const rows = {ArrowDown: 1, ArrowUp: -1};
+        const done = event.key in rows ? Boolean(link && moveRow(link, rows[event.key]))
+                                       : event.key.length === 1 && letters.on && letter(app, event);
+        if (done) event.preventDefault();
+    });
+    document.addEventListener("click", event => {
+        const button = event.target instanceof Element ? event.target.closest("button.more") : null;
+        const link = button ? mentioned(button) : null;
+        if (button instanceof HTMLElement && link) openBlockMenu(app, link.dataset.label, placeOf(link), button);
+    });
+    document.addEventListener("contextmenu", event => {
+        // Shift+F10 and the menu key on a block; the pointer keeps the browser's own menu for links.
+        const link = event.target instanceof Element ? event.target.closest("a[data-label]") : null;
+        if (!(link instanceof HTMLElement) || event.button === 2 || event instanceof PointerEvent && event.pointerType === "mouse") return;
+        event.preventDefault();
+        openBlockMenu(app, link.dataset.label, placeOf(link), link);
+    });
+    document.getElementById("help").addEventListener("click", showHelp);
+}

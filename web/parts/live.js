@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// A profile that is still being written: asks once a second whether there is something new, and shows
+// the same page with new numbers. The mark is a button, because what moves by itself must be able to
+// stand still.
+
+import {ask} from "./client.js";
+import {menuIsOpen} from "./menu.js";
+
+const EVERY = 1000; // milliseconds
+
+export class Live {
+    /** @param {import("../main.js").App} app */
+    constructor(app) {
+        this.app = app;
+        this.paused = false;
+        this.lost = false;
+        this.button = document.getElementById("live");
+        this.button.addEventListener("click", () => this.toggle());
+    }
+
+    start() {
+        this.show();
+        if (this.app.profile.files.some(file => file.live)) this.wait();
+    }
+
+    wait() {
+        setTimeout(() => this.look(), EVERY);
+    }
+
+    get running() {
+        return this.app.profile.files.some(file => file.running);
+    }
+
+    async look() {
+        const {app} = this;
+        const busy = this.paused || document.hidden || menuIsOpen() || document.querySelector("dialog[open]");
+        if (!busy) {
+            try {
+                const profile = await ask("profile", null);
+                const news = profile.generation !== app.profile.generation;
+                const was = this.running;
+                app.profile = profile;
+                this.lost = false;
+                if (news) await app.refresh();
+                if (was && !this.running) app.say("The program has ended. The profile is complete.");
+            } catch {
+                this.lost = true;
+            }
+        }
+        this.show();
+        // One more look after the end: the last numbers are written when the program goes.
+        if (this.running || busy || this.lost || this.after !== app.profile.generation) {
+            if (!this.running && !busy && !this.lost) this.after = app.profile.generation;
+            this.wait();
+        }
+    }
+
+    toggle() {
+        this.paused = !this.paused;
+        this.app.say(this.paused ? "Updates are paused." : "Updates go on.");
+        this.show();
+    }
+
+    show() {
+        const live = this.app.profile.files.some(file => file.live);
+        const mode = this.lost ? "lost" : !this.running ? "ended" : this.paused ? "paused" : "on";
+        const texts = {on: "Live", paused: "Paused", ended: "Ended", lost: "No connection"};
+        const hints = {on: "The program is running; the numbers follow it. Click to pause.", paused: "Click to follow the program again.",
+                       ended: "The program has ended.", lost: "The server does not answer; trying again."};
+        this.button.hidden = !live;
+        this.button.dataset.mode = mode;
+        this.button.textContent = texts[mode];
+        this.button.title = hints[mode];
+        this.button.disabled = mode === "ended";
+        this.button.setAttribute("aria-pressed", String(mode === "on"));
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// A path as a line of links, root first. A long one shows its beginning and its end; the middle is
+// opened with a click.
+
+import {blockLink} from "./block.js";
+import {h} from "./dom.js";
+
+const FIRST = 1, LAST = 4;
+
+/** The sign after a step, but not after the last. @param {boolean} isLast */
+export function arrow(isLast, sign = "›") {
+    return isLast ? null : h("span.arrow", {"aria-hidden": "true"}, sign);
+}
+
+/** @param {import("../main.js").App} app @param {import("./block.js").Block[]} blocks @param {string} key */
+export function pathLine(app, blocks, key) {
+    const last = blocks.length - 1;
+    const link = i => h("li", null, blockLink(app, blocks[i], {key: `${key} ${i}`}), arrow(i === last));
+    const list = h("ol.path");
+    if (blocks.length <= FIRST + LAST + 1) {
+        list.append(...blocks.map((_, i) => link(i)));
+        return list;
+    }
+    const hidden = blocks.length - FIRST - LAST;
+    const open = h("button.middle", {type: "button", "aria-label": `Show ${hidden} more blocks of this path`, onclick: () => {
+        list.replaceChildren(...blocks.map((_, i) => link(i)));
+        list.querySelectorAll("a")[FIRST]?.focus();
+    }}, `… ${hidden} …`);
+    list.append(...blocks.slice(0, FIRST).map((_, i) => link(i)), h("li", null, open, arrow(false)),
+                ...blocks.slice(-LAST).map((_, i) => link(blocks.length - LAST + i)));
+    return list;
+}
+
+/** A path as places to go back to. @param {[string, string][]} places text and address, the first is the top
+ * @param {string} key */
+export function crumbLine(places, key) {
+    return h("ol.path", null, places.map(([text, address], i) =>
+        h("li", null, address ? h("a", {href: address, data: {key: `${key} ${i}`}}, h("bdi", null, text)) : h("span.arrow", null, text),
+          arrow(i === places.length - 1))));
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+//
+// A block, or a sequence of blocks that call each other: what goes in, what goes out. Each caller and
+// callee leads to the sequence that is longer by it, so one walks from X to Y → X to Z → Y → X.
+
+import {count, place} from "../model/format.js";
+import {changed, filtered, href, question, to} from "../model/url.js";
+import {blockLink, meaningOf, shownName} from "../parts/block.js";
+import {apiUrl, ask} from "../parts/client.js";
+import {fill, h} from "../parts/dom.js";
+import {applyFilter} from "../parts/keys.js";
+import {amountCell, amountHead, callsAreKnown, figure, scaleOf} from "../parts/numbers.js";
+import {arrow} from "../parts/path.js";
+import {plainTable} from "../parts/table.js";
+
+const FIRST = 50, MOST = 1000;
+
+/** @param {import("../main.js").App} app @param {any} answer @param {"callers"|"callees"} side */
+function sideTable(app, answer, side) {
+    const {state} = app;
+    const scale = scaleOf(answer);
+    const into = side === "callers";
+    const longer = label => href(changed(state, {block: into ? [label, ...state.block] : [...state.block, label]}));
+    const calls = callsAreKnown(answer[side].rows);
+    const rows = answer[side].rows.map(row => {
+        const block = row.block === null ? null : answer.blocks[row.block];
+        return [amountCell(row.overall, answer, scale, "overall"), calls ? h("td.calls", null, count(row.calls)) : null,
+                h("th.name", {scope: "row"}, blockLink(app, block, {key: side, where: true,
+                                                                    href: block?.label ? longer(block.label) : undefined}))];
+    });
+    const heads = [{title: "Overall", kind: "num", below: amountHead(scale)}, ...(calls ? [{title: "Calls", kind: "calls"}] : []),
+                   {title: into ? "Caller" : "Callee", kind: "name"}];
+    const more = answer[side].count - rows.length;
+    return h("section.side", null,
+             plainTable(into ? "Going in: who calls it" : "Going out: what it calls", heads, rows,
+                        into ? "Nobody calls it on these paths." : "It calls nothing."),
+             more > 0 ? h("div.foot", null, h("span", null, `${count(more)} more`), rows.length < MOST
+                 ? h("button", {type: "button", data: {key: "more " + side},
+                                onclick: () => app.go(changed(state, {rows: MOST}), {replace: true})}, "More rows") : null) : null);
+}
+
+/** @param {import("../main.js").App} app @param {any} answer The sequence, with a way to drop its ends. */
+function crumbs(app, answer) {
+    const {state} = app;
+    const blocks = answer.sequence.map(b => answer.blocks[b]);
+    const last = blocks.length - 1;
+    const drop = (text, from, end) => h("a.button.small", {href: href(changed(state, {block: state.block.slice(from, end)})), data: {key: text}}, text);
+    return h("nav.crumbs", {"aria-label": "Sequence"},
+             last > 0 ? drop("Drop the first", 1, undefined) : null,
+             h("ol.path", null, blocks.map((b, i) => h("li", null, blockLink(app, b, {key: "crumb" + i}), arrow(i === last, "→")))),
+             last > 0 ? drop("Drop the last", 0, last) : null);
+}
+
+/** @param {import("../main.js").App} app @param {any} block */
+function actions(app, block) {
+    if (block.label === null) return null;
+    const button = (filter, key) => h("button", {type: "button", data: {key: "act " + filter}, onclick: () => applyFilter(app, filter, block.label)},
+                                      filter, " ", h("kbd", null, key));
+    return h("p.actions", null, button("select", "s"), button("exclude", "e"), button("fold", "f"),
+             h("a.button", {href: href(filtered(to(app.state, "flame"), "select", block.label))}, "Flame graph"),
+             block.file ? h("a.button", {href: href(to(app.state, "source", {file: block.file, line: block.line || 0}))}, "Source") : null);
+}
+
+/** Why there is nothing here, if a filter took the block away. @param {import("../model/url.js").State} state @param {any[]} blocks */
+function filteredNote(state, blocks) {
+    const has = filter => blocks.some(block => state[filter].includes(block.label));
+    if (has("fold")) return h("p", null, "It is folded: what was its own stands with its callers.");
+    return has("exclude") ? h("p", null, "Its paths are excluded.") : null;
+}
+
+/** @param {import("../main.js").App} app @param {any} answer */
+function heading(app, answer) {
+    const blocks = answer.sequence.map(b => answer.blocks[b]);
+    const block = blocks[blocks.length - 1];
+    const single = blocks.length === 1;
+    return [
+        h("div.title", null,
+          h("p.over-title", null, single ? "Block" : `Sequence of ${blocks.length} blocks`,
+            answer.recursive ? h("span.tag", {title: "It can reach itself again."}, "↻ recursive") : null,
+            block.mark ? h("span.tag", null, block.mark) : null),
+          single ? h("h1.block-name", {tabindex: "-1", data: {label: block.label, file: block.file ?? "", line: block.line ?? 0}},
+                     h("bdi", null, shownName(block.name)))
+                 : h("h1", {tabindex: "-1"}, crumbs(app, answer)),
+          single ? h("p.where", null, h("bdi", {dir: "ltr"}, place(block) || meaningOf(block.mark))) : null,
+          filteredNote(app.state, blocks)),
+        h("dl.figures", null, figure("Self", answer.self, answer), figure("Overall", answer.overall, answer),
+          answer.calls === null ? null : h("div.figure", null, h("dt", null, "Calls"), h("dd", null, h("span.value", null, count(answer.calls))))),
+        single ? actions(app, block) : null,
+    ];
+}
+
+/** @param {import("../main.js").App} app @returns {import("../main.js").View} */
+export function mount(app) {
+    const head = h("div.around-head");
+    const sides = h("div.sides");
+    const name = state => state.block[state.block.length - 1] ?? "Block";
+    const query = (state, more) => question(state, {block: state.block, ...more});
+    return {
+        element: h("div.page", null, head, sides),
+        title: state => state.block.length > 1 ? state.block.join(" → ").slice(0, 200) : name(state).slice(0, 200),
+        async load(state, signal) {
+            if (!state.block.length) return null;
+            const limit = state.rows ? MOST : FIRST;
+            return ask("around", query(state, {in_limit: limit, out_limit: limit}), signal);
+        },
+        show(state, answer) {
+            if (!answer) {
+                fill(head, h("div.title", null, h("h1", {tabindex: "-1"}, "Block"),
+                             h("p", null, "Which one? Press ", h("kbd", null, "/"), " and type a part of its name, or choose one from ",
+                               h("a", {href: href(to(state, "self"))}, "the table"), ".")));
+                return fill(sides);
+            }
+            fill(head, heading(app, answer));
+            fill(sides, sideTable(app, answer, "callers"), sideTable(app, answer, "callees"));
+        },
+        csv: state => state.block.length ? apiUrl("around", query(state, {format: "csv", in_limit: MOST, out_limit: MOST})) : null,
+    };
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//
+// Self and Overall: the same table of all blocks, by what is their own or by everything on paths
+// through them.
+
+import {count, place, shortPlace} from "../model/format.js";
+import {window} from "../model/table.js";
+import {question} from "../model/url.js";
+import {blockLink} from "../parts/block.js";
+import {apiUrl, ask} from "../parts/client.js";
+import {h} from "../parts/dom.js";
+import {amountCell, amountHead, callsAreKnown, scaleOf} from "../parts/numbers.js";
+import {Table} from "../parts/table.js";
+
+const TEXTS = {
+    self: ["Self", "What was charged to each block itself."],
+    overall: ["Overall", "What was charged to every path that contains the block; each path counts once, so nothing is above 100%."],
+};
+
+/** @param {import("../main.js").App} app @returns {import("../parts/table.js").Column[]} */
+export function blockColumns(app) {
+    const amounts = kind => ({
+        title: kind === "self" ? "Self" : "Overall", sort: kind, kind: "num",
+        below: answer => amountHead(scaleOf(answer)),
+        cell: (row, answer) => amountCell(row[kind], answer, scaleOf(answer), kind),
+    });
+    return [
+        amounts("self"), amounts("overall"),
+        {title: "Calls", sort: "calls", kind: "calls", when: answer => callsAreKnown(answer.rows), cell: row => h("td.calls", null, count(row.calls))},
+        {title: "Block", sort: "name", text: true, kind: "name",
+         cell: (row, answer) => h("th.name", {scope: "row"}, blockLink(app, answer.blocks[row.block], {key: "b"}))},
+        {title: "Where", sort: "file", text: true, kind: "where",
+         cell: (row, answer) => h("td.where", {title: place(answer.blocks[row.block])},
+                                  h("bdi", {dir: "ltr"}, shortPlace(answer.blocks[row.block])))},
+    ];
+}
+
+/** @param {import("../main.js").App} app @param {import("../model/url.js").State} first @returns {import("../main.js").View} */
+export function mount(app, first) {
+    const [title, meaning] = TEXTS[first.page];
+    const columns = blockColumns(app);
+    if (first.page === "overall") columns.unshift(columns.splice(1, 1)[0]);
+    const byDefault = "-" + first.page;
+    const table = new Table(app, {caption: `Blocks by ${first.page}`, columns, sort: byDefault, search: "Name or file"});
+    const query = (state, more) => question(state, {search: state.search, sort: state.sort || byDefault, ...more});
+    return {
+        element: h("div.page", null, h("div.title", null, h("h1", {tabindex: "-1"}, title), h("p", null, meaning)), table.element),
+        title: () => title,
+        load: (state, signal) => ask("blocks", query(state, window(state)), signal),
+        show: (state, answer) => table.show(state, answer),
+        csv: state => apiUrl("blocks", query(state, {limit: 1000, format: "csv"})),
+    };
+}

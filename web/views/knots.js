@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+//
+// Knots: groups of blocks that call each other in a circle, each as one thing, with what flows in and
+// what flows out.
+
+import {count, plural} from "../model/format.js";
+import {window} from "../model/table.js";
+import {changed, href, question} from "../model/url.js";
+import {blockLink} from "../parts/block.js";
+import {apiUrl, ask} from "../parts/client.js";
+import {fill, h} from "../parts/dom.js";
+import {amountCell, amountHead, callsAreKnown, figure, scaleOf} from "../parts/numbers.js";
+import {plainTable, searchField} from "../parts/table.js";
+import {foot} from "../model/table.js";
+
+const FIRST = 20;
+
+/** @param {import("../main.js").App} app @param {any} answer @param {any} knot @param {"in"|"out"} way @param {string} key */
+function flow(app, answer, knot, way, key) {
+    const scale = scaleOf(answer);
+    const calls = callsAreKnown(knot[way]);
+    const rows = knot[way].map(row => [
+        amountCell(row.overall, answer, scale, "overall"), calls ? h("td.calls", null, count(row.calls)) : null,
+        h("th.name", {scope: "row"}, blockLink(app, row.block === null ? null : answer.blocks[row.block], {key: key + way, where: true})),
+    ]);
+    const more = knot[way + "_count"] - rows.length;
+    return h("section", null,
+             plainTable(way === "in" ? "Going in" : "Going out",
+                        [{title: "Overall", kind: "num", below: amountHead(scale)}, ...(calls ? [{title: "Calls", kind: "calls"}] : []),
+                         {title: way === "in" ? "From" : "To", kind: "name"}], rows, way === "in" ? "Nothing goes in." : "Nothing goes out."),
+             more > 0 ? h("p.foot", null, `and ${count(more)} more`) : null);
+}
+
+/** @param {import("../main.js").App} app @param {any} answer @param {any} knot @param {number} index */
+function knotPart(app, answer, knot, index) {
+    const key = "knot" + knot.members.map(b => answer.blocks[b].label).join(" ").slice(0, 200);
+    const more = knot.member_count - knot.members.length;
+    const direct = knot.member_count === 1;
+    return h("article.knot", {"aria-labelledby": "knot-" + index},
+             h("header", null,
+               h("h2", {id: "knot-" + index}, direct ? "Calls itself" : plural(knot.member_count, "block") + " in a circle",
+                 h("span.tag", null, `↻ ${plural(knot.deepest, "node")} deep`)),
+               h("dl.figures", null, figure("Self", knot.self, answer), figure("Overall", knot.overall, answer),
+                 knot.calls === null ? null
+                     : h("div.figure", null, h("dt", null, "Calls from outside"), h("dd", null, h("span.value", null, count(knot.calls)))))),
+             h("ul.members", {"aria-label": "Members"}, knot.members.map(b => h("li", null, blockLink(app, answer.blocks[b], {key: key + "m"}))),
+               more > 0 ? h("li.part", null, `and ${count(more)} more`) : null),
+             h("div.knot-flow", null, flow(app, answer, knot, "in", key), flow(app, answer, knot, "out", key)));
+}
+
+/** @param {import("../main.js").App} app @returns {import("../main.js").View} */
+export function mount(app) {
+    const search = searchField(app, "Search in knots", "Name or file of a member");
+    const list = h("div.knots");
+    const below = h("div.foot");
+    const query = (state, more) => question(state, {search: state.search, sort: state.sort, ...more});
+    return {
+        element: h("div.page", null,
+                   h("div.title", null, h("h1", {tabindex: "-1"}, "Knots"),
+                     h("p", null, "Blocks that call each other in a circle, each group taken as one: what goes into the circle and what leaves it.")),
+                   h("div.over", null, search.element), list, below),
+        title: () => "Knots",
+        load: (state, signal) => ask("knots", query(state, window(state, FIRST)), signal),
+        show(state, answer) {
+            search.show(state.search);
+            fill(list, answer.rows.length ? answer.rows.map((knot, i) => knotPart(app, answer, knot, i))
+                : h("p.nothing", null, state.search ? "No knot has such a member." : "No recursion here: no block reaches itself."));
+            const f = foot(answer.count, answer.offset, answer.rows.length);
+            fill(below, answer.count > f.to ? [h("span", null, `${count(f.to)} of ${count(answer.count)} knots`), f.more
+                ? h("button", {type: "button", data: {key: "more"}, onclick: () => app.go(changed(state, {rows: f.more}), {replace: true})}, "More knots")
+                : h("a.button", {href: href(changed(state, {offset: f.to}))}, "Next")] : null);
+        },
+        csv: state => apiUrl("knots", query(state, {limit: 1000, format: "csv"})),
+    };
+}

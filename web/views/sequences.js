@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+//
+// Sequences: every canonical path with what was charged to its end, and to it and all below.
+
+import {count} from "../model/format.js";
+import {window} from "../model/table.js";
+import {href, question, to} from "../model/url.js";
+import {apiUrl, ask} from "../parts/client.js";
+import {h} from "../parts/dom.js";
+import {amountCell, amountHead, scaleOf} from "../parts/numbers.js";
+import {pathLine} from "../parts/path.js";
+import {Table} from "../parts/table.js";
+
+/** @param {import("../main.js").App} app @returns {import("../parts/table.js").Column[]} */
+function columns(app) {
+    const amounts = kind => ({
+        title: kind === "self" ? "Self" : "Overall", sort: kind, kind: "num",
+        below: answer => amountHead(scaleOf(answer)),
+        cell: (row, answer) => amountCell(row[kind], answer, scaleOf(answer), kind),
+    });
+    return [
+        amounts("self"), amounts("overall"),
+        {title: "Length", sort: "length", kind: "calls", cell: row => h("td.calls", null, count(row.path.length))},
+        {title: "Path", kind: "name", cell: (row, answer, index) => {
+            const blocks = row.path.map(b => answer.blocks[b]);
+            const labels = blocks.map(b => b?.label).filter(label => label !== null && label !== undefined);
+            return h("th.name.path-cell", {scope: "row"}, pathLine(app, blocks, "s" + index),
+                     labels.length === blocks.length && blocks.length
+                         ? h("a.aside", {href: href(to(app.state, "flame", {at: labels})), "aria-label": "This path in the flame graph"}, "flame")
+                         : null);
+        }},
+    ];
+}
+
+/** @param {import("../main.js").App} app @returns {import("../main.js").View} */
+export function mount(app) {
+    const table = new Table(app, {caption: "Canonical paths", columns: columns(app), sort: "-self", search: "Name or file on the path"});
+    const query = (state, more) => question(state, {search: state.search, sort: state.sort || "-self", ...more});
+    return {
+        element: h("div.page", null,
+                   h("div.title", null, h("h1", {tabindex: "-1"}, "Sequences"),
+                     h("p", null, "Paths with their recursion compacted, from the root to where something was charged.")),
+                   table.element),
+        title: () => "Sequences",
+        load: (state, signal) => ask("sequences", query(state, window(state)), signal),
+        show: (state, answer) => table.show(state, answer),
+        csv: state => apiUrl("sequences", query(state, {limit: 1000, format: "csv"})),
+    };
+}
