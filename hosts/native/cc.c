@@ -24,7 +24,7 @@ static const char help[] =
     "  CC='ouro cc' CXX='ouro c++' make\n"
     "  ./configure CC='ouro cc' CXX='ouro c++'\n"
     "\n"
-    "  --xray    use clang's XRay: sleds that cost nothing until they are switched on, and tail "
+    "  --xray    use clang's XRay: sleds that cost next to nothing until switched on, and tail "
     "calls.\n"
     "            Only functions of the program itself are seen, not those of its shared "
     "libraries.\n"

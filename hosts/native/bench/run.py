@@ -11,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tests"))
 import real  # noqa: E402
 
-ROUNDS = 3
+ROUNDS = 4
 FLAGS = ["-O2"]
 
 
