@@ -57,6 +57,13 @@
 #if defined(__GNUC__)
 #define OURO_API __attribute__((visibility("default")))
 #define OURO_LIKELY_(x) __builtin_expect(!!(x), 1)
+// In a program that is itself instrumented (hosts/native), recording is not to be recorded.
+#if defined(__clang__)
+#define OURO_QUIET_ __attribute__((no_instrument_function, xray_never_instrument))
+#else
+#define OURO_QUIET_ __attribute__((no_instrument_function))
+#endif
+#define OURO_INLINE_ static inline OURO_QUIET_
 #else
 #error "ouro.h needs GCC or Clang"
 #endif
@@ -113,6 +120,7 @@ typedef struct {
     const char *path;                // the live file; NULL = memory only; see below
     bool disabled;                   // begin disabled, see ouro_profile_enable
     int clock_signal;                // signal of ouro_clock_start; 0 = SIGPROF
+    bool cpu_clock;                  // the clock measures processor time of its OS thread
 } ouro_options;
 
 // Makes a profile. Options and all they point to are copied.
@@ -216,7 +224,7 @@ struct ouro_thread {
 #define OURO_ATOMIC_ADD_ 1
 #endif
 
-static inline void ouro_increment_(uint64_t *counter) {
+OURO_INLINE_ void ouro_increment_(uint64_t *counter) {
 #ifdef OURO_ATOMIC_ADD_
     __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 #else
@@ -224,7 +232,7 @@ static inline void ouro_increment_(uint64_t *counter) {
 #endif
 }
 
-static inline void ouro_decrement_(uint64_t *counter) {
+OURO_INLINE_ void ouro_decrement_(uint64_t *counter) {
 #ifdef OURO_ATOMIC_ADD_
     __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) - 1, __ATOMIC_RELAXED);
 #else
@@ -233,7 +241,7 @@ static inline void ouro_decrement_(uint64_t *counter) {
 }
 
 // The clock's handler may add to the same counter between any two instructions.
-static inline void ouro_add_(uint64_t *counter, uint64_t n) {
+OURO_INLINE_ void ouro_add_(uint64_t *counter, uint64_t n) {
 #ifdef OURO_ATOMIC_ADD_
     __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 #else
@@ -241,12 +249,12 @@ static inline void ouro_add_(uint64_t *counter, uint64_t n) {
 #endif
 }
 
-static inline ouro_node_ *ouro_node_at_(const ouro_thread *thread, ouro_position position) {
+OURO_INLINE_ ouro_node_ *ouro_node_at_(const ouro_thread *thread, ouro_position position) {
     return (ouro_node_ *)(void *)(thread->nodes_ + position);
 }
 
 // One plain store; atomic only so that the compiler does not keep it back from the clock's handler.
-static inline void ouro_move_(ouro_thread *thread, ouro_position position) {
+OURO_INLINE_ void ouro_move_(ouro_thread *thread, ouro_position position) {
     __atomic_store_n(&thread->position_, position, __ATOMIC_RELAXED);
 }
 
@@ -261,7 +269,7 @@ OURO_API void ouro_replace_miss_(ouro_thread *thread, ouro_block block);
 // same block was entered from here the last time, 30 to 75 when it was ever entered from here; the
 // first time costs a walk up the path (at most 4,096 nodes).
 // Misuse: a block id that does not exist, or is not for entering, is charged to [lost].
-static inline ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {
+OURO_INLINE_ ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {
     if (!thread) return 0;
     ouro_position caller = thread->position_;
     ouro_node_ *node = ouro_node_at_(thread, caller);
@@ -275,12 +283,12 @@ static inline ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {
 }
 
 // As ouro_enter, but no call is counted: for a path that the host lays out again. A stack that was
-// sampled, frames that were open before recording began, a green thread that goes on below another
-// caller. Left with ouro_exit. 20 to 80 instructions.
+// sampled, frames that were open before recording began or in another profile (a child of fork(2)),
+// a green thread that goes on below another caller. Left with ouro_exit. 20 to 80 instructions.
 OURO_API ouro_position ouro_reenter(ouro_thread *thread, ouro_block block);
 
 // Where a thread stands: equal as long as it is the same path. 0 for NULL.
-static inline ouro_position ouro_thread_position(const ouro_thread *thread) {
+OURO_INLINE_ ouro_position ouro_thread_position(const ouro_thread *thread) {
     return thread ? thread->position_ : 0;
 }
 
@@ -288,7 +296,7 @@ static inline ouro_position ouro_thread_position(const ouro_thread *thread) {
 // is left: after A calls B and B tail calls C, the path is A/B/C, and the exit with A's token leads
 // back to A. The token of the enter before it stays valid and is the one to give to ouro_exit. At
 // the root it is an enter. Cost and misuse as ouro_enter.
-static inline void ouro_replace(ouro_thread *thread, ouro_block block) {
+OURO_INLINE_ void ouro_replace(ouro_thread *thread, ouro_block block) {
     if (!thread) return;
     ouro_node_ *node = ouro_node_at_(thread, thread->position_);
     if (OURO_LIKELY_(node->memo_block == block)) {
@@ -305,7 +313,7 @@ static inline void ouro_replace(ouro_thread *thread, ouro_block block) {
 // as open, that is, the cap never evicts their nodes; call exit for each where you can. 6
 // instructions. Misuse: an exit too many has no effect; a token of another thread of the same
 // profile leads to some position of this thread's lane or to [lost], never outside.
-static inline void ouro_exit(ouro_thread *thread, ouro_position caller) {
+OURO_INLINE_ void ouro_exit(ouro_thread *thread, ouro_position caller) {
     if (!thread) return;
     ouro_decrement_(&ouro_node_at_(thread, thread->position_)->balance);
     ouro_move_(thread, caller);
@@ -313,12 +321,12 @@ static inline void ouro_exit(ouro_thread *thread, ouro_position caller) {
 
 // Charges n to the current position: metric 0, or any metric of the profile. 5 and 7 instructions.
 // Misuse: a metric that does not exist is ignored (metric 0 is, if the profile has no metrics).
-static inline void ouro_count(ouro_thread *thread, ouro_metric metric, uint64_t n) {
+OURO_INLINE_ void ouro_count(ouro_thread *thread, ouro_metric metric, uint64_t n) {
     if (!thread || metric >= thread->metric_count_) return;
     ouro_add_(ouro_node_at_(thread, thread->position_)->metrics + metric, n);
 }
 
-static inline void ouro_sample(ouro_thread *thread, uint64_t n) {
+OURO_INLINE_ void ouro_sample(ouro_thread *thread, uint64_t n) {
     if (!thread) return;
     // A node has room for metric 0 even if the profile has none.
     ouro_add_(ouro_node_at_(thread, thread->position_)->metrics, n);
@@ -330,7 +338,8 @@ static inline void ouro_sample(ouro_thread *thread, uint64_t n) {
 // number of nanoseconds since the last tick if the metric's unit is "nanoseconds", else the number
 // of ticks. hz = 0 is 997. Call it on the OS thread that runs `thread`: the signal comes to that OS
 // thread. Recording costs nothing more while it runs; system calls may end early with EINTR
-// (SA_RESTART is set). A child of fork(2) has no clock. One clock per thread. 0, or -1 with errno:
+// (SA_RESTART is set; with ouro_options.cpu_clock a thread that waits gets no signal, and the time
+// that it waits is not charged). A child of fork(2) has no clock. One clock per thread. 0, or -1 with errno:
 // EINVAL (no such metric, hz above 100,000), EBUSY (this thread has a clock, or the program handles
 // the signal itself: choose another, ouro_options.clock_signal), EAGAIN (too many timers).
 OURO_API int ouro_clock_start(ouro_thread *thread, ouro_metric metric, unsigned hz);
@@ -410,7 +419,7 @@ typedef struct {
     size_t unsaved_; // frames on top whose tokens found no memory
 } ouro_stack;
 
-static inline void ouro_stack_init(ouro_stack *stack, ouro_thread *thread) {
+OURO_INLINE_ void ouro_stack_init(ouro_stack *stack, ouro_thread *thread) {
     stack->thread = thread;
     stack->tokens_ = NULL;
     stack->depth = stack->capacity_ = stack->unsaved_ = 0;
@@ -422,7 +431,7 @@ OURO_API void ouro_stack_clear(ouro_stack *stack);
 OURO_API bool ouro_stack_grow_(ouro_stack *stack);
 
 // Enters a block. If there is no memory for the token, the frame is counted but not recorded.
-static inline void ouro_stack_push(ouro_stack *stack, ouro_block block) {
+OURO_INLINE_ void ouro_stack_push(ouro_stack *stack, ouro_block block) {
     if (stack->depth == stack->capacity_ && !ouro_stack_grow_(stack)) {
         stack->unsaved_++;
         return;
@@ -431,7 +440,7 @@ static inline void ouro_stack_push(ouro_stack *stack, ouro_block block) {
 }
 
 // A tail call of the block on top. On an empty stack: a push.
-static inline void ouro_stack_replace(ouro_stack *stack, ouro_block block) {
+OURO_INLINE_ void ouro_stack_replace(ouro_stack *stack, ouro_block block) {
     if (stack->unsaved_) return;
     if (stack->depth == 0) {
         ouro_stack_push(stack, block);
@@ -441,7 +450,7 @@ static inline void ouro_stack_replace(ouro_stack *stack, ouro_block block) {
 }
 
 // Leaves the block on top. On an empty stack: nothing.
-static inline void ouro_stack_pop(ouro_stack *stack) {
+OURO_INLINE_ void ouro_stack_pop(ouro_stack *stack) {
     if (stack->unsaved_) {
         stack->unsaved_--;
     } else if (stack->depth) {
@@ -450,13 +459,13 @@ static inline void ouro_stack_pop(ouro_stack *stack) {
 }
 
 // The number of blocks that were pushed and not popped.
-static inline size_t ouro_stack_depth(const ouro_stack *stack) {
+OURO_INLINE_ size_t ouro_stack_depth(const ouro_stack *stack) {
     return stack->depth + stack->unsaved_;
 }
 
 // Pops until the depth is `depth`: after an error, a longjmp, a coroutine that was closed. Every
 // frame is left, so nothing stays open.
-static inline void ouro_stack_unwind(ouro_stack *stack, size_t depth) {
+OURO_INLINE_ void ouro_stack_unwind(ouro_stack *stack, size_t depth) {
     while (ouro_stack_depth(stack) > depth) ouro_stack_pop(stack);
 }
 

@@ -14,6 +14,7 @@ _ouro() {
     --to) words='pprof speedscope folded callgrind html svg json' ;;
     --compact) words='loops cycles edges edges:1 edges:2 edges:3 none' ;;
     --colour) words='auto always never' ;;
+    --clock) words='cpu wall off' ;;
     --source)
         COMPREPLY=($(compgen -d -- "$current"))
         return
@@ -30,6 +31,9 @@ _ouro() {
         merge) words="--output --to --metric --period --min $reading" ;;
         lua) words='--output --view --quiet --hz --precise --instructions --memory --live --max-nodes --compact --luajit
                     --help --version' ;;
+        run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder --symbolise
+                    --help' ;;
+        cc | c++) words='--xray --all --help' ;;
         help) words='view report diff convert merge lua run cc c++' ;;
         esac
         if [ "$command" != help ] && [ "${current#-}" = "$current" ]; then

@@ -76,7 +76,8 @@ static ouro__clock *clock_take(ouro_thread *owner) {
     return NULL;
 }
 
-static bool timer_begin(ouro__clock *clock, int signal_number, unsigned hz) {
+static bool timer_begin(ouro__clock *clock, const ouro_profile *profile, int signal_number,
+                        unsigned hz) {
     struct sigevent event;
     memset(&event, 0, sizeof event);
     event.sigev_notify = SIGEV_THREAD_ID;
@@ -87,7 +88,8 @@ static bool timer_begin(ouro__clock *clock, int signal_number, unsigned hz) {
 #else
     event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
 #endif
-    if (timer_create(CLOCK_MONOTONIC, &event, &clock->timer)) return false;
+    clockid_t time = profile->cpu_clock ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+    if (timer_create(time, &event, &clock->timer)) return false;
     uint64_t period = 1000000000u / hz;
     struct itimerspec times;
     times.it_interval.tv_sec = (time_t)(period / 1000000000u);
@@ -110,7 +112,7 @@ static int clock_begin(ouro_thread *thread, ouro_metric metric, unsigned hz) {
     clock->metric = metric;
     clock->per_tick = in_time ? 1000000000u / hz : 1;
     atomic_store_explicit(&clock->thread, thread, memory_order_relaxed);
-    if (!timer_begin(clock, signal_number, hz)) {
+    if (!timer_begin(clock, profile, signal_number, hz)) {
         atomic_store_explicit(&clock->thread, NULL, memory_order_relaxed);
         clock->owner = NULL;
         return -1;

@@ -48,6 +48,7 @@ TEST(null_is_off_everywhere) {
     CHECK_EQUAL(ouro_enter(NULL, 5), 0);
     ouro_exit(NULL, 0);
     ouro_replace(NULL, 5);
+    CHECK_EQUAL(ouro_reenter(NULL, 5), 0);
     ouro_sample(NULL, 1);
     ouro_count(NULL, 0, 1);
     CHECK_EQUAL(ouro_clock_start(NULL, 0, 0), 0);
@@ -164,6 +165,25 @@ TEST(forks_start_where_their_parent_stands) {
     ouro_thread_free(next);
     ouro_thread_free(thread);
     check_lanes(profile);
+    ouro_profile_free(profile);
+}
+
+TEST(a_reentered_path_counts_no_calls_but_takes_charges) {
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_block a = add(profile, "a"), b = add(profile, "b");
+    ouro_position outer = ouro_reenter(thread, a), inner = ouro_reenter(thread, b);
+    ouro_exit(thread, ouro_enter(thread, b)); // from b to itself
+    ouro_sample(thread, 3);
+    ouro_exit(thread, inner);
+    ouro_exit(thread, ouro_enter(thread, b));
+    ouro_exit(thread, outer);
+    contexts *all = contexts_of(profile, 1);
+    const context *c = contexts_find(all, (ouro_block[]){a, b}, 2);
+    CHECK(c && c->self[0] == 2 && c->self[1] == 3);
+    CHECK_EQUAL(ouro_profile_stats(profile).calls, 2);
+    contexts_free(all);
+    ouro_thread_free(thread);
     ouro_profile_free(profile);
 }
 

@@ -65,6 +65,20 @@ TEST(a_metric_that_is_no_time_counts_ticks) {
     ouro_profile_free(profile);
 }
 
+TEST(a_cpu_clock_does_not_tick_for_a_thread_that_waits) {
+    ouro_profile *profile =
+        ouro_profile_new(&(ouro_options){.metrics = metrics, .metric_count = 2, .cpu_clock = true});
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_enter(thread, add(profile));
+    CHECK_EQUAL(ouro_clock_start(thread, 1, 1000), 0);
+    CHECK_EQUAL(usleep(50000), 0); // not cut short
+    CHECK(total(profile, 1) < 50000000);
+    while (total(profile, 1) < 5000000) {
+    }
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
 TEST(the_clock_moves_with_the_scheduler) {
     ouro_profile *profile = clocked(0, 0);
     ouro_block a = add(profile), b = add(profile);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// What is called from outside: the functions of ouro-native.h, what the interposed malloc calls, and
+// the start of XRay. The hooks themselves start everything else.
+
+#include "native.h"
+#include "ouro-native.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+// Called by memory.c. Not for what the recorder itself allocates.
+OURO_API void ouro_native_allocated_(size_t bytes);
+
+ouro_profile *ouro_native_profile(void) {
+    ouro_native_thread_now();
+    return ouro_native_session.off ? NULL : ouro_native_session.profile;
+}
+
+ouro_thread *ouro_native_thread(void) { return ouro_native_thread_now(); }
+
+void ouro_native_stack(void *low, size_t size) { ouro_native_stack_add((uintptr_t)low, size); }
+
+void ouro_native_allocated_(size_t bytes) {
+    const native_self *self = &ouro_native_self;
+    if (!self->started || self->busy || is_entering(self) || !ouro_native_session.memory) return;
+    ouro_count(self->thread, METRIC_ALLOCATED, bytes);
+    ouro_count(self->thread, METRIC_ALLOCATIONS, 1);
+}
+
+// Weak: a static program need not have it.
+__attribute__((weak)) extern __typeof__(dlsym) dlsym;
+
+// A program may have this code twice: linked with it, and preloaded by `ouro run`. The one whose
+// hooks are called is the one that works.
+static bool is_the_one(void) {
+    extern void __cyg_profile_func_enter(void *, void *);
+    if (!dlsym) return true;
+    void *bound = dlsym(RTLD_DEFAULT, "__cyg_profile_func_enter");
+    return !bound || bound == (void *)__cyg_profile_func_enter;
+}
+
+__attribute__((constructor(101))) static void start(void) {
+    const char *folder = getenv("OURO_NATIVE");
+    if (folder && *folder && is_the_one()) ouro_native_xray_start();
+}

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What profiling costs a native program, side by side: run.py BUILD
+
+The same programs, built and run as each profiler wants it: bare; with hooks that do nothing (the floor); with ours;
+uftrace; gprof; callgrind. Processor time of all processes, the best of several runs, which take turns. XRay's sleds
+that are not switched on are compared with what clang makes without them. Prints a table for README.md.
+"""
+import os, resource, shutil, subprocess, sys, tempfile
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../tests"))
+import real  # noqa: E402
+
+ROUNDS = 4
+FLAGS = ["-O2"]
+
+
+def build_calls(folder, cc, cxx, flags):
+    real.run([*cc, *flags, HERE + "/calls.c", "-o", "calls"], folder)
+    return folder + "/calls"
+
+
+# Name: build, arguments for a size, the size, by what it is divided for uftrace and callgrind (whose times are multiplied
+# again), and whether it does little but call.
+PROGRAMS = {
+    "fib": (build_calls, lambda folder, n: ["fib", str(n)], 1280, 64, True),
+    "walk": (build_calls, lambda folder, n: ["walk", str(n)], 1280, 64, True),
+    "duktape": (*real.PROGRAMS["duktape"], 16, 1, True),
+    "sqlite3": (*real.PROGRAMS["sqlite3"], 64, 8, True),
+    "zopflipng": (*real.PROGRAMS["zopflipng"], 4, 1, False),
+    "minigzip": (*real.PROGRAMS["minigzip"], 160, 4, False),
+}
+
+
+class Bench:
+    def __init__(self, build, folder):
+        self.ouro, self.folder = os.path.join(build, "ouro"), folder
+        real.run(["gcc", "-O2", "-c", HERE + "/empty_hooks.c", "-o", "empty_hooks.o"], folder)
+        self.hooks = folder + "/empty_hooks.o"
+
+    def folder_of(self, *names):
+        path = os.path.join(self.folder, *[n.split()[0] for n in names])
+        shutil.rmtree(path, ignore_errors=True)
+        os.makedirs(path)
+        return path
+
+    def build_all(self, name, build):
+        """{way: executable}"""
+        ways = {
+            "bare": ("gcc", "g++", []),
+            "flag": ("gcc", "g++", ["-finstrument-functions"]),
+            "ours": (self.ouro + " cc", self.ouro + " c++ --all", []),
+            "gprof": ("gcc", "g++", ["-pg"]),
+            "clang": ("clang", "clang++", []),
+            "xray": (self.ouro + " cc --xray", self.ouro + " c++ --xray", []),
+        }
+        made = {}
+        for way, (cc, cxx, more) in ways.items():
+            made[way] = build(self.folder_of(name, way), cc.split(), cxx.split(), FLAGS + more)
+        made["floor"] = self.build_floor(name, build)
+        return made
+
+    def build_floor(self, name, build):
+        for compiler in ("gcc", "g++"):
+            path = real.write(f"{self.folder}/floor-{compiler}",
+                              "#!/bin/sh\nfor word; do [ \"$word\" = -c ] && exec " + compiler +
+                              f" -finstrument-functions \"$@\"; done\nexec {compiler} -finstrument-functions \"$@\" "
+                              f"{self.hooks}\n")
+            os.chmod(path, 0o755)
+        return build(self.folder_of(name, "floor"), [self.folder + "/floor-gcc"], [self.folder + "/floor-g++"], FLAGS)
+
+    def seconds(self, command, folder, env=None):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        real.run(command, folder, env)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    def commands(self, made, arguments, data):
+        """{case: (command, environment)}"""
+        plain = {case: ([made[case], *arguments], {}) for case in ("bare", "floor", "gprof", "clang", "xray")}
+        return {**plain,
+                "ours": ([made["ours"], *arguments], {"OURO_NATIVE": data, "OURO_NATIVE_CLOCK": "cpu"}),
+                "uftrace": (["uftrace", "record", "-d", data + "/uftrace", made["flag"], *arguments], {}),
+                "callgrind": (["valgrind", "--tool=callgrind", "--callgrind-out-file=" + data + "/callgrind",
+                               made["bare"], *arguments], {})}
+
+    def measure(self, name):
+        build, arguments, size, divisor, heavy = PROGRAMS[name]
+        made = self.build_all(name, build)
+        files = self.folder_of(name, "files")
+        best = {}
+        for turn in range(ROUNDS):
+            for case in ("bare", "floor", "ours", "gprof", "clang", "xray", "uftrace", "callgrind"):
+                slow = case in ("uftrace", "callgrind")
+                if turn > 0 and slow:
+                    continue
+                data = self.folder_of(name, "data")
+                part = divisor if slow else 1
+                command, env = self.commands(made, arguments(files, size // part), data)[case]
+                best[case] = min(best.get(case, 1e9), self.seconds(command, files, env) * part)
+        return best, made, heavy
+
+    def data_size(self, name, case, made, factor):
+        """Bytes that a recording of a run `factor` times as long takes."""
+        _, arguments, size, divisor, _ = PROGRAMS[name]
+        data, files = self.folder_of(name, "data"), self.folder_of(name, "files")
+        command, env = self.commands(made, arguments(files, size // divisor * factor), data)[case]
+        real.run(command, files, env)
+        if case == "ours":
+            live = [os.path.join(data, f) for f in os.listdir(data)]
+            real.run([self.ouro, "run", "--symbolise", "-q", *live, "-o", data + "/out.pb"], data)
+            return os.path.getsize(data + "/out.pb")
+        return sum(os.path.getsize(os.path.join(at, f)) for at, _, names in os.walk(data) for f in names)
+
+
+def row(cells):
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def main():
+    build = os.path.abspath(sys.argv[1])
+    wanted = [n for n in PROGRAMS if len(sys.argv) < 3 or sys.argv[2] in n]
+    folder = tempfile.mkdtemp(prefix="ouro-bench-")
+    bench = Bench(build, folder)
+    row(["program", "bare", "floor", "ours", "gprof", "uftrace", "callgrind", "ours / floor, added",
+         "XRay off against clang"])
+    row(["---"] * 9)
+    sizes = []
+    for name in wanted:
+        best, made, heavy = bench.measure(name)
+        added = {case: best[case] - best["bare"] for case in best}
+        ratio = added["ours"] / added["floor"] if added["floor"] > 0.02 * best["bare"] else float("nan")
+        goal = " (to reach: 2.0)" if heavy else ""
+        missed = " MISSED" if heavy and ratio > 2.0 else ""
+        missed += " above gprof" if added["ours"] > added["gprof"] else ""
+        missed += " ABOVE UFTRACE" if added["ours"] > added["uftrace"] else ""
+        missed += " ABOVE CALLGRIND" if added["ours"] > added["callgrind"] else ""
+        xray = (best["xray"] / best["clang"] - 1) * 100
+        row([name, *[f"{best[c]:.2f} s" for c in ("bare", "floor", "ours", "gprof", "uftrace", "callgrind")],
+             f"{ratio:.2f}{goal}{missed}", f"{xray:+.1f}%" + (" MISSED" if xray > 2 else "")])
+        if name in ("walk", "sqlite3"):
+            sizes.append((name, [[bench.data_size(name, case, made, f) for f in (1, 4)] for case in ("ours", "uftrace")]))
+    print()
+    row(["size of the recording", "ours", "ours, 4 times as long", "uftrace", "uftrace, 4 times as long"])
+    row(["---"] * 5)
+    for name, (ours, theirs) in sizes:
+        row([name, *[f"{n / 1e3:,.1f} KB" for n in ours + theirs]])
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+main()

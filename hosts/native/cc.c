@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+//
+// ouro-cc and ouro-c++: `ouro cc ...` is the compiler, with what is needed to be profiled. All
+// arguments are passed on; flags are put in front of them (so that the project's own win) and, when
+// an executable is linked, the run-time library behind them. Shared libraries get nothing: their
+// hooks are those of the program that loads them.
+
+#include "run/folders.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "ouro cc [--xray] [--all] [arguments of the compiler]\n"
+    "ouro c++ [--xray] [--all] [arguments of the compiler]\n"
+    "\n"
+    "Compiles and links as cc and c++ do, so that `ouro run` can profile the program:\n"
+    "\n"
+    "  CC='ouro cc' CXX='ouro c++' make\n"
+    "  ./configure CC='ouro cc' CXX='ouro c++'\n"
+    "\n"
+    "  --xray    use clang's XRay: sleds that cost next to nothing until switched on, and tail "
+    "calls.\n"
+    "            Only functions of the program itself are seen, not those of its shared "
+    "libraries.\n"
+    "\n"
+    "  --all     also functions of system headers, such as the inline ones of std:: (gcc)\n"
+    "\n"
+    "The compiler underneath is $OURO_CC or $OURO_CXX, else $CC or $CXX unless that is this\n"
+    "program, else cc or c++ (with --xray: clang or clang++). -g is added, for lines.\n"
+    "OURO_CC_SHOW=1 shows the command.\n";
+
+typedef struct {
+    bool cxx, xray, all;
+    bool links;      // an executable
+    bool is_static;  // without shared libraries
+    bool has_inputs; // else it is only asked for its version, or the like
+    bool has_g, has_threshold;
+    char **arguments;
+    size_t count;
+} command;
+
+static void add(command *c, const char *argument) { c->arguments[c->count++] = (char *)argument; }
+
+static bool begins(const char *text, const char *with) {
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool is_one_of(const char *word, const char *const *words) {
+    while (*words && strcmp(*words, word)) words++;
+    return *words != NULL;
+}
+
+// Whoever says one of these does not link an executable that has a C library to call.
+static bool forbids_linking(const char *a) {
+    static const char *const words[] = {"-c",
+                                        "-S",
+                                        "-E",
+                                        "-M",
+                                        "-MM",
+                                        "-shared",
+                                        "-r",
+                                        "-fsyntax-only",
+                                        "-nostdlib",
+                                        "-nodefaultlibs",
+                                        "--version",
+                                        "-v",
+                                        "-dumpversion",
+                                        "-dumpmachine",
+                                        NULL};
+    return is_one_of(a, words) || begins(a, "-print-");
+}
+
+static void look_at(command *c, int argc, char **argv) {
+    c->links = true;
+    for (int i = 1; i < argc; i++) {
+        const char *a = argv[i];
+        if (forbids_linking(a)) c->links = false;
+        if (strcmp(a, "-static") == 0 || strcmp(a, "-static-pie") == 0) c->is_static = true;
+        if (begins(a, "-g") && !begins(a, "-gcc") && !begins(a, "-gen")) c->has_g = true;
+        if (begins(a, "-fxray-instruction-threshold")) c->has_threshold = true;
+        if (strcmp(a, "--xray") == 0) c->xray = true;
+        if (strcmp(a, "--all") == 0) c->all = true;
+        if (a[0] != '-' || !a[1]) c->has_inputs = true;
+    }
+}
+
+// A value that runs this program again is not the compiler underneath.
+static bool is_this(const char *value) {
+    return strstr(value, "ouro cc") || strstr(value, "ouro c++") || strstr(value, "ouro-cc") ||
+           strstr(value, "ouro-c++");
+}
+
+// May have arguments of its own (`ccache gcc`).
+static char *compiler(const command *c) {
+    const char *ours = getenv(c->cxx ? "OURO_CXX" : "OURO_CC");
+    const char *usual = getenv(c->cxx ? "CXX" : "CC");
+    if (ours && *ours) return strdup(ours);
+    if (usual && *usual && !is_this(usual) && !c->xray) return strdup(usual);
+    if (c->xray) return strdup(c->cxx ? "clang++" : "clang");
+    return strdup(c->cxx ? "c++" : "cc");
+}
+
+// `cc` may be a link to it. clang has no way to leave files out.
+static bool is_clang(const char *name) {
+    const char *folder = getenv("PATH");
+    char path[PATH_MAX], whole[PATH_MAX];
+    if (strstr(name, "clang")) return true;
+    while (folder && *folder && !strchr(name, '/')) {
+        int length = (int)strcspn(folder, ":");
+        snprintf(path, sizeof path, "%.*s/%s", length, folder, name);
+        if (realpath(path, whole)) return strstr(whole, "clang") != NULL;
+        folder += length;
+        folder += *folder == ':';
+    }
+    return false;
+}
+
+static void add_flags(command *c) {
+    if (!c->has_g) add(c, "-g");
+    if (!c->xray) {
+        add(c, "-finstrument-functions");
+        if (!c->all && !is_clang(c->arguments[0]))
+            add(c, "-finstrument-functions-exclude-file-list=/usr/include,/usr/lib/gcc");
+        return;
+    }
+    add(c, "-fxray-instrument");
+    // Else small functions are left out.
+    if (!c->has_threshold) add(c, "-fxray-instruction-threshold=1");
+}
+
+// The library's names must be found by what `ouro run` preloads, and its interposers linked though
+// nobody asks for them. A static program is told to call them (--wrap).
+static void add_library(command *c) {
+    static char library[PATH_MAX];
+    static const char *const wrapped[] = {
+        "-Wl,--wrap=longjmp",       "-Wl,--wrap=_longjmp",       "-Wl,--wrap=siglongjmp",
+        "-Wl,--wrap=__longjmp_chk", "-Wl,--wrap=swapcontext",    "-Wl,--wrap=setcontext",
+        "-Wl,--wrap=malloc",        "-Wl,--wrap=calloc",         "-Wl,--wrap=realloc",
+        "-Wl,--wrap=aligned_alloc", "-Wl,--wrap=posix_memalign", "-Wl,--wrap=memalign"};
+    if (!find_library(c->is_static ? "libouro-native-wrap.a" : "libouro-native.a", library)) return;
+    add(c, "-Wl,-u,ouro_native_profile"); // starts XRay
+    if (c->is_static) {
+        for (size_t i = 0; i < sizeof wrapped / sizeof *wrapped; i++) add(c, wrapped[i]);
+        if (c->cxx) add(c, "-Wl,--wrap=__gxx_personality_v0");
+    } else {
+        add(c, "-Wl,-u,ouro_native_interposed_");
+        add(c, "-Wl,--export-dynamic-symbol=ouro_native_*");
+    }
+    // A language given by -x must not make a source of it.
+    add(c, "-x");
+    add(c, "none");
+    add(c, library);
+    add(c, "-pthread");
+}
+
+int main(int argc, char **argv) {
+    const char *slash = strrchr(argv[0], '/');
+    const char *name = slash ? slash + 1 : argv[0];
+    command c = {.cxx = strstr(name, "++") != NULL};
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        fputs(help, stdout);
+        return 0;
+    }
+    look_at(&c, argc, argv);
+    char *words = compiler(&c);
+    c.arguments = calloc((size_t)argc + 64 + strlen(words), sizeof *c.arguments);
+    if (!c.arguments) return 1;
+    for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) add(&c, word);
+    if (c.has_inputs) add_flags(&c);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--xray") && strcmp(argv[i], "--all")) add(&c, argv[i]);
+    }
+    if (c.has_inputs && c.links) add_library(&c);
+    if (getenv("OURO_CC_SHOW")) {
+        for (size_t i = 0; i < c.count; i++)
+            fprintf(stderr, "%s%c", c.arguments[i], i + 1 < c.count ? ' ' : '\n');
+    }
+    execvp(c.arguments[0], c.arguments);
+    fprintf(stderr, "ouro %s: cannot run %s: %s\n", c.cxx ? "c++" : "cc", c.arguments[0],
+            strerror(errno));
+    return 127;
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+//
+// Events that the hot path does not take: the first of a thread, of a function, after a fork; on
+// another machine stack; after frames were abandoned; in a signal handler that interrupted an enter.
+// Each runs in a section: signals wait, and nothing that the section itself calls is recorded.
+
+#include "native.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+// ---------------------------------------------------------------- the queue
+
+// Called in a signal handler that interrupted an enter: only system calls here.
+static void queue_put(native_self *self, uintptr_t function, uintptr_t place, int kind) {
+    if (self->queued == self->queue_room) {
+        size_t bytes = self->queue_room * sizeof *self->queue;
+        size_t larger = bytes ? bytes * 2 : 16384;
+        void *queue =
+            bytes ? mremap(self->queue, bytes, larger, MREMAP_MAYMOVE)
+                  : mmap(NULL, larger, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (queue == MAP_FAILED) return;
+        self->queue = queue;
+        self->queue_room = larger / sizeof *self->queue;
+    }
+    self->queue[self->queued++] = (native_event){function, place, kind};
+    self->limit = NULL;
+}
+
+// ---------------------------------------------------------------- frames
+
+// Position first, then top: a signal handler in between finds its frames above.
+static void pop(native_self *self) {
+    if (self->stack->unsaved) {
+        self->stack->unsaved--;
+    } else {
+        ouro_exit(self->thread, self->top[-1].token);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        self->top--;
+    }
+}
+
+static bool push_room(native_self *self) {
+    native_stack *stack = self->stack;
+    if (stack->unsaved == 0 && self->top < stack->end) return true;
+    stack->top = self->top;
+    if (stack->unsaved || !ouro_native_stack_grow(stack)) {
+        stack->unsaved++;
+        return false;
+    }
+    self->top = stack->top;
+    return true;
+}
+
+static void push(native_self *self, uint64_t height, uint32_t key, ouro_block block) {
+    if (!push_room(self)) return;
+    *self->top = (native_frame){height, key, ouro_enter(self->thread, block)};
+    self->top++;
+}
+
+static bool has_frames(const native_self *self) { return self->top > self->stack->frames + 1; }
+
+// Leaves what stands lower than a place that is in use again.
+static void abandon(native_self *self, uint64_t height) {
+    while (has_frames(self) && self->top[-1].height < height) {
+        self->stack->unsaved = 0;
+        pop(self);
+    }
+}
+
+// ---------------------------------------------------------------- machine stacks
+
+// Makes a stack's frames stand in this OS thread's lane of the present profile.
+static bool adopt(native_self *self, native_stack *stack, ouro_thread *parent) {
+    ouro_profile *profile = ouro_native_session.profile;
+    ouro_thread *thread =
+        stack->coroutine && parent ? ouro_thread_fork(parent) : ouro_thread_new(profile);
+    if (!thread) return false;
+    for (native_frame *f = stack->frames + 1; f < stack->top; f++)
+        f->token = ouro_reenter(thread, ouro_native_block_by_key(f->key));
+    stack->thread = thread;
+    stack->generation = ouro_native_session.generation;
+    stack->owner = self->number;
+    return true;
+}
+
+static bool is_adopted(const native_self *self, const native_stack *stack) {
+    return stack->thread && stack->owner == self->number &&
+           stack->generation == ouro_native_session.generation;
+}
+
+static void load_stack(native_self *self, native_stack *stack) {
+    self->stack = stack;
+    self->top = stack->top;
+    self->low = stack->low;
+    self->size = stack->size;
+    self->thread = stack->thread;
+}
+
+// A coroutine that begins anew on an old stack begins where it is started from.
+static void begin_anew(native_stack *stack) {
+    ouro_thread_free(stack->thread);
+    stack->thread = NULL;
+}
+
+static void switch_to(native_self *self, native_stack *stack, uintptr_t place, bool entering) {
+    native_stack *from = self->stack;
+    from->top = self->top;
+    if (is_adopted(self, stack)) {
+        load_stack(self, stack);
+        if (entering) abandon(self, place - stack->low);
+        stack->top = self->top;
+        if (entering && stack->coroutine && !has_frames(self)) begin_anew(stack);
+    }
+    if (!is_adopted(self, stack) && !adopt(self, stack, from->thread)) {
+        load_stack(self, from);
+        return;
+    }
+    load_stack(self, stack);
+    ouro_clock_move(from->thread, stack->thread);
+}
+
+static bool is_on(const native_stack *stack, uintptr_t place) {
+    return place - stack->low <= stack->size;
+}
+
+// The stack of the main thread has grown beyond what its limit was at the start.
+static bool own_stack_has_grown(native_self *self, uintptr_t place) {
+    uintptr_t low, size;
+    native_stack *own = &self->own;
+    ouro_native_stack_of_thread(&low, &size);
+    if (place - low > size || low > own->low) return false;
+    uintptr_t more = own->low - low;
+    native_frame *end = self->stack == own ? self->top : own->top;
+    for (native_frame *f = own->frames; f < end; f++) f->height += more;
+    own->low = low;
+    own->size += more;
+    if (self->stack == own) {
+        self->low = low;
+        self->size = own->size;
+    }
+    return true;
+}
+
+// Goes to the machine stack that `place` is on. Returns the height there. A signal handler on a
+// stack of its own is a call like any other, as high as what it interrupted.
+static uint64_t settle(native_self *self, uintptr_t place, bool entering) {
+    if (is_on(self->stack, place)) return place - self->low;
+    if (ouro_native_on_signal_stack(place)) return self->top[-1].height;
+    native_stack *stack = &self->own;
+    if (!is_on(stack, place) && !own_stack_has_grown(self, place))
+        stack = ouro_native_stack_find(place);
+    if (!stack) return self->top[-1].height;
+    if (stack != self->stack) switch_to(self, stack, place, entering);
+    return is_on(self->stack, place) ? place - self->low : self->top[-1].height;
+}
+
+// ---------------------------------------------------------------- events
+
+static void enter(native_self *self, uintptr_t function, uintptr_t place) {
+    uint64_t height = settle(self, place, true);
+    abandon(self, height);
+    push(self, height, (uint32_t)function, ouro_native_block_of(function));
+}
+
+// A function that is left without being on top: what is above it was abandoned. One that was never
+// entered (the profile began later) is ignored.
+static void leave(native_self *self, uintptr_t function, uintptr_t place) {
+    settle(self, place, false);
+    if (self->stack->unsaved) {
+        pop(self);
+        return;
+    }
+    native_frame *f = self->top;
+    while (f > self->stack->frames + 1 && f[-1].key != (uint32_t)function) f--;
+    if (f == self->stack->frames + 1) return;
+    while (self->top >= f) pop(self);
+}
+
+// XRay's events come at the first and the last instruction of a function, so heights are exact. A
+// frame that has left by a tail call has LEFT_BY_TAIL_CALL in its height until its successor comes.
+static void xray_enter(native_self *self, uintptr_t function, uintptr_t place) {
+    uint64_t height = settle(self, place, true);
+    ouro_block block = ouro_native_block_of(function);
+    abandon(self, height | LEFT_BY_TAIL_CALL);
+    native_frame *under = self->top - 1;
+    if (has_frames(self) && under->height == (height | LEFT_BY_TAIL_CALL)) {
+        ouro_replace(self->thread, block);
+        *under = (native_frame){height, (uint32_t)function, under->token};
+    } else {
+        push(self, height, (uint32_t)function, block);
+    }
+}
+
+static void xray_leave(native_self *self, uintptr_t place) {
+    uint64_t height = settle(self, place, false);
+    if (self->stack->unsaved) {
+        pop(self);
+    } else {
+        abandon(self, height + 2 * LEFT_BY_TAIL_CALL);
+    }
+}
+
+static void xray_tail(native_self *self, uintptr_t place) {
+    uint64_t height = settle(self, place, false);
+    abandon(self, height);
+    if (self->top[-1].height == height) self->top[-1].height |= LEFT_BY_TAIL_CALL;
+}
+
+static void take(native_self *self, native_event event) {
+    switch (event.kind) {
+    case NATIVE_ENTER:
+        enter(self, event.function, event.place);
+        break;
+    case NATIVE_EXIT:
+        leave(self, event.function, event.place);
+        break;
+    case NATIVE_XRAY_ENTER:
+        xray_enter(self, event.function, event.place);
+        break;
+    case NATIVE_XRAY_EXIT:
+        xray_leave(self, event.place);
+        break;
+    case NATIVE_XRAY_TAIL:
+        xray_tail(self, event.place);
+        break;
+    }
+}
+
+// ---------------------------------------------------------------- sections
+
+// The profile, the thread, the frames in this profile, and what a signal handler has left.
+static bool prepare(native_self *self) {
+    if (!ouro_native_session.profile && !ouro_native_session_begin()) return false;
+    if (!self->started && !ouro_native_thread_begin()) return false;
+    native_stack *stack = self->stack;
+    if (!is_adopted(self, stack)) {
+        stack->top = self->top;
+        if (!adopt(self, stack, NULL)) return false;
+        self->thread = stack->thread;
+        if (ouro_native_session.hz)
+            ouro_clock_start(self->thread, METRIC_TIME, ouro_native_session.hz);
+    }
+    for (size_t i = 0; i < self->queued; i++) take(self, self->queue[i]);
+    self->queued = 0;
+    return true;
+}
+
+bool ouro_native_section_begin(native_section *section) {
+    native_self *self = &ouro_native_self;
+    if (ouro_native_session.off || self->busy || self->dead || is_entering(self)) return false;
+    sigset_t all;
+    section->error = errno;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &section->before);
+    self->busy = true;
+    self->limit = NULL;
+    if (prepare(self)) return true;
+    ouro_native_section_end(section);
+    return false;
+}
+
+void ouro_native_section_end(const native_section *section) {
+    native_self *self = &ouro_native_self;
+    if (self->started && self->thread) self->limit = self->stack->end;
+    self->busy = false;
+    pthread_sigmask(SIG_SETMASK, &section->before, NULL);
+    errno = section->error;
+}
+
+NATIVE_COLD void ouro_native_event(uintptr_t function, uintptr_t place, int kind) {
+    native_self *self = &ouro_native_self;
+    if (ouro_native_session.off) return;
+    if (is_entering(self)) {
+        queue_put(self, function, place, kind);
+        return;
+    }
+    native_section section;
+    if (!ouro_native_section_begin(&section)) return;
+    take(self, (native_event){function, place, kind});
+    ouro_native_section_end(&section);
+}
+
+// The program is about to go on at `place`, or has done so: frames below it are gone. A handler that
+// leaves by siglongjmp may have interrupted an enter, which then never ends. Programs that jump do so
+// often: without a section, because leaving is safe against signals.
+void ouro_native_unwind(uintptr_t place) {
+    native_self *self = &ouro_native_self;
+    native_section section;
+    if (!self->started) return;
+    if (is_entering(self)) self->top = (native_frame *)~(uintptr_t)self->top;
+    if (self->limit && is_on(self->stack, place) && !self->stack->unsaved) {
+        abandon(self, place - self->low);
+        return;
+    }
+    if (!ouro_native_section_begin(&section)) return;
+    if (is_on(self->stack, place)) abandon(self, place - self->low);
+    ouro_native_section_end(&section);
+}
+
+void ouro_native_settle(uintptr_t place) {
+    native_self *self = &ouro_native_self;
+    native_section section;
+    if (!self->started || place - self->low <= self->size || !ouro_native_section_begin(&section))
+        return;
+    settle(self, place, false);
+    ouro_native_section_end(&section);
+}
+
+ouro_thread *ouro_native_thread_now(void) {
+    native_self *self = &ouro_native_self;
+    native_section section;
+    if (self->limit) return self->thread;
+    if (!ouro_native_section_begin(&section)) return NULL;
+    ouro_native_section_end(&section);
+    return self->thread;
+}

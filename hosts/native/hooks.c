@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+//
+// The hooks of -finstrument-functions: the hot path. One cache line of thread-local state, one word
+// of the cache of functions, one node, one frame; no lock, no call. Whatever is unusual goes to
+// events.c.
+//
+// Leaving is safe against signals without a mark: a handler that runs in the middle of it enters and
+// leaves on top of the frame that is being left, and puts position and top back as they were.
+
+#include "native.h"
+
+#define HOOK __attribute__((visibility("default"), no_instrument_function))
+
+__thread native_self ouro_native_self;
+uint64_t ouro_native_cache[1 << CACHE_BITS];
+
+// The compiler keeps the order of what stands before and after.
+#define SIGNAL_FENCE __atomic_signal_fence(__ATOMIC_SEQ_CST)
+
+HOOK void __cyg_profile_func_enter(void *function, void *site);
+HOOK void __cyg_profile_func_exit(void *function, void *site);
+
+void __cyg_profile_func_enter(void *function, void *site) {
+    (void)site;
+    native_self *self = &ouro_native_self;
+    uintptr_t address = (uintptr_t)function;
+    uintptr_t place = (uintptr_t)__builtin_frame_address(0) + 16;
+    native_frame *top = self->top;
+    uint64_t height = place - self->low;
+    uint64_t block = *cache_place(address) ^ address << CACHE_BLOCK_BITS;
+    if (UNLIKELY(top >= self->limit) || UNLIKELY(height > top[-1].height) ||
+        UNLIKELY(block >> CACHE_BLOCK_BITS)) {
+        ouro_native_event(address, place, NATIVE_ENTER);
+        return;
+    }
+    ouro_thread *thread = self->thread;
+    if (!thread) __builtin_unreachable(); // limit is NULL then
+    self->top = (native_frame *)~(uintptr_t)top;
+    SIGNAL_FENCE;
+    top->height = height;
+    top->key = (uint32_t)address;
+    top->token = ouro_enter(thread, (ouro_block)block);
+    SIGNAL_FENCE;
+    self->top = top + 1;
+}
+
+void __cyg_profile_func_exit(void *function, void *site) {
+    (void)site;
+    native_self *self = &ouro_native_self;
+    uintptr_t address = (uintptr_t)function;
+    uintptr_t place = (uintptr_t)__builtin_frame_address(0) + 16;
+    native_frame *top = self->top;
+    if (UNLIKELY(top >= self->limit) || UNLIKELY(top[-1].key != (uint32_t)address) ||
+        UNLIKELY(place - self->low > self->size)) {
+        ouro_native_event(address, place, NATIVE_EXIT);
+        return;
+    }
+    ouro_thread *thread = self->thread;
+    if (!thread) __builtin_unreachable();
+    ouro_exit(thread, top[-1].token);
+    SIGNAL_FENCE;
+    self->top = top - 1;
+}

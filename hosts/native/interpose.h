@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// Functions of the C library that the host stands in front of. In a program with shared libraries
+// ours has the real name and finds the real one behind it; in a static program the linker is told
+// (--wrap) to call ours, __wrap_NAME, and gives the real one as __real_NAME. Each file that includes
+// this is compiled for both.
+
+#ifndef OURO_NATIVE_INTERPOSE_H
+#define OURO_NATIVE_INTERPOSE_H
+
+#include "native.h"
+
+#define INTERPOSED __attribute__((visibility("default")))
+
+// Each file has a name of its own, by which the linker takes it out of the static library.
+#define PART(name)                                                                   \
+    __attribute__((visibility("hidden"))) extern const char ouro_native_part_##name; \
+    const char ouro_native_part_##name = 1;
+
+#ifdef OURO_NATIVE_WRAP
+#define OURS(name) __wrap_##name
+#define REAL_OF(name)                      \
+    extern __typeof__(name) __real_##name; \
+    static __typeof__(name) *real_##name(void) { return __real_##name; }
+#define DECLARE(name) INTERPOSED __typeof__(name) __wrap_##name
+#else
+#include <dlfcn.h>
+#define OURS(name) name
+#define REAL_OF(name)                                                         \
+    static __typeof__(name) *found_##name;                                    \
+    static __typeof__(name) *real_##name(void) {                              \
+        if (!found_##name) *(void **)&found_##name = dlsym(RTLD_NEXT, #name); \
+        return found_##name;                                                  \
+    }
+#define DECLARE(name) INTERPOSED extern __typeof__(name) name
+#endif
+
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+//
+// The run-time part of the native host: what all its files share.
+//
+// Instrumented code calls a hook when a function is entered and when it is left. The hooks have no
+// frame of their own to keep a token in, so each machine stack has an array of frames beside it.
+//
+//   frame     an instrumented function that was entered: the token to leave it with, which function
+//             it is (key), and where on the machine stack it stands (height)
+//   stack     a machine stack: of an OS thread, or of a coroutine, with its array of frames
+//   self      what one OS thread needs: the stack it is on, the hot fields first
+//   session   the profile of this process; another one after fork(2)
+//   function  an address that was entered, and its block
+//
+// Height: bytes from the low end of the machine stack to the place where the hook was called. A
+// function that is called stands lower than its caller, or, inlined, as high. So:
+//   - a function that is entered higher than the frame on top: the frames below it were abandoned
+//     (longjmp, an exception) and are left now
+//   - a height beyond the size of the stack: the program has changed its stack
+//
+// Signals. A handler may run between any two instructions of a hook. While an enter is under way,
+// `top` has all its bits inverted, which is above every limit: a hook that comes then puts its event
+// into a queue, and the next event takes it from there. Leaving needs no such care: see hooks.c. The
+// slow paths block all signals, so an event that comes while one is under way is made by what the
+// slow path itself calls (malloc of the program's own, instrumented), and is dropped.
+
+#ifndef OURO_NATIVE_INTERNAL_H
+#define OURO_NATIVE_INTERNAL_H
+
+#include "ouro.h"
+
+#include <signal.h>
+
+typedef struct {
+    uint64_t height;
+    uint32_t key; // of the function: the low half of its address
+    ouro_position token;
+} native_frame;
+
+typedef struct native_stack {
+    uintptr_t low, size;
+    native_frame *frames; // [0] is no frame: its height is `size`, its key 0
+    native_frame *top;    // of the stack that is current: in `self`
+    native_frame *end;
+    size_t unsaved; // frames on top that found no memory
+    ouro_thread *thread;
+    uint64_t generation; // of the session that `thread` belongs to
+    uint64_t owner;      // the number of the OS thread whose lane that is
+    bool coroutine;
+} native_stack;
+
+typedef struct {
+    uintptr_t function;
+    uintptr_t place;
+    int kind;
+} native_event;
+
+typedef struct native_self {
+    native_frame *top;   // where the next frame goes; inverted while an enter is under way
+    native_frame *limit; // the end of the array; NULL: the slow path has something to do first
+    uintptr_t low, size; // of the machine stack
+    ouro_thread *thread;
+    native_stack *stack; // the current one
+    bool busy;           // on a slow path
+    bool dead;           // its keys are gone: the OS thread ends
+    bool started;
+    int endings;
+    uint64_t number; // of the OS thread, never given twice
+    native_event *queue;
+    size_t queued, queue_room;
+    native_stack own;
+} native_self;
+
+// Initial-exec: one load and no call. The library is there when the program starts.
+extern __thread native_self ouro_native_self
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+// Heights are multiples of 8. This one means: it has made a tail call to an instrumented function,
+// whose enter is the next event at this height.
+#define LEFT_BY_TAIL_CALL UINT64_C(1)
+
+enum { NATIVE_ENTER, NATIVE_EXIT, NATIVE_XRAY_ENTER, NATIVE_XRAY_EXIT, NATIVE_XRAY_TAIL };
+
+// A function's address in the upper 47 bits, its block in the lower 17: one word, so that threads
+// can look while others write.
+enum { CACHE_BITS = 14, CACHE_BLOCK_BITS = 17 };
+extern uint64_t ouro_native_cache[1 << CACHE_BITS] __attribute__((visibility("hidden")));
+
+static inline uint64_t *cache_place(uintptr_t function) {
+    return &ouro_native_cache[(function >> 4) & ((1 << CACHE_BITS) - 1)];
+}
+
+static inline bool is_entering(const native_self *self) { return (intptr_t)self->top < 0; }
+
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define NATIVE_COLD __attribute__((noinline, cold))
+
+// events.c: everything that is not the hot path of hooks.c
+void ouro_native_event(uintptr_t function, uintptr_t place, int kind);
+void ouro_native_unwind(uintptr_t place);
+void ouro_native_settle(uintptr_t place);
+ouro_thread *ouro_native_thread_now(void);
+
+// A slow path: false if nothing is to be done. Signals wait until it ends.
+typedef struct {
+    sigset_t before;
+    int error;
+} native_section;
+bool ouro_native_section_begin(native_section *section);
+void ouro_native_section_end(const native_section *section);
+
+// stacks.c
+bool ouro_native_stack_init(native_stack *stack, uintptr_t low, uintptr_t size);
+bool ouro_native_stack_grow(native_stack *stack);
+void ouro_native_stack_drop(native_stack *stack);
+void ouro_native_stack_of_thread(uintptr_t *low, uintptr_t *size);
+bool ouro_native_on_signal_stack(uintptr_t place);
+native_stack *ouro_native_stack_find(uintptr_t place);
+void ouro_native_stack_add(uintptr_t low, uintptr_t size);
+void ouro_native_stacks_lock(bool lock);
+
+// session.c
+typedef struct {
+    ouro_profile *profile; // NULL: not begun, or given up
+    uint64_t generation;   // counts fork(2)
+    bool off;
+    bool memory; // count allocations
+    unsigned hz; // 0: no clock
+} native_session;
+extern native_session ouro_native_session __attribute__((visibility("hidden")));
+bool ouro_native_session_begin(void);
+bool ouro_native_thread_begin(void);
+
+// functions.c
+ouro_block ouro_native_block_of(uintptr_t function);
+ouro_block ouro_native_block_by_key(uint32_t key);
+void ouro_native_forget_unloaded(void);
+void ouro_native_functions_lock(bool lock);
+
+// xray.c
+void ouro_native_xray_start(void);
+
+enum { METRIC_TIME, METRIC_ALLOCATED, METRIC_ALLOCATIONS };
+
+#endif

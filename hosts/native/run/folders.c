@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// Where the parts of the host are. OURO_LIBDIR is where libraries are installed, seen from
+// PREFIX/libexec/ouro, where these programs are.
+
+#include "folders.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+_Static_assert(PATH_MAX == 4096, "as folders.h has it");
+
+// PATH of this program's folder + below + name, if there is such a file.
+static bool try(const char *below, const char *name, char path[static PATH_MAX]) {
+    char folder[PATH_MAX], together[PATH_MAX * 2];
+    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    if (length <= 0) return false;
+    folder[length] = '\0';
+    char *slash = strrchr(folder, '/');
+    if (slash) *slash = '\0';
+    snprintf(together, sizeof together, "%s/%s%s", folder, below, name);
+    return realpath(together, path) != NULL;
+}
+
+bool find_library(const char *name, char path[static PATH_MAX]) {
+    if (try("", name, path) || try(OURO_LIBDIR "/", name, path)) return true;
+    snprintf(path, PATH_MAX, "%s", name);
+    return false;
+}
+
+bool find_ouro(char path[static PATH_MAX]) {
+    const char *named = getenv("OURO");
+    if (named && *named && access(named, X_OK) == 0) {
+        snprintf(path, PATH_MAX, "%s", named);
+        return true;
+    }
+    if (try("", "ouro", path) || try("../../bin/", "ouro", path)) return true;
+    strcpy(path, "ouro");
+    return false;
+}

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: MIT
+//
+// ouro-run: `ouro run [options] PROGRAM [arguments]`. Tells the program's run-time part where to put
+// its live files, runs it, and turns the files of all its processes into one profile with names:
+//
+//     PROGRAM.PID.ouro ... -> ouro merge -> names (rename.c, symbols.c) -> ouro convert -> OUT
+//
+// The live files are complete at any moment, so it does not matter how the program ends. The profile
+// is the same work later, by hand: `ouro run --symbolise FILES -o OUT`.
+
+#include "folders.h"
+#include "rename.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2, FILES_AT_ONCE = 200 };
+// A tmpfs that is nearly full is no place for live files.
+#define ROOM_WANTED (UINT64_C(512) << 20)
+
+static const char help[] =
+    "ouro run [options] PROGRAM [arguments]\n"
+    "ouro run --symbolise [options] FILE...\n"
+    "\n"
+    "Runs a C or C++ program that was built with `ouro cc` or `ouro c++` (or with\n"
+    "-finstrument-functions, or clang's -fxray-instrument), writes its profile, and shows a "
+    "summary.\n"
+    "Its other processes are in it, too.\n"
+    "\n"
+    "  -o, --output FILE   the profile (PROGRAM.pb); the extension tells the format\n"
+    "  --view              show it in the viewer\n"
+    "  -q, --quiet         show nothing\n"
+    "  --memory            count allocations and their bytes\n"
+    "  --clock WHICH       time by a timer: cpu (processor time), wall, or off\n"
+    "  --hz N              ticks of the timer per second (997)\n"
+    "  --compact RULE      loops, cycles, edges, edges:1 to edges:3, or none\n"
+    "  --max-nodes N       the cap on the size of a process's tree (262,144)\n"
+    "  --live FOLDER       keep the live files there; `ouro view` can look at them meanwhile\n"
+    "  --debug-folder DIR  where separate debug files are, `:` between several (/usr/lib/debug)\n"
+    "  --symbolise         put names into live files or profiles of an earlier run\n"
+    "\n"
+    "Exit status: that of PROGRAM, 128 + N if signal N ended it; 1 if the profile cannot be "
+    "written,\n"
+    "127 if there is no such program.\n"
+    "\n"
+    "Examples:\n"
+    "  CC='ouro cc' make && ouro run ./program input.txt\n"
+    "  ouro run --memory --view -o program.pb.gz -- ./program -x\n"
+    "  ouro run --live /dev/shm/mine ./server; ouro run --symbolise /dev/shm/mine/*.ouro -o s.pb\n";
+
+typedef struct {
+    const char *output, *live, *debug_folders, *clock, *hz, *rule, *nodes;
+    bool view, quiet, memory, symbolise;
+    char **rest;
+} options;
+
+static char ouro[PATH_MAX];
+
+static _Noreturn void fail(const char *what, const char *which) {
+    fprintf(stderr, "ouro run: %s %s: %s\n", what, which, strerror(errno));
+    exit(EXIT_FAILED);
+}
+
+static _Noreturn void fail_usage(const char *message, const char *word) {
+    fprintf(stderr, "ouro run: %s%s\n`ouro run --help` tells how it is used.\n", message, word);
+    exit(EXIT_USAGE);
+}
+
+// ---------------------------------------------------------------- options
+
+static bool is_one_of(const char *word, const char *const *words) {
+    while (*words && strcmp(*words, word)) words++;
+    return *words != NULL;
+}
+
+static bool is_number(const char *text, unsigned long most) {
+    char *end;
+    errno = 0;
+    unsigned long n = strtoul(text, &end, 10);
+    return text[0] >= '0' && text[0] <= '9' && !*end && !errno && n >= 1 && n <= most;
+}
+
+static void check_options(const options *o) {
+    static const char *const clocks[] = {"cpu", "wall", "off", NULL};
+    static const char *const rules[] = {"loops",   "cycles",  "edges", "edges:1",
+                                        "edges:2", "edges:3", "none",  NULL};
+    if (o->clock && !is_one_of(o->clock, clocks))
+        fail_usage("--clock is cpu, wall or off, not ", o->clock);
+    if (o->rule && !is_one_of(o->rule, rules))
+        fail_usage("--compact is loops, cycles, edges, edges:1 to edges:3 or none, not ", o->rule);
+    if (o->hz && !is_number(o->hz, 100000)) fail_usage("--hz is 1 to 100000, not ", o->hz);
+    if (o->nodes && (!is_number(o->nodes, 134000000) || atol(o->nodes) < 2))
+        fail_usage("--max-nodes is 2 to 134000000, not ", o->nodes);
+    if (!o->rest[0]) fail_usage(o->symbolise ? "which files?" : "which program?", "");
+    if (o->symbolise && !o->output) fail_usage("--symbolise needs -o FILE", "");
+}
+
+static void read_options(options *o, int argc, char **argv) {
+    enum { VIEW = 256, MEMORY, CLOCK, HZ, COMPACT, NODES, LIVE, DEBUG, SYMBOLISE, HELP };
+    static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
+                                          {"view", no_argument, NULL, VIEW},
+                                          {"quiet", no_argument, NULL, 'q'},
+                                          {"memory", no_argument, NULL, MEMORY},
+                                          {"clock", required_argument, NULL, CLOCK},
+                                          {"hz", required_argument, NULL, HZ},
+                                          {"compact", required_argument, NULL, COMPACT},
+                                          {"max-nodes", required_argument, NULL, NODES},
+                                          {"live", required_argument, NULL, LIVE},
+                                          {"debug-folder", required_argument, NULL, DEBUG},
+                                          {"symbolise", no_argument, NULL, SYMBOLISE},
+                                          {"help", no_argument, NULL, HELP},
+                                          {NULL, 0, NULL, 0}};
+    bool symbolise = argc > 1 && strcmp(argv[1], "--symbolise") == 0;
+    // The program's own options are not ours: stop at its name.
+    const char *shorts = symbolise ? "o:q" : "+o:q";
+    for (int c; (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
+        switch (c) {
+        case 'o':
+            o->output = optarg;
+            break;
+        case 'q':
+            o->quiet = true;
+            break;
+        case VIEW:
+            o->view = true;
+            break;
+        case MEMORY:
+            o->memory = true;
+            break;
+        case CLOCK:
+            o->clock = optarg;
+            break;
+        case HZ:
+            o->hz = optarg;
+            break;
+        case COMPACT:
+            o->rule = optarg;
+            break;
+        case NODES:
+            o->nodes = optarg;
+            break;
+        case LIVE:
+            o->live = optarg;
+            break;
+        case DEBUG:
+            o->debug_folders = optarg;
+            break;
+        case SYMBOLISE:
+            o->symbolise = true;
+            break;
+        case HELP:
+            fputs(help, stdout);
+            exit(0);
+        default:
+            fputs("`ouro run --help` tells how it is used.\n", stderr);
+            exit(EXIT_USAGE);
+        }
+    }
+    o->rest = argv + optind;
+    check_options(o);
+}
+
+// ---------------------------------------------------------------- the folder
+
+static bool has_room(const char *folder) {
+    struct statvfs space;
+    return access(folder, W_OK) == 0 && statvfs(folder, &space) == 0 &&
+           (uint64_t)space.f_bavail * space.f_frsize >= ROOM_WANTED;
+}
+
+static void make_folder(const char *wanted, char folder[static PATH_MAX]) {
+    if (wanted) {
+        if (mkdir(wanted, 0700) && errno != EEXIST) fail("cannot make", wanted);
+        if (!realpath(wanted, folder)) fail("cannot use", wanted);
+        return;
+    }
+    const char *base = getenv("TMPDIR");
+    if (has_room("/dev/shm")) base = "/dev/shm";
+    snprintf(folder, PATH_MAX, "%s/ouro-run-XXXXXX", base && *base ? base : "/tmp");
+    if (!mkdtemp(folder)) fail("cannot make", folder);
+}
+
+typedef struct {
+    char **names; // whole paths
+    size_t count, room;
+} files;
+
+static bool ends_in(const char *name, const char *ending) {
+    size_t n = strlen(name), e = strlen(ending);
+    return n >= e && strcmp(name + n - e, ending) == 0;
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void add_file(files *all, char *name) {
+    if (all->count == all->room) {
+        all->room = all->room ? all->room * 2 : 64;
+        all->names = realloc(all->names, all->room * sizeof *all->names);
+        if (!all->names) fail("cannot list", "files");
+    }
+    all->names[all->count++] = name;
+}
+
+// A name that begins with a point is a file that is not complete yet.
+static void list_files(const char *folder, const char *ending, files *all) {
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char *path;
+        if (e->d_name[0] == '.' || !ends_in(e->d_name, ending)) continue;
+        if (asprintf(&path, "%s/%s", folder, e->d_name) < 0) fail("cannot list", folder);
+        add_file(all, path);
+    }
+    if (d) closedir(d);
+    if (all->count) qsort(all->names, all->count, sizeof *all->names, compare_names);
+}
+
+static void free_files(files *all) {
+    for (size_t i = 0; i < all->count; i++) free(all->names[i]);
+    free(all->names);
+}
+
+static void remove_folder(const char *folder) {
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) unlinkat(dirfd(d), e->d_name, 0);
+    if (d) closedir(d);
+    rmdir(folder);
+}
+
+// ---------------------------------------------------------------- the program
+
+static pid_t child;
+
+static void pass_on(int signal_number) { kill(child, signal_number); }
+
+static void set(const char *name, const char *value) {
+    if (value) setenv(name, value, 1);
+}
+
+// In the child. Libraries that are preloaded already stay.
+static void preload(const char *name) {
+    char library[PATH_MAX], list[PATH_MAX * 2];
+    const char *before = getenv("LD_PRELOAD");
+    if (!find_library(name, library)) return;
+    snprintf(list, sizeof list, "%s%s%s", library, before && *before ? ":" : "",
+             before ? before : "");
+    setenv("LD_PRELOAD", list, 1);
+}
+
+// A program with gcc's address sanitizer refuses to run behind any other library. It must be linked
+// with ours, then, by `ouro cc`.
+static bool must_come_first(const char *program) {
+    int fd = open(program, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    if (fd < 0) return false;
+    bool found = false;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+        size_t size = (size_t)status.st_size;
+        void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        found = bytes != MAP_FAILED && memmem(bytes, size, "libasan.so.", 11) != NULL;
+        if (bytes != MAP_FAILED) munmap(bytes, size);
+    }
+    close(fd);
+    return found;
+}
+
+static _Noreturn void become_program(const options *o, const char *folder) {
+    if (!must_come_first(o->rest[0])) {
+        preload("libouro-native.so");
+        if (o->memory) preload("libouro-native-memory.so");
+    }
+    set("OURO_NATIVE", folder);
+    set("OURO_NATIVE_NODES", o->nodes);
+    set("OURO_NATIVE_COMPACT", o->rule);
+    set("OURO_NATIVE_CLOCK", o->clock);
+    set("OURO_NATIVE_HZ", o->hz);
+    set("OURO_NATIVE_MEMORY", o->memory ? "1" : NULL);
+    execvp(o->rest[0], o->rest);
+    int error = errno;
+    fprintf(stderr, "ouro run: cannot run %s: %s\n", o->rest[0], strerror(error));
+    _exit(error == ENOENT ? 127 : 126);
+}
+
+// Ctrl-C is for the program; the profile of what it did until then is still to be written.
+static int run_program(const options *o, const char *folder) {
+    fflush(NULL);
+    child = fork();
+    if (child < 0) fail("cannot run", o->rest[0]);
+    if (child == 0) become_program(o, folder);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
+    struct sigaction pass = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
+    sigaction(SIGTERM, &pass, NULL);
+    sigaction(SIGHUP, &pass, NULL);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// ---------------------------------------------------------------- the profile
+
+// Runs ouro; what it prints goes to standard error, because standard output is the program's.
+static bool run_ouro(char **arguments, bool visible) {
+    fflush(NULL);
+    pid_t tool = fork();
+    if (tool == 0) {
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+        if (visible) signal(SIGINT, SIG_DFL);
+        execvp(ouro, arguments);
+        fprintf(stderr, "ouro run: cannot run %s: %s\n", ouro, strerror(errno));
+        _exit(127);
+    }
+    int status = 1;
+    while (tool > 0 && waitpid(tool, &status, 0) < 0 && errno == EINTR) {
+    }
+    return tool > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// The sum of some files, as pprof.
+static bool merge(char **names, size_t count, const char *sum, const char *to) {
+    char *arguments[FILES_AT_ONCE + 10] = {ouro, "merge", "--to", "pprof", "-o", (char *)to};
+    size_t n = 6;
+    if (sum) arguments[n++] = (char *)sum;
+    for (size_t i = 0; i < count; i++) arguments[n++] = names[i];
+    return run_ouro(arguments, false);
+}
+
+static bool merge_all(const files *all, const char *folder, char merged[static PATH_MAX]) {
+    char sums[2][PATH_MAX];
+    const char *sum = NULL;
+    int turn = 0;
+    for (size_t i = 0; i < all->count; i += FILES_AT_ONCE, turn = 1 - turn) {
+        size_t n = all->count - i < FILES_AT_ONCE ? all->count - i : FILES_AT_ONCE;
+        snprintf(sums[turn], PATH_MAX, "%.4000s/sum.%d.pb", folder, turn);
+        if (!merge(all->names + i, n, sum, sums[turn])) return false;
+        sum = sums[turn];
+    }
+    strcpy(merged, sum);
+    return true;
+}
+
+static void tell_names(const rename_counts *counts) {
+    if (counts->functions == counts->named) return;
+    fprintf(stderr,
+            "ouro run: %llu of %llu functions have no name: the program was stripped, or is not "
+            "there any\nmore (--debug-folder)\n",
+            (unsigned long long)(counts->functions - counts->named),
+            (unsigned long long)counts->functions);
+}
+
+static bool write_profile(const options *o, const files *all, const char *folder,
+                          const char *output) {
+    char merged[PATH_MAX], named[PATH_MAX];
+    rename_counts counts;
+    if (!merge_all(all, folder, merged)) return false;
+    snprintf(named, sizeof named, "%.4000s/named.pb", folder);
+    symbols *known = symbols_new(o->debug_folders);
+    if (!known || rename_functions(merged, named, known, &counts)) fail("cannot write", named);
+    symbols_free(known);
+    if (!o->quiet) tell_names(&counts);
+    char *convert[] = {ouro, "convert", named, (char *)output, NULL};
+    return run_ouro(convert, false);
+}
+
+// What a process that could not write has left.
+static void tell_failures(const char *folder) {
+    files notes = {0};
+    list_files(folder, ".failed", &notes);
+    for (size_t i = 0; i < notes.count; i++) {
+        char text[128] = "";
+        FILE *f = fopen(notes.names[i], "re");
+        if (f && !fgets(text, sizeof text, f)) text[0] = '\0';
+        if (f) fclose(f);
+        fprintf(stderr, "ouro run: a process could not make its live file: %s\n", text);
+    }
+    free_files(&notes);
+}
+
+static void tell_nothing(const options *o) {
+    fprintf(stderr,
+            "ouro run: nothing was recorded: %s entered no instrumented function.\nBuild it with "
+            "`ouro cc` or `ouro c++`; `ouro run --help` says more.\n",
+            o->rest[0]);
+}
+
+static void show(const options *o, const char *output) {
+    char *report[] = {ouro, "report", (char *)output, NULL};
+    char *view[] = {ouro, "view", (char *)output, NULL};
+    if (o->view) {
+        run_ouro(view, true);
+    } else if (!o->quiet) {
+        fprintf(stderr, "ouro run: the profile is in %s\n", output);
+        run_ouro(report, true);
+    }
+}
+
+static const char *default_output(const char *program) {
+    static char name[PATH_MAX];
+    const char *slash = strrchr(program, '/');
+    snprintf(name, sizeof name, "%.4000s.pb", slash ? slash + 1 : program);
+    return name;
+}
+
+static int run(const options *o) {
+    char folder[PATH_MAX];
+    files all = {0};
+    make_folder(o->live, folder);
+    int status = run_program(o, folder);
+    list_files(folder, ".ouro", &all);
+    tell_failures(folder);
+    const char *output = o->output ? o->output : default_output(o->rest[0]);
+    bool written = all.count && write_profile(o, &all, folder, output);
+    if (!all.count && status != 127) tell_nothing(o);
+    if (all.count && !written) status = status ? status : EXIT_FAILED;
+    if (!o->live) remove_folder(folder);
+    if (written) show(o, output);
+    free_files(&all);
+    return status;
+}
+
+static int symbolise(const options *o) {
+    char folder[PATH_MAX];
+    files all = {0};
+    for (char **name = o->rest; *name; name++) add_file(&all, *name);
+    make_folder(NULL, folder);
+    bool written = write_profile(o, &all, folder, o->output);
+    remove_folder(folder);
+    if (written) show(o, o->output);
+    free(all.names);
+    return written ? 0 : EXIT_FAILED;
+}
+
+int main(int argc, char **argv) {
+    options o = {0};
+    argv[0] = "ouro run";
+    read_options(&o, argc, argv);
+    find_ouro(ouro);
+    return o.symbolise ? symbolise(&o) : run(&o);
+}

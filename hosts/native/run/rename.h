@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+//
+// Rewrites a pprof profile whose functions are `module+0xoffset` with the names of symbols.h.
+
+#ifndef OURO_NATIVE_RENAME_H
+#define OURO_NATIVE_RENAME_H
+
+#include "symbols.h"
+
+typedef struct {
+    uint64_t functions; // that are named by module and offset,
+    uint64_t named;     // and now have a name
+} rename_counts;
+
+// From one file to another. 0, or -1 with errno; EILSEQ: that is no pprof profile.
+int rename_functions(const char *from, const char *to, symbols *all, rename_counts *counts);
+
+#endif

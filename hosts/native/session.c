@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+//
+// The profile of this process, made when the first function is entered: a live file in the folder
+// that OURO_NATIVE names, so that nothing has to be done at the end, however the program ends.
+// Without that variable everything is off. `ouro run` sets it, and reads the files afterwards.
+//
+//   OURO_NATIVE          the folder
+//   OURO_NATIVE_NODES    the cap; halved as often as the file system has no room
+//   OURO_NATIVE_COMPACT  loops, cycles, edges, edges:1 to edges:3, none
+//   OURO_NATIVE_CLOCK    cpu, wall or off
+//   OURO_NATIVE_HZ       ticks of the clock per second
+//   OURO_NATIVE_MEMORY   1: count allocations
+//
+// A child of fork(2) makes a profile of its own when it enters or leaves its first function. It gets
+// the same blocks with the same numbers, so the cache of functions stays good.
+
+#include "native.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NODES_DEFAULT = 1 << 18, NODES_LEAST = 1 << 10 };
+
+native_session ouro_native_session;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ouro_profile *parent; // before the last fork(2)
+static uint64_t threads;
+static pthread_key_t thread_key;
+static bool watching;
+
+// ---------------------------------------------------------------- options
+
+static void read_compaction(ouro_options *options) {
+    static const struct {
+        const char *name;
+        int rule, length;
+    } rules[] = {{"cycles", OURO_CYCLES, 0}, {"edges", OURO_EDGES, 0},   {"edges:1", OURO_EDGES, 1},
+                 {"edges:2", OURO_EDGES, 2}, {"edges:3", OURO_EDGES, 3}, {"none", OURO_NONE, 0}};
+    const char *text = getenv("OURO_NATIVE_COMPACT");
+    for (size_t i = 0; text && i < sizeof rules / sizeof *rules; i++) {
+        if (strcmp(text, rules[i].name)) continue;
+        options->compaction = rules[i].rule;
+        options->edge_length = rules[i].length;
+    }
+}
+
+static void read_clock(ouro_options *options) {
+    const char *clock = getenv("OURO_NATIVE_CLOCK"), *hz = getenv("OURO_NATIVE_HZ");
+    options->cpu_clock = !clock || strcmp(clock, "wall");
+    options->clock_signal = SIGRTMAX - 2; // SIGPROF may be the program's
+    ouro_native_session.hz = hz ? (unsigned)atoi(hz) : 0;
+    if (!ouro_native_session.hz) ouro_native_session.hz = 997;
+    if (clock && strcmp(clock, "off") == 0) ouro_native_session.hz = 0;
+}
+
+// PROGRAM.PID.ouro; a number more if this process has been another program before.
+// The texts are static (under the lock): the stack may be a small one.
+static bool name_file(char path[static PATH_MAX], const char *folder) {
+    static char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    const char *slash = strrchr(program, '/');
+    const char *name = slash ? slash + 1 : "program";
+    for (int again = 1; again < 1000; again++) {
+        int n = again == 1
+                    ? snprintf(path, PATH_MAX, "%s/%s.%d.ouro", folder, name, getpid())
+                    : snprintf(path, PATH_MAX, "%s/%s.%d.%d.ouro", folder, name, getpid(), again);
+        if (n >= PATH_MAX) return false;
+        if (access(path, F_OK)) return true;
+    }
+    return false;
+}
+
+// ---------------------------------------------------------------- the profile
+
+static void copy_blocks(ouro_profile *to, const ouro_profile *from) {
+    ouro_block_info info;
+    for (ouro_block b = OURO_PRUNED + 1; ouro_block_get(from, b, &info); b++)
+        ouro_add_block(to, &info);
+}
+
+// The reason goes where `ouro run` looks for files: a library does not print.
+static void give_up(const char *path) {
+    static char note[PATH_MAX + 8];
+    int error = errno;
+    snprintf(note, sizeof note, "%s.failed", path);
+    int fd = open(note, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) return;
+    const char *text = strerror(error);
+    if (write(fd, text, strlen(text)) < 0) error = errno;
+    close(fd);
+}
+
+static ouro_profile *open_profile(const char *folder) {
+    static const ouro_metric_info metrics[] = {
+        {"time", "nanoseconds"}, {"allocated", "bytes"}, {"allocations", "count"}};
+    const char *nodes = getenv("OURO_NATIVE_NODES"), *memory = getenv("OURO_NATIVE_MEMORY");
+    static char path[PATH_MAX];
+    if (!name_file(path, folder)) return NULL;
+    ouro_native_session.memory = memory && *memory == '1';
+    ouro_options options = {.path = path,
+                            .metrics = metrics,
+                            .metric_count = ouro_native_session.memory ? 3 : 1,
+                            .max_nodes = nodes ? (uint32_t)strtoul(nodes, NULL, 10) : 0};
+    if (!options.max_nodes) options.max_nodes = NODES_DEFAULT;
+    read_compaction(&options);
+    read_clock(&options);
+    ouro_profile *profile = ouro_profile_new(&options);
+    while (!profile && errno == ENOSPC && options.max_nodes / 2 >= NODES_LEAST) {
+        options.max_nodes /= 2;
+        profile = ouro_profile_new(&options);
+    }
+    if (!profile) give_up(path);
+    return profile;
+}
+
+// ---------------------------------------------------------------- fork(2)
+
+static void before_fork(void) {
+    pthread_mutex_lock(&lock);
+    ouro_native_functions_lock(true);
+    ouro_native_stacks_lock(true);
+}
+
+static void in_parent(void) {
+    ouro_native_stacks_lock(false);
+    ouro_native_functions_lock(false);
+    pthread_mutex_unlock(&lock);
+}
+
+// The library's own handler, registered earlier, has made the profile private to this process. It
+// is only read from now on.
+static void in_child(void) {
+    native_self *self = &ouro_native_self;
+    in_parent();
+    if (!ouro_native_session.profile) return;
+    parent = ouro_native_session.profile;
+    ouro_native_session.profile = NULL;
+    ouro_native_session.generation++;
+    self->limit = NULL;
+}
+
+// ---------------------------------------------------------------- threads
+
+// Other keys' destructors may enter functions: ours comes in the last round.
+static void thread_end(void *pointer) {
+    native_self *self = pointer;
+    native_section section;
+    if (self->endings++ < 3) {
+        pthread_setspecific(thread_key, self);
+        return;
+    }
+    bool open = ouro_native_section_begin(&section);
+    self->dead = true;
+    self->limit = NULL;
+    if (!open) return;
+    if (self->stack == &self->own) self->own.top = self->top;
+    for (native_frame *f = self->own.top - 1; f > self->own.frames; f--)
+        ouro_exit(self->own.thread, f->token);
+    ouro_thread_free(self->own.thread);
+    ouro_native_stack_drop(&self->own);
+    self->thread = NULL;
+    self->busy = false;
+    pthread_sigmask(SIG_SETMASK, &section.before, NULL);
+}
+
+bool ouro_native_thread_begin(void) {
+    native_self *self = &ouro_native_self;
+    uintptr_t low, size;
+    ouro_native_stack_of_thread(&low, &size);
+    if (!ouro_native_stack_init(&self->own, low, size)) return false;
+    self->number = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
+    self->stack = &self->own;
+    self->top = self->own.top;
+    self->low = low;
+    self->size = size;
+    pthread_setspecific(thread_key, self);
+    self->started = true;
+    return true;
+}
+
+// ---------------------------------------------------------------- the beginning
+
+static bool begin(void) {
+    const char *folder = getenv("OURO_NATIVE");
+    if (!folder || !*folder) return false;
+    if (!watching && pthread_key_create(&thread_key, thread_end)) return false;
+    ouro_profile *profile = open_profile(folder);
+    if (!profile) return false;
+    // After ouro_profile_new: handlers of the child run in the order in which they came.
+    if (!watching) watching = pthread_atfork(before_fork, in_parent, in_child) == 0;
+    if (parent) copy_blocks(profile, parent);
+    __atomic_store_n(&ouro_native_session.profile, profile, __ATOMIC_RELEASE);
+    return true;
+}
+
+bool ouro_native_session_begin(void) {
+    pthread_mutex_lock(&lock);
+    if (!ouro_native_session.profile && !ouro_native_session.off && !begin())
+        ouro_native_session.off = true;
+    pthread_mutex_unlock(&lock);
+    return ouro_native_session.profile != NULL;
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs that we did not write: every function is called as often as callgrind says. test_real.py BUILD [WORD]
+
+The same executable runs twice: under `ouro run`, and, with profiling off, under callgrind. Inlining is off, because
+callgrind sees machine code and the hooks see functions. Clones that gcc makes of a function count as the function.
+"""
+import os, re
+import real
+from native import Failure, expect, run_cases
+
+FLAGS = ["-O1", "-g", "-fno-inline", "-fno-partial-inlining", "-fno-ipa-icf", "-fno-ipa-cp", "-fno-ipa-sra"]
+
+
+# What the compiler and the C library put into every program.
+STARTUP = {"_start", "_init", "_fini", "deregister_tm_clones", "register_tm_clones", "frame_dummy",
+           "__do_global_dtors_aux", "_dl_relocate_static_pie", "(below main)", "atexit"}
+
+
+# Inlined whatever the options say: the hooks see it, callgrind cannot.
+ALWAYS_INLINE = {"allocateSpace"}
+
+
+def plain(name):
+    """Without what gcc adds to the names of clones, and callgrind to recursive ones."""
+    name = re.sub(r"\.(constprop|isra|part)\.\d+.*$", "", re.sub(r"'\d+$", "", name))
+    return re.sub(r" \[clone .*\]$", "", name)
+
+
+def callgrind_counts(path, exe, not_ours):
+    """{function: calls} for the functions of the program itself."""
+    tables, counts = {"fn": {}, "ob": {}}, {}
+
+    def resolve(kind, text):
+        number, name = re.match(r"\((\d+)\)(?: (.*))?$", text).groups()
+        if name is not None:
+            tables[kind][number] = name
+        return tables[kind][number]
+
+    here = callee_object = callee = ""
+    with open(path) as f:
+        for line in f:
+            kind, _, text = line.rstrip("\n").partition("=")
+            if kind == "ob":
+                here = resolve("ob", text)
+            elif kind == "fn":
+                resolve("fn", text)
+                callee_object = ""
+            elif kind == "cob":
+                callee_object = resolve("ob", text)
+            elif kind == "cfn":
+                callee = resolve("fn", text)
+            elif kind == "calls":
+                # The object of what is called is named only if it is another.
+                name = plain(callee)
+                known = not_ours | STARTUP
+                if (callee_object or here) == exe and name not in known and not name.startswith("0x"):
+                    counts[name] = counts.get(name, 0) + int(text.split()[0])
+                callee_object = ""
+    return counts
+
+
+def check(host, name, functions):
+    build, arguments = real.PROGRAMS[name]
+    exe = build(host.folder, [host.ouro, "cc"], [host.ouro, "c++", "--all"], FLAGS)
+    ours = host.run(exe, *arguments(host.folder, 2), options=("--clock", "off", "--max-nodes", "2000000"))
+    output = host.path("callgrind.out")
+    theirs = host.sh(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + output, exe,
+                      *arguments(host.folder, 2)], timeout=900)
+    if name != "minigzip" and ours.stdout != theirs.stdout:
+        raise Failure(f"it printed something else:\n{ours.stdout[:500]}\n{theirs.stdout[:500]}")
+    library = host.sh(["nm", "--defined-only", "-P", os.path.join(host.build, "libouro-native.a")]).stdout
+    not_ours = {plain(line.split()[0]) for line in library.splitlines() if " " in line}
+    counted = callgrind_counts(output, exe, not_ours)
+    got = host.totals()
+    if len(counted) < functions:
+        raise Failure(f"callgrind saw {len(counted)} functions only")
+    expect({k: n for k, n in got.items() if k not in ALWAYS_INLINE}, counted)
+
+
+cases = [
+    ("minigzip_calls_are_those_of_callgrind", lambda host: check(host, "minigzip", 2)),
+    ("zopflipng_calls_are_those_of_callgrind", lambda host: check(host, "zopflipng", 200)),
+    ("duktape_by_its_makefile_calls_are_those_of_callgrind",
+     lambda host: check(host, "duktape", 400)),
+    ("sqlite3_by_its_configure_calls_are_those_of_callgrind",
+     lambda host: check(host, "sqlite3", 800)),
+]
+run_cases(cases)

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+//
+// XRay (clang -fxray-instrument): functions have sleds of nops at entry, exit and tail calls, which
+// its runtime patches into calls of a handler. Nothing is patched, and nothing costs, until a
+// session is asked for. XRay's runtime is in the program; it is found by its weak names.
+//
+// Where a function stands. The handler is called by a trampoline, which is called (entry, tail call)
+// or jumped to (exit) by the sled, when the stack pointer is at the function's return address. How
+// far that is from the handler's own frame is measured at the first event of each kind: at entries
+// and tail calls the sled's return address is found by the eleven bytes of the sled before it; at
+// exits, by the frame that was entered.
+//
+// Tail calls. The event comes before the jump, and says not where it goes. A direct jump is read from
+// the code: to an instrumented function, the next enter at this height is its and becomes `replace`.
+// To any other, or through a register, the function is simply left: what that other calls is then
+// called by its caller's caller, as the machine stack has it. Nothing is guessed.
+
+#include "native.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#if defined(__x86_64__)
+
+enum { XRAY_ENTRY = 0, XRAY_EXIT = 1, XRAY_TAIL = 2 };
+enum { SLED = 11, WORDS_SEARCHED = 96 };
+
+#define XRAY_WEAK __attribute__((weak, visibility("default")))
+XRAY_WEAK int __xray_set_handler(void (*handler)(int32_t id, int kind));
+XRAY_WEAK int __xray_patch(void);
+XRAY_WEAK uintptr_t __xray_function_address(int32_t id);
+XRAY_WEAK size_t __xray_max_function_id(void);
+
+typedef struct {
+    uintptr_t function;
+    ouro_block block; // OURO_PHANTOM: not known yet
+} xray_function;
+
+static xray_function *functions; // by id
+static uintptr_t *addresses;     // sorted
+static size_t count;
+static uintptr_t distance[3]; // from the handler's frame to the return address; 0: not known
+
+static int compare(const void *a, const void *b) {
+    uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static bool is_instrumented(uintptr_t function) {
+    return bsearch(&function, addresses, count, sizeof *addresses, compare) != NULL;
+}
+
+// ---------------------------------------------------------------- sleds
+
+// Patched, a sled is: mov $id, %r10d; call trampoline.
+static bool follows_sled(uintptr_t address, uint32_t id) {
+    uintptr_t function = functions[id].function;
+    if (address < function || address - function > UINT32_MAX) return false;
+    const unsigned char *sled = (const unsigned char *)address - SLED;
+    return sled[0] == 0x41 && sled[1] == 0xba && memcmp(sled + 2, &id, 4) == 0 && sled[6] == 0xe8;
+}
+
+// The place of the sled's return address above the handler's frame; 0 if there is none.
+static uintptr_t find_sled(uintptr_t frame, uint32_t id, int kind) {
+    if (distance[kind]) {
+        uintptr_t at = frame + distance[kind] - sizeof(uintptr_t);
+        if (follows_sled(*(uintptr_t *)at, id)) return at;
+    }
+    const uintptr_t *words = (const uintptr_t *)frame;
+    for (int i = 2; i < WORDS_SEARCHED; i++) {
+        uintptr_t low = functions[id].function;
+        if (words[i] < low + SLED || words[i] > low + (1 << 28)) continue;
+        if (follows_sled(words[i], id)) return (uintptr_t)&words[i];
+    }
+    return 0;
+}
+
+// Where the jump after a tail call's sled goes; 0 if the instruction does not say.
+static uintptr_t jump_target(uintptr_t at) {
+    const unsigned char *code = (const unsigned char *)at;
+    int32_t far;
+    memcpy(&far, code + 1, sizeof far);
+    if (code[0] == 0xe9) return at + 5 + (uintptr_t)(intptr_t)far;
+    if (code[0] == 0xeb) return at + 2 + (uintptr_t)(intptr_t)(signed char)code[1];
+    return 0;
+}
+
+// ---------------------------------------------------------------- the handler
+
+static NATIVE_COLD void measure(uintptr_t frame, uint32_t id, int kind) {
+    const native_self *self = &ouro_native_self;
+    if (kind != XRAY_EXIT) {
+        uintptr_t sled = find_sled(frame, id, kind);
+        if (sled) distance[kind] = sled + sizeof(uintptr_t) - frame;
+    } else if (self->started && !is_entering(self) &&
+               self->top[-1].key == (uint32_t)functions[id].function) {
+        uintptr_t far = self->low + self->top[-1].height - frame;
+        if (far < WORDS_SEARCHED * sizeof(uintptr_t)) distance[kind] = far;
+    }
+}
+
+static NATIVE_COLD void enter_slowly(uint32_t id, uintptr_t place) {
+    ouro_native_event(functions[id].function, place, NATIVE_XRAY_ENTER);
+    native_section section;
+    if (functions[id].block != OURO_PHANTOM || !ouro_native_section_begin(&section)) return;
+    functions[id].block = ouro_native_block_of(functions[id].function);
+    ouro_native_section_end(&section);
+}
+
+static void enter(uint32_t id, uintptr_t place) {
+    native_self *self = &ouro_native_self;
+    xray_function f = functions[id];
+    native_frame *top = self->top;
+    uint64_t height = place - self->low;
+    if (UNLIKELY(top >= self->limit) || UNLIKELY(height + 1 >= top[-1].height) ||
+        UNLIKELY(f.block == OURO_PHANTOM)) {
+        enter_slowly(id, place);
+        return;
+    }
+    self->top = (native_frame *)~(uintptr_t)top;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    top->height = height;
+    top->key = (uint32_t)f.function;
+    top->token = ouro_enter(self->thread, f.block);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    self->top = top + 1;
+}
+
+static void leave(uint32_t id, uintptr_t place) {
+    native_self *self = &ouro_native_self;
+    native_frame *top = self->top;
+    if (UNLIKELY(top >= self->limit) || UNLIKELY(top[-1].height != place - self->low)) {
+        ouro_native_event(functions[id].function, place, NATIVE_XRAY_EXIT);
+        return;
+    }
+    ouro_exit(self->thread, top[-1].token);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    self->top = top - 1;
+}
+
+static void leave_by_jump(uint32_t id, uintptr_t frame, uintptr_t place) {
+    uintptr_t sled = find_sled(frame, id, XRAY_TAIL);
+    uintptr_t target = sled ? jump_target(*(uintptr_t *)sled) : 0;
+    if (target && is_instrumented(target)) {
+        ouro_native_event(functions[id].function, place, NATIVE_XRAY_TAIL);
+    } else {
+        leave(id, place);
+    }
+}
+
+static void handle(int32_t number, int kind) {
+    uint32_t id = (uint32_t)number;
+    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+    if (kind > XRAY_TAIL || id > count) return;
+    if (UNLIKELY(!distance[kind])) measure(frame, id, kind);
+    uintptr_t place = frame + distance[kind];
+    if (kind == XRAY_ENTRY) {
+        enter(id, place);
+    } else if (kind == XRAY_EXIT) {
+        leave(id, place);
+    } else {
+        leave_by_jump(id, frame, place);
+    }
+}
+
+// ---------------------------------------------------------------- the beginning
+
+static bool list_functions(void) {
+    count = __xray_max_function_id();
+    size_t bytes = (count + 1) * (sizeof *functions + sizeof *addresses);
+    functions = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (functions == MAP_FAILED) return false;
+    addresses = (uintptr_t *)(functions + count + 1);
+    for (size_t i = 1; i <= count; i++)
+        addresses[i - 1] = functions[i].function = __xray_function_address((int32_t)i);
+    qsort(addresses, count, sizeof *addresses, compare);
+    return true;
+}
+
+void ouro_native_xray_start(void) {
+    if (!__xray_set_handler || !__xray_patch || !__xray_function_address ||
+        !__xray_max_function_id || !__xray_max_function_id() || !list_functions())
+        return;
+    __xray_set_handler(handle);
+    __xray_patch();
+}
+
+#else
+void ouro_native_xray_start(void) {}
+#endif
