@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #ifndef FBLE_PACKAGES
 #define FBLE_PACKAGES "/usr/local/share/fble"
@@ -49,20 +50,40 @@ static bool is_directory(const char *name) {
     return !stat(name, &status) && S_ISDIR(status.st_mode);
 }
 
-// The first DIR/NAME that exists, for DIR in FBLE_PACKAGE_PATH and then where packages go.
+static bool package_in(struct reader *r, const char *folder, size_t length, const char *name) {
+    const char *directory = fble_format(&r->program->arena, "%.*s/%s", (int)length, folder, name);
+    if (!length || !is_directory(directory)) return false;
+    fble_program_search(r->program, directory);
+    return true;
+}
+
+// Beside the program: where a build folder has its packages, and where an installation has them,
+// also one that was moved.
+static bool package_beside(struct reader *r, const char *name) {
+    char program[4096];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program);
+    if (length <= 0 || (size_t)length == sizeof program) return false;
+    while (length > 1 && program[length - 1] != '/') length--;
+    const char *places[] = {"packages", "../share/fble"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const char *folder =
+            fble_format(&r->program->arena, "%.*s%s", (int)length, program, places[i]);
+        if (package_in(r, folder, strlen(folder), name)) return true;
+    }
+    return false;
+}
+
+// The first DIR/NAME that exists: for DIR in FBLE_PACKAGE_PATH, beside the program, and then where
+// packages are installed.
 static int add_package(struct reader *r, const char *name) {
     const char *path = getenv("FBLE_PACKAGE_PATH");
-    const char *all = fble_format(&r->program->arena, "%s:%s", path ? path : "", FBLE_PACKAGES);
-    for (const char *end; *all; all = *end ? end + 1 : end) {
-        end = all + strcspn(all, ":");
-        if (end == all) continue;
-        const char *directory =
-            fble_format(&r->program->arena, "%.*s/%s", (int)(end - all), all, name);
-        if (!is_directory(directory)) continue;
-        fble_program_search(r->program, directory);
-        return FBLE_FINE;
+    for (const char *end; path && *path; path = *end ? end + 1 : end) {
+        end = path + strcspn(path, ":");
+        if (package_in(r, path, (size_t)(end - path), name)) return FBLE_FINE;
     }
-    return usage_error(r, "no such package in FBLE_PACKAGE_PATH: ", name);
+    if (package_beside(r, name)) return FBLE_FINE;
+    if (package_in(r, FBLE_PACKAGES, strlen(FBLE_PACKAGES), name)) return FBLE_FINE;
+    return usage_error(r, "no such package in FBLE_PACKAGE_PATH or beside fble: ", name);
 }
 
 static int set_main(struct reader *r, const char *text) {
