@@ -42,8 +42,8 @@ typedef struct fble_machine fble_machine;
 typedef uint32_t fble_ref;
 
 typedef struct {
-    // NULL: no profile. The profile is the caller's. Which of its metrics count what is said here;
-    // OURO_METRICS_MAX: none does.
+    // NULL: no profile. The profile is the caller's, and must outlive the machine. Which of its
+    // metrics counts what: the metric's number + 1; 0: none does.
     ouro_profile *profile;
     ouro_metric instructions, objects, bytes;
     uint64_t period;      // of instructions; 0 = 1: every one is charged where it ran
@@ -110,7 +110,7 @@ FBLE_API void *fble_get_handle(fble_machine *machine, fble_ref value);
 // Applies a function, also to fewer or more arguments than it names. Functions in C may call it;
 // what it runs then cannot wait for other green threads.
 FBLE_API fble_ref fble_call(fble_machine *machine, fble_ref function, uint32_t count,
-                             const fble_ref *arguments);
+                            const fble_ref *arguments);
 
 // References made after a mark are given back.
 FBLE_API uint32_t fble_mark(const fble_machine *machine);

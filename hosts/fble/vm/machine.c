@@ -39,13 +39,15 @@ __attribute__((constructor)) static void make_halt(void) {
     halt[3] = FBLE_OP_HALT;
 }
 
+#define NO_METRIC UINT32_MAX // of no profile, so that counting it does nothing
+
 // Which loop: the plain one, the one for the usual profile, or the one for everything.
 static void choose_loop(struct fble_machine *m) {
     m->interpret = fble_interpret_plain;
 #ifndef FBLE_NO_PROFILE
     if (m->profile) {
         bool usual = m->metric_instructions == 0 && m->period == 1 &&
-                     m->metric_objects == OURO_METRICS_MAX && m->metric_bytes == OURO_METRICS_MAX;
+                     m->metric_objects == NO_METRIC && m->metric_bytes == NO_METRIC;
         m->interpret = usual ? fble_interpret_profiled : fble_interpret_metered;
     }
 #endif
@@ -57,9 +59,9 @@ fble_machine *fble_machine_new(const fble_machine_options *options) {
     struct fble_machine *m = fble_take(sizeof *m);
     *m = (struct fble_machine){.profile = options->profile,
                                .period = options->period ? options->period : 1,
-                               .metric_instructions = options->instructions,
-                               .metric_objects = options->objects,
-                               .metric_bytes = options->bytes,
+                               .metric_instructions = options->instructions - 1,
+                               .metric_objects = options->objects - 1,
+                               .metric_bytes = options->bytes - 1,
                                .nursery_size = options->nursery,
                                .step = options->collect_after,
                                .first_chunk = FIRST_CHUNK};

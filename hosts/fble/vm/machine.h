@@ -251,7 +251,8 @@ void fble_register_native(struct fble_machine *machine, const char *module, cons
 // arguments failed.
 bool fble_find_foreign(struct fble_machine *machine, struct fble_foreign_use *use,
                        ouro_block block);
-fble_native fble_call_function;
+fble_native fble_call_function, fble_native_do;
+void fble_make_do(struct fble_native_code *native);
 fble_ref fble_ref_new(struct fble_machine *machine, fble_value value);
 fble_value fble_run(struct fble_machine *machine, fble_value function, const fble_value *arguments,
                     uint32_t count);

@@ -99,26 +99,6 @@ static fble_value put_char(struct fble_machine *m, fble_value *arguments) {
     return FBLE_UNIT;
 }
 
-void fble_register_std(struct fble_machine *m) {
-    static const struct {
-        const char *module, *name;
-        uint32_t arity;
-        fble_native *native;
-    } all[] = {
-        {"/Std/Io/File/Binary%", "GetStdin", 1, get_stdin},
-        {"/Std/Io/File/Binary%", "GetStdout", 1, get_stdout},
-        {"/Std/Io/File/Binary%", "GetStderr", 1, get_stderr},
-        {"/Std/Io/File/Binary%", "Open", 3, open_file},
-        {"/Std/Io/File/Binary%", "GetByte", 2, get_byte},
-        {"/Std/Io/File/Binary%", "PutByte", 3, put_byte},
-        {"/Std/Io/File/Binary%", "Flush", 2, flush_file},
-        {"/Std/Io/Env%", "GetVar", 2, get_var},
-        {"/Std/Stream/Debug%", "PutChar", 1, put_char},
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        fble_register_native(m, all[i].module, all[i].name, all[i].arity, all[i].native);
-}
-
 // ---------------------------------------------------------------- the monad
 
 static fble_value first_argument(struct fble_machine *m, fble_value *arguments) {
@@ -126,12 +106,17 @@ static fble_value first_argument(struct fble_machine *m, fble_value *arguments) 
     return arguments[0];
 }
 
+// Never called: who sees it makes bytecode instead.
+fble_value fble_native_do(struct fble_machine *m, fble_value *arguments) {
+    return first_argument(m, arguments);
+}
+
 // do = (m, f, unit) { x = m(unit); f(x, unit); }
 enum { DO_M = FBLE_FP_ARGS, DO_F, DO_UNIT, DO_X, DO_SLOTS };
 
 static const struct fble_site do_site = {.slots = DO_SLOTS, .live = {1 << DO_F | 1 << DO_UNIT}};
 
-static void make_do(struct fble_native_code *n) {
+void fble_make_do(struct fble_native_code *n) {
     n->words[0] = fble_instruction(FBLE_OP_CALL, 1, DO_M, DO_UNIT, DO_UNIT);
     n->words[1] = fble_return_word(DO_X, 1) | (uint64_t)DO_SLOTS << 16;
     n->words[2] = fble_pointer(&do_site);
@@ -147,7 +132,7 @@ static struct fble_native_code *helper(struct fble_machine *m, const char *name,
 
 fble_value fble_monad_value(struct fble_machine *m) {
     struct fble_native_code *give = helper(m, "IoReturn!", 2), *then = helper(m, "IoDo!", 3);
-    make_do(then);
+    fble_make_do(then);
     fble_reserve(m, 32);
     struct fble_object *monad = fble_new(m, FBLE_HEADER(FBLE_STRUCT, 0, 3));
     monad->words[0] = FBLE_UNIT;
@@ -162,4 +147,26 @@ fble_value fble_io_value(struct fble_machine *m) {
     struct fble_object *io = fble_new(m, FBLE_HEADER(FBLE_STRUCT, 0, 1));
     io->words[0] = fble_pointer(&run->code.self);
     return fble_pointer(io);
+}
+
+void fble_register_std(struct fble_machine *m) {
+    static const struct {
+        const char *module, *name;
+        uint32_t arity;
+        fble_native *native;
+    } all[] = {
+        {"/Std/Io/File/Binary%", "GetStdin", 1, get_stdin},
+        {"/Std/Io/File/Binary%", "GetStdout", 1, get_stdout},
+        {"/Std/Io/File/Binary%", "GetStderr", 1, get_stderr},
+        {"/Std/Io/File/Binary%", "Open", 3, open_file},
+        {"/Std/Io/File/Binary%", "GetByte", 2, get_byte},
+        {"/Std/Io/File/Binary%", "PutByte", 3, put_byte},
+        {"/Std/Io/File/Binary%", "Flush", 2, flush_file},
+        {"/Std/Io/Env%", "GetVar", 2, get_var},
+        {"/Std/Stream/Debug%", "PutChar", 1, put_char},
+        {"/Std/Io/Thread%", "Return", 2, first_argument},
+        {"/Std/Io/Thread%", "Do", 3, fble_native_do},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        fble_register_native(m, all[i].module, all[i].name, all[i].arity, all[i].native);
 }
