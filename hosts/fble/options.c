@@ -92,6 +92,29 @@ static int set_main(struct reader *r, const char *text) {
     return usage_error(r, "a module path looks like /Foo/Bar%, not ", text);
 }
 
+// Options of commands that run programs: --name VALUE, each into its place.
+static bool takes_run_option(struct reader *r, const char **value) {
+    struct fble_run_options *run = &r->options->run;
+    const struct {
+        const char *word;
+        const char **to;
+    } all[] = {
+        {"profile", &run->profile},         {"profile-live", &run->live},
+        {"profile-metrics", &run->metrics}, {"profile-blocks", &run->blocks},
+        {"profile-compact", &run->compact}, {"profile-max-nodes", &run->max_nodes},
+        {"profile-period", &run->period},
+    };
+    if (!r->command->runs) return false;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (takes(r, 0, all[i].word, value)) {
+            *all[i].to = *value;
+            return true;
+        }
+    if (!takes(r, 0, "foreign", value)) return false;
+    if (*value) fble_push(&r->program->arena, &run->foreign, (void *)*value);
+    return true;
+}
+
 static int read_option(struct reader *r) {
     const char *value = "", *text = *r->at;
     int status = FBLE_FINE;
@@ -107,7 +130,7 @@ static int read_option(struct reader *r) {
         status = set_main(r, value);
     else if (value && r->command->has_target && takes(r, 't', "target", &value) && value)
         r->options->target = value;
-    else
+    else if (!value || !takes_run_option(r, &value) || !value)
         return usage_error(r, value ? "unknown option " : "no value for ", text);
     if (status == FBLE_FINE) r->at++;
     return status;
@@ -149,6 +172,9 @@ int fble_options_read(struct fble_program *program, struct fble_options *options
         if (more && !strcmp(*r.at, "--")) {
             more = false;
             r.at++;
+            if (!command->has_arguments) continue;
+            options->arguments = r.at;
+            break;
         } else if (more && **r.at == '-' && r.at[0][1]) {
             status = read_option(&r);
         } else {
@@ -156,6 +182,9 @@ int fble_options_read(struct fble_program *program, struct fble_options *options
         }
         if (status != FBLE_FINE) return status;
     }
+    if (command->has_number && r.files.count > (options->main ? 0u : 1u))
+        options->number = r.files.at[--r.files.count];
+    if (command->has_number && !options->number) return usage_error(&r, "give a number", "");
     if (r.files.count > 1) return usage_error(&r, "one file at a time, not also ", r.files.at[1]);
     if (r.files.count && options->main) return usage_error(&r, "give a file or -m, not both", "");
     if (r.files.count) return set_file(&r, r.files.at[0]);
