@@ -258,7 +258,7 @@ def words_are_counted_as_wc_does():
     text = "the quick brown fox\n  the lazy dog\tthe\n\nend without newline é"
     for t in ("", "\n", "one", text):
         want = " ".join(subprocess.run(["wc"], input=t.encode(), capture_output=True, check=True,
-                                       env={**os.environ, "LC_ALL": "C"}).stdout.decode().split())
+                                       env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout.decode().split())
         same(run("/WordCount%", stdin=t), want + "\n")
     most = sorted(collections.Counter(text.split()).items(), key=lambda item: (-item[1], item[0]))[:3]
     same(run("/WordCount%", "3", stdin=text).split("\n")[1:-1], [f"{n:7} {w}" for w, n in most])
