@@ -233,6 +233,7 @@ HARD = "4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....
 def sudoku_is_solved():
     rows = lambda s: "".join(s[i:i + 9] + "\n" for i in range(0, 81, 9))
     same(run("/Sudoku%", stdin=rows(SUDOKU)), rows(SOLVED))
+    same(run("/Sudoku%", stdin=SUDOKU + "\n\n" + SUDOKU), rows(SOLVED) * 2)
     hard = run("/Sudoku%", stdin=HARD.replace(".", "0"))
     grid = hard.split("\n")[:-1]
     same([len(grid), set(map(len, grid))], [9, {9}])
