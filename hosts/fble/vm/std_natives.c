@@ -40,6 +40,7 @@ static char *text_argument(struct fble_machine *m, fble_value value) {
 
 static fble_value open_file(struct fble_machine *m, fble_value *arguments) {
     char *name = text_argument(m, arguments[0]), *mode = text_argument(m, arguments[1]);
+    fflush(NULL); // who reads a file finds what was written to it, closed or not
     FILE *file = name && mode ? fopen(name, mode) : NULL;
     free(name);
     free(mode);
