@@ -229,22 +229,23 @@ static uint32_t words_of(const struct ins *ins) {
     case FBLE_OP_FUNC_ALLOC:
     case FBLE_OP_FOREIGN:
     case FBLE_OP_LITERAL:
-    case FBLE_OP_ENTER:
     case FBLE_OP_EXIT:
-    case FBLE_OP_REPLACE:
         return 2;
+    case FBLE_OP_ENTER:
+    case FBLE_OP_REPLACE:
+        return 3;
     case FBLE_OP_FUNC:
         return 2 + fble_list_words(ins->list_count);
     case FBLE_OP_SWITCH:
         return 1 + ins->target_count;
     case FBLE_OP_CALL:
-        return 4 + rest_words(ins, 2);
+        return 5 + rest_words(ins, 2);
     case FBLE_OP_CALL_CODE:
-        return 5 + rest_words(ins, 3);
+        return 6 + rest_words(ins, 3);
     case FBLE_OP_TAIL:
-        return 1 + rest_words(ins, 2);
+        return 2 + rest_words(ins, 2);
     case FBLE_OP_TAIL_CODE:
-        return 2 + rest_words(ins, 3);
+        return 3 + rest_words(ins, 3);
     default:
         return 1 + fble_list_words(ins->list_count);
     }
@@ -298,10 +299,11 @@ static void write_call(const struct encoder *n, uint32_t i, uint64_t *to) {
         *to++ = fble_instruction(ins->op, ins->x, ins->b, argument(n, ins, 0), argument(n, ins, 1));
     uint32_t in_first_word = known ? 3 : 2;
     if (known && tail) *to++ = fble_pointer(ins->pointer);
-    write_list(n, ins, in_first_word, to);
+    write_list(n, ins, in_first_word, to + tail);
+    if (tail) return;
     to += rest_words(ins, in_first_word);
-    if (known && !tail) *to++ = fble_pointer(ins->pointer);
-    if (!tail) write_return(n, i, to);
+    if (known) *to++ = fble_pointer(ins->pointer);
+    write_return(n, i, to + 1);
 }
 
 static fble_value *global_of(const struct encoder *n, const struct ins *ins) {

@@ -18,17 +18,18 @@
 #define PROFILE(x) x
 #endif
 #if MODE == 1
-#define CHARGE(n) ouro_sample(thread, n)
+#define CHARGE(n) ouro_cursor_sample(&at, n)
 #define FLUSH
 #elif MODE == 2
-#define CHARGE(n) charge(m, thread, n)
-#define FLUSH flush(m, thread, &objects, &bytes)
+#define CHARGE(n) charge(m, at.thread, n)
+#define FLUSH flush(m, at.thread, &objects, &bytes)
 #endif
 #if MODE != 0
 // The clock goes with the thread that runs.
-static inline ouro_thread *switch_thread(ouro_thread *from, ouro_thread *to) {
-    if (from != to) ouro_clock_move(from, to);
-    return to;
+static inline void switch_thread(ouro_cursor *at, ouro_thread *to) {
+    if (at->thread == to) return;
+    ouro_clock_move(at->thread, to);
+    *at = ouro_cursor_new(to);
 }
 #endif
 #if MODE == 2
@@ -39,12 +40,12 @@ static inline ouro_thread *switch_thread(ouro_thread *from, ouro_thread *to) {
 
 #define R(i) fp[i]
 #define SAVE (m->pc = pc, m->fp = fp, m->hp = hp)
-#define LOAD                                                         \
-    do {                                                             \
-        pc = m->pc;                                                  \
-        fp = m->fp;                                                  \
-        hp = m->hp;                                                  \
-        PROFILE(thread = switch_thread(thread, m->thread->profile);) \
+#define LOAD                                             \
+    do {                                                 \
+        pc = m->pc;                                      \
+        fp = m->fp;                                      \
+        hp = m->hp;                                      \
+        PROFILE(switch_thread(&at, m->thread->profile);) \
     } while (0)
 #ifdef FBLE_COUNT_EXECUTED
 #define COUNT_EXECUTED (m->executed += fble_counts[fble_op(w)])
@@ -64,6 +65,7 @@ static inline ouro_thread *switch_thread(ouro_thread *from, ouro_thread *to) {
     } while (0)
 #define OP(name) op_##name
 #define LIST(at) ((const uint16_t *)(at))
+#define HINT(at) ((ouro_hint *)(uintptr_t)(at))
 #define POINTER(type, word) ((type *)(uintptr_t)(word))
 #define ALLOCATE(object, head)                       \
     do {                                             \
@@ -84,7 +86,7 @@ fble_any_step INTERPRET(struct fble_machine *m) {
     struct fble_object *object;
     const struct fble_code *code;
     enum fble_entering how;
-    PROFILE(ouro_thread *thread = m->thread->profile;)
+    PROFILE(ouro_cursor at = ouro_cursor_new(m->thread->profile);)
 #if MODE == 2
     uint64_t objects = 0, bytes = 0;
 #endif
@@ -214,7 +216,7 @@ payload:
 
     OP(RETURN) : value = R(fble_a(w));
 return_value:
-    PROFILE(FLUSH; ouro_exit(thread, (ouro_position)fp[FBLE_FP_TOKEN]);)
+    PROFILE(FLUSH; ouro_cursor_exit(&at, (ouro_position)fp[FBLE_FP_TOKEN]);)
 return_without_exit:
     pc = POINTER(const uint64_t, fp[FBLE_FP_RETURN]);
     fp = POINTER(uint64_t, fp[FBLE_FP_CALLER]);
@@ -224,7 +226,7 @@ return_without_exit:
 
     OP(CALL) : {
         unsigned n = fble_x(w);
-        const uint64_t *back = pc + 4;
+        const uint64_t *back = pc + 5;
         if (__builtin_expect(n > 2, 0)) back += fble_list_words(n - 2);
         uint64_t *callee = fp + (back[-3] >> 16 & 0xffff);
         value = R(fble_a(w));
@@ -251,7 +253,7 @@ return_without_exit:
             m->argument_count = n;
             goto apply;
         }
-        PROFILE(FLUSH; fp[FBLE_FP_TOKEN] = ouro_enter(thread, code->block);)
+        PROFILE(FLUSH; fp[FBLE_FP_TOKEN] = ouro_cursor_enter(&at, code->block, HINT(back - 4));)
         CHARGE(code->charge);
         pc = code->start;
         DISPATCH;
@@ -259,9 +261,9 @@ return_without_exit:
 
     OP(CALL_CODE) : {
         unsigned n = fble_x(w);
-        const uint64_t *back = pc + 5;
+        const uint64_t *back = pc + 6;
         if (__builtin_expect(n > 3, 0)) back += fble_list_words(n - 3);
-        code = POINTER(const struct fble_code, back[-4]);
+        code = POINTER(const struct fble_code, back[-5]);
         uint64_t *callee = fp + (back[-3] >> 16 & 0xffff);
         callee[FBLE_FP_RETURN] = fble_pointer(back);
         callee[FBLE_FP_CALLER] = fble_pointer(fp);
@@ -277,7 +279,7 @@ return_without_exit:
             m->argument_count = n;
             goto apply;
         }
-        PROFILE(FLUSH; fp[FBLE_FP_TOKEN] = ouro_enter(thread, code->block);)
+        PROFILE(FLUSH; fp[FBLE_FP_TOKEN] = ouro_cursor_enter(&at, code->block, HINT(back - 4));)
         CHARGE(code->charge);
         pc = code->start;
         DISPATCH;
@@ -290,7 +292,7 @@ return_without_exit:
         object = fble_object(value);
         if (__builtin_expect(n > 2, 0)) {
             fble_value rest[FBLE_MOST_ARGUMENTS];
-            const uint16_t *list = LIST(pc + 1);
+            const uint16_t *list = LIST(pc + 2);
             for (unsigned i = 2; i < n; i++) rest[i - 2] = R(list[i - 2]);
             for (unsigned i = 2; i < n; i++) fp[FBLE_FP_ARGS + i] = rest[i - 2];
         }
@@ -309,7 +311,7 @@ return_without_exit:
             m->argument_count = n;
             goto apply;
         }
-        PROFILE(FLUSH; ouro_replace(thread, code->block);)
+        PROFILE(FLUSH; ouro_cursor_replace(&at, code->block, HINT(pc + 1));)
         CHARGE(code->charge);
         pc = code->start;
         DISPATCH;
@@ -321,7 +323,7 @@ return_without_exit:
         code = POINTER(const struct fble_code, pc[1]);
         if (__builtin_expect(n > 3, 0)) {
             fble_value rest[FBLE_MOST_ARGUMENTS];
-            const uint16_t *list = LIST(pc + 2);
+            const uint16_t *list = LIST(pc + 3);
             for (unsigned i = 3; i < n; i++) rest[i - 3] = R(list[i - 3]);
             for (unsigned i = 3; i < n; i++) fp[FBLE_FP_ARGS + i] = rest[i - 3];
         }
@@ -334,7 +336,7 @@ return_without_exit:
             m->argument_count = n;
             goto apply;
         }
-        PROFILE(FLUSH; ouro_replace(thread, code->block);)
+        PROFILE(FLUSH; ouro_cursor_replace(&at, code->block, HINT(pc + 2));)
         CHARGE(code->charge);
         pc = code->start;
         DISPATCH;
@@ -421,22 +423,23 @@ return_without_exit:
     NEXT(2);
 
 #if MODE == 0
-    OP(ENTER) : OP(EXIT) : OP(REPLACE) : NEXT(2);
+    OP(ENTER) : OP(REPLACE) : NEXT(3);
+    OP(EXIT) : NEXT(2);
 #else
     OP(ENTER) : FLUSH;
-    R(fble_a(w)) = (uint64_t)ouro_enter(thread, (ouro_block)pc[1]) << 1 | 1;
+    R(fble_a(w)) = (uint64_t)ouro_cursor_enter(&at, (ouro_block)pc[1], HINT(pc + 2)) << 1 | 1;
     CHARGE(pc[1] >> 32);
-    NEXT(2);
+    NEXT(3);
 
     OP(EXIT) : FLUSH;
-    ouro_exit(thread, (ouro_position)(R(fble_a(w)) >> 1));
+    ouro_cursor_exit(&at, (ouro_position)(R(fble_a(w)) >> 1));
     CHARGE(pc[1] >> 32);
     NEXT(2);
 
     OP(REPLACE) : FLUSH;
-    ouro_replace(thread, (ouro_block)pc[1]);
+    ouro_cursor_replace(&at, (ouro_block)pc[1], HINT(pc + 2));
     CHARGE(pc[1] >> 32);
-    NEXT(2);
+    NEXT(3);
 #endif
 
     OP(NATIVE) : SAVE;
@@ -522,9 +525,9 @@ apply:
 #if MODE != 0
     FLUSH;
     if (m->entering == FBLE_BY_CALL)
-        fp[FBLE_FP_TOKEN] = ouro_enter(thread, code->block);
+        fp[FBLE_FP_TOKEN] = ouro_cursor_enter(&at, code->block, &m->hint);
     else
-        ouro_replace(thread, code->block);
+        ouro_cursor_replace(&at, code->block, &m->hint);
 #endif
     CHARGE(code->charge);
     pc = code->start;

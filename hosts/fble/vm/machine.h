@@ -128,6 +128,7 @@ struct fble_machine {
     unsigned metric_instructions, metric_objects, metric_bytes;
     uint64_t period, pending; // instructions per charge, and those not charged yet
     uint64_t executed;        // instructions, counted one by one, in builds that do that
+    ouro_hint hint;           // of calls that are not plain
     struct fble_vector link_blocks;
 
     // Foreign values by module and name.

@@ -3,7 +3,8 @@
 // The instructions. An instruction is one or more 64-bit words; the first is
 // op (8 bits) | x (8) | a (16) | b (16) | c (16). a, b and c are slots of the frame unless said
 // otherwise. `list` is a list of slots, four to a word. A call ends in three words that belong to
-// the place it returns to, see code.h.
+// the place it returns to, see code.h. Calls and blocks have a word for the profile's hint: before
+// those three, before the list of tail calls, at the end of ENTER and REPLACE.
 //
 // One list makes the enumeration, the names and the dispatch table.
 

@@ -40,6 +40,7 @@ static char *text_argument(struct fble_machine *m, fble_value value) {
 
 static fble_value open_file(struct fble_machine *m, fble_value *arguments) {
     char *name = text_argument(m, arguments[0]), *mode = text_argument(m, arguments[1]);
+    fflush(NULL); // who reads a file finds what was written to it, closed or not
     FILE *file = name && mode ? fopen(name, mode) : NULL;
     free(name);
     free(mode);
@@ -118,10 +119,11 @@ static const struct fble_site do_site = {.slots = DO_SLOTS, .live = {1 << DO_F |
 
 void fble_make_do(struct fble_native_code *n) {
     n->words[0] = fble_instruction(FBLE_OP_CALL, 1, DO_M, DO_UNIT, DO_UNIT);
-    n->words[1] = fble_return_word(DO_X, 1) | (uint64_t)DO_SLOTS << 16;
-    n->words[2] = fble_pointer(&do_site);
-    n->words[3] = (uint64_t)(uintptr_t)fble_interpret;
-    n->words[4] = fble_instruction(FBLE_OP_TAIL, 2, DO_F, DO_X, DO_UNIT);
+    n->words[2] = fble_return_word(DO_X, 1) | (uint64_t)DO_SLOTS << 16;
+    n->words[3] = fble_pointer(&do_site);
+    n->words[4] = (uint64_t)(uintptr_t)fble_interpret;
+    n->words[5] = fble_instruction(FBLE_OP_TAIL, 2, DO_F, DO_X, DO_UNIT);
+    n->words[1] = n->words[6] = 0; // hints
     n->code.frame_slots = DO_SLOTS;
 }
 
