@@ -133,7 +133,7 @@ TEST(tail_calls_take_neither_stack_nor_heap) {
     struct text_run run;
     struct run_how how = {.options = {.nursery = 65536}};
     const char *text =
-        NUMBERS "(N@, N@) { U@; } Down = (N@ n, N@ m) { n.?(z: m.?(z: u, s: Down(K(one), m.s))); "
+        NUMBERS "(N@, N@) { U@; } Down = (N@ n, N@ m) { n.?(z: m.?(s: Down(K(one), m.s), z: u)); "
                 "(Flag@) { U@; } L = (Flag@ f) { f.?(on: L(off), off: Down(n.s, m)); }; L(on); };\n"
                 "Down(one, K(one));"; // 2^20 rounds, each with a function that captures
     if (CHECK(run_text(&run, text, &how)) && CHECK(run.value)) {

@@ -288,8 +288,7 @@ static fble_value native_link_profiled(struct fble_machine *m, fble_value *argum
 }
 #endif
 
-void fble_register_threads(struct fble_machine *m) {
-    static const char module[] = "/Std/Io/Thread%";
+void fble_register_threads(struct fble_machine *m, const char *module) {
     fble_register_native(m, module, "Fork", 2, native_fork);
     fble_register_native(m, module, "Wait", 2, native_wait);
     fble_register_native(m, module, "Link", 1, native_link);

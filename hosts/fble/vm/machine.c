@@ -78,7 +78,7 @@ fble_machine *fble_machine_new(const fble_machine_options *options) {
     m->thread->profile = ouro_thread_new(m->profile);
     choose_loop(m);
     fble_register_std(m);
-    fble_register_threads(m);
+    fble_register_threads(m, "/Std/Io/Thread%");
     return m;
 }
 
