@@ -108,7 +108,8 @@ static struct fble_thread *fork_thread(struct fble_machine *m, fble_value functi
     return t;
 }
 
-static fble_value native_fork(struct fble_machine *m, fble_value *arguments) {
+static __attribute__((noinline)) fble_value native_fork(struct fble_machine *m,
+                                                        fble_value *arguments) {
     fble_reserve(m, 16);
     struct fble_object *object = fble_new(m, FBLE_HEADER(FBLE_THREAD, 0, 1));
     struct fble_thread *t = fork_thread(m, arguments[0]);
@@ -222,7 +223,9 @@ static struct fble_object *end_of_link(struct fble_machine *m, const struct fble
     return end;
 }
 
-static fble_value make_link(struct fble_machine *m, const struct link_block *block) {
+// Not inlined, here and below, so that a build without profiling has the same instructions.
+static __attribute__((noinline)) fble_value make_link(struct fble_machine *m,
+                                                      const struct link_block *block) {
     fble_reserve(m, 32 + 24 + 24 + 24);
     struct fble_object *link = fble_new(m, FBLE_HEADER(FBLE_LINK, 0, 3));
     link->words[FIRST] = link->words[LAST] = FBLE_UNIT;
@@ -235,7 +238,8 @@ static fble_value make_link(struct fble_machine *m, const struct link_block *blo
     return fble_pointer(both);
 }
 
-static struct link_block *link_block(struct fble_machine *m, const struct fble_site *site) {
+static __attribute__((noinline)) struct link_block *link_block(struct fble_machine *m,
+                                                               const struct fble_site *site) {
     for (size_t i = 0; i < m->link_blocks.count; i++)
         if (((struct link_block *)m->link_blocks.at[i])->site == site) return m->link_blocks.at[i];
     struct link_block *block = fble_take(sizeof *block);
@@ -244,7 +248,8 @@ static struct link_block *link_block(struct fble_machine *m, const struct fble_s
     return block;
 }
 
-static fble_value native_link(struct fble_machine *m, fble_value *arguments) {
+static __attribute__((noinline)) fble_value native_link(struct fble_machine *m,
+                                                        fble_value *arguments) {
     struct link_block *block = link_block(m, NULL);
     (void)arguments;
     if (!block->get) {
