@@ -67,6 +67,17 @@ def the_programs_of_the_page_run():
         same(fble("run", WORK.name, "/Page%", *arguments, stdin=stdin), (0, out, ""))
 
 
+def what_is_private_stays_private():
+    for text in ("/Std/Int%.Zero.0;", "/Std/Int%.Int@(0: *()());", "/Std/Char%.Space.code;", "/Std/Char%.Char@(/Std/Int%.Zero);",
+                 "/Std/Io/File/Binary%.GetStdin(*()());", "/Std/Io/Thread%.Yield(*()());",
+                 "I = /Std/Int%; /Std/Map%.Empty<I.Int@, I.Int@>(I.Compare).tree;", "/Std/Io/File/Binary%.File@();",
+                 "I = /Std/Int%; S = /Std/Set%; /Std/Map%.Keys(S.Empty<I.Int@>(I.Compare));"):
+        pathlib.Path(WORK.name, "Peek.fble").write_text(text)
+        same(fble("check", WORK.name, "/Peek%")[0], 2)
+    pathlib.Path(WORK.name, "Peek.fble").write_text("/Std/Int%.Zero;")
+    same(fble("check", WORK.name, "/Peek%"), (0, "", ""))
+
+
 def evaluates(module):
     same(fble("eval", TESTS, module), (0, "", ""))
 
