@@ -46,6 +46,7 @@ bench: ## the figures of bench/README.md, measured here
 	@bench/view/run $(BUILD)
 	@hosts/lua/bench/run $(BUILD)
 	@hosts/native/bench/run.py $(BUILD)
+	@hosts/fble/bench/programs.py $(BUILD)
 
 fuzz: ## fuzz the readers for ten minutes (FUZZ_SECONDS=75 for each of eight)
 	@tools/bootstrap test

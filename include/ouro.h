@@ -332,6 +332,93 @@ OURO_INLINE_ void ouro_sample(ouro_thread *thread, uint64_t n) {
     ouro_add_(ouro_node_at_(thread, thread->position_)->metrics, n);
 }
 
+// ---------------------------------------------------------------- recording from a loop
+
+// What the functions above load each time, an interpreter's loop can hold in registers: a cursor is
+// a copy of where a thread stands. While it is in use, the thread must be moved by it alone; make a
+// new one after anything else may have recorded (a native that runs code, a switch of threads). The
+// thread itself is always up to date, so the clock and ouro_count work as ever.
+typedef struct {
+    ouro_thread *thread;
+    uint64_t *nodes_;
+    ouro_position position_;
+} ouro_cursor;
+
+// What a place in the code remembers of the last time: one per call site, 0 at first, for the
+// threads of one lane. That of another site is as safe, but not as fast.
+typedef uint32_t ouro_hint;
+
+// The thread must not be NULL.
+static inline ouro_cursor ouro_cursor_new(ouro_thread *thread) {
+    ouro_cursor cursor = {thread, thread->nodes_, thread->position_};
+    return cursor;
+}
+
+static inline void ouro_cursor_move_(ouro_cursor *cursor, ouro_position position) {
+    cursor->position_ = position;
+    ouro_move_(cursor->thread, position);
+}
+
+// Does the hint name the node of `block` below the cursor? A node is what its parent and its block
+// say, so a hint that is out of date cannot lead astray. OURO_PHANTOM has no nodes: 0 is the block
+// of those that are not in use.
+static inline ouro_node_ *ouro_cursor_hinted_(const ouro_cursor *cursor, ouro_block block,
+                                              ouro_hint hint) {
+    ouro_node_ *node = (ouro_node_ *)(void *)(cursor->nodes_ + hint);
+    return block && node->parent == cursor->position_ && node->block == block ? node : NULL;
+}
+
+static inline void ouro_cursor_missed_(ouro_cursor *cursor, ouro_hint *hint) {
+    ouro_position before = cursor->position_;
+    cursor->position_ = cursor->thread->position_;
+    if (ouro_node_at_(cursor->thread, cursor->position_)->parent == before)
+        *hint = cursor->position_;
+}
+
+// As ouro_enter, ouro_replace, ouro_exit and ouro_sample.
+static inline ouro_position ouro_cursor_enter(ouro_cursor *cursor, ouro_block block,
+                                              ouro_hint *hint) {
+    ouro_position caller = cursor->position_;
+    ouro_node_ *node = (ouro_node_ *)(void *)(cursor->nodes_ + caller);
+    if (OURO_LIKELY_(node->memo_block == block)) {
+        ouro_increment_(&cursor->nodes_[node->memo_slot]);
+        ouro_cursor_move_(cursor, node->memo_target);
+    } else if ((node = ouro_cursor_hinted_(cursor, block, *hint))) {
+        ouro_increment_(&node->entries[0]);
+        ouro_cursor_move_(cursor, *hint);
+    } else {
+        ouro_enter_miss_(cursor->thread, block);
+        ouro_cursor_missed_(cursor, hint);
+    }
+    return caller;
+}
+
+static inline void ouro_cursor_replace(ouro_cursor *cursor, ouro_block block, ouro_hint *hint) {
+    ouro_node_ *here = (ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_), *node;
+    if (OURO_LIKELY_(here->memo_block == block)) {
+        ouro_decrement_(&here->balance);
+        ouro_increment_(&cursor->nodes_[here->memo_slot]);
+        ouro_cursor_move_(cursor, here->memo_target);
+    } else if ((node = ouro_cursor_hinted_(cursor, block, *hint))) {
+        ouro_decrement_(&here->balance);
+        ouro_increment_(&node->entries[0]);
+        ouro_cursor_move_(cursor, *hint);
+    } else {
+        ouro_replace_miss_(cursor->thread, block);
+        ouro_cursor_missed_(cursor, hint);
+    }
+}
+
+static inline void ouro_cursor_exit(ouro_cursor *cursor, ouro_position caller) {
+    ouro_node_ *node = (ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_);
+    ouro_decrement_(&node->balance);
+    ouro_cursor_move_(cursor, caller);
+}
+
+static inline void ouro_cursor_sample(const ouro_cursor *cursor, uint64_t n) {
+    ouro_add_(((ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_))->metrics, n);
+}
+
 // ---------------------------------------------------------------- the clock
 
 // Starts a timer (CLOCK_MONOTONIC) that charges the position of `thread` hz times a second: the

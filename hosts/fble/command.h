@@ -7,23 +7,57 @@
 
 #include "loader.h"
 
-enum fble_exit { FBLE_FINE = 0, FBLE_COMPILE_ERROR = 2, FBLE_USAGE = 4, FBLE_OTHER = 5 };
+enum fble_exit {
+    FBLE_FINE = 0,
+    FBLE_COMPILE_ERROR = 2,
+    FBLE_RUNTIME_ERROR = 3,
+    FBLE_USAGE = 4,
+    FBLE_OTHER = 5,
+};
+
+// What commands that run programs take; see runner.c.
+struct fble_run_options {
+    const char *profile, *live; // files
+    const char *metrics;        // names with commas
+    const char *compact, *max_nodes, *period, *blocks;
+    struct fble_list foreign; // const char *, shared objects
+    bool statistics;
+};
 
 struct fble_options {
     struct fble_path *main; // from -m or from a file
     const char *file;       // the file, if one was given
     const char *target;     // of deps
+    const char *number;     // of memory
+    char **arguments;       // of run: what follows --
+    struct fble_run_options run;
     bool json, alone;
 };
 
 struct fble_command {
     const char *name, *summary, *usage;
-    bool reports;    // takes --json
-    bool has_target; // takes -t
+    bool reports;       // takes --json
+    bool has_target;    // takes -t
+    bool runs;          // takes --profile and the like
+    bool has_arguments; // those after -- are the program's
+    bool has_number;    // one more argument, a number
+    // The exit statuses of other commands, as this one gives them; NULL: the same.
+    const int *statuses;
     int (*run)(struct fble_program *program, struct fble_options *options);
 };
 
-extern const struct fble_command fble_command_check, fble_command_deps;
+#define FBLE_RUN_USAGE                                                                   \
+    "      --foreign LIB.so    functions in C, see fble.h\n"                             \
+    "      --profile FILE      write a profile; the format goes by the extension\n"      \
+    "      --profile-live FILE a profile that can be looked at while the program runs\n" \
+    "      --profile-blocks functions|all\n"                                             \
+    "      --profile-metrics LIST   of instructions, time, objects, bytes\n"             \
+    "      --profile-compact RULE   loops, cycles, edges, none\n"                        \
+    "      --profile-max-nodes N    most positions to keep\n"                            \
+    "      --profile-period N       charge instructions N at a time\n"
+
+extern const struct fble_command fble_command_check, fble_command_deps, fble_command_eval,
+    fble_command_run, fble_command_memory, fble_command_disassemble;
 
 // Reads the arguments of a command. FBLE_FINE, or what to exit with, after a message.
 int fble_options_read(struct fble_program *program, struct fble_options *options,

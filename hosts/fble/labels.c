@@ -47,8 +47,7 @@ static void label_params(struct labeller *l, struct fble_param *params,
     for (; params; params = params->next) label_expr(l, params->type, at);
 }
 
-// The next literal of a chain: the body is one, perhaps in braces or poly brackets, without more.
-static struct fble_expr *chained(struct fble_expr *body) {
+struct fble_expr *fble_chained(struct fble_expr *body) {
     while (!body->suffixes) {
         if (body->kind == FBLE_FUNC) return body;
         if (body->kind == FBLE_POLY)
@@ -64,7 +63,7 @@ static struct fble_expr *chained(struct fble_expr *body) {
 // From the function with this body inwards along the chain, to the body that has code.
 static struct fble_expr *label_chain(struct labeller *l, struct fble_expr *body,
                                      struct fble_label *label, const struct fble_step *at) {
-    for (struct fble_expr *next; (next = chained(body)); body = next->func.body) {
+    for (struct fble_expr *next; (next = fble_chained(body)); body = next->func.body) {
         next->func.label = label;
         next->func.chained = true;
         label_params(l, next->func.params, at);

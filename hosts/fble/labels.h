@@ -44,6 +44,10 @@ struct fble_label {
 // Labels everything in the module's value. The tree must have been checked without errors.
 void fble_label_module(struct fble_program *program, struct fble_module *module);
 
+// The next literal of a chain of function literals: the body is one, perhaps in braces or poly
+// brackets, without more. NULL: the body has code.
+struct fble_expr *fble_chained(struct fble_expr *body);
+
 const char *fble_label_name(struct fble_arena *arena, const struct fble_label *label);
 const char *fble_label_fine_name(struct fble_arena *arena, const struct fble_label *label);
 

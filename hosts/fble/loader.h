@@ -17,6 +17,7 @@ struct fble_module {
     struct fble_type *type; // [checker] what dependents see; NULL: errors
     // [checker] every label of the module, in the order of the source; see labels.h
     struct fble_list labels;
+    struct fble_emitted *emitted; // its code, see emit.h
 };
 
 struct fble_program {

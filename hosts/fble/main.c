@@ -5,6 +5,7 @@
 // exits, the rest returns and reports.
 
 #include "command.h"
+#include "vm/fble.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,12 +15,17 @@
 #define FBLE_VERSION "unknown"
 #endif
 
-static const struct fble_command *const commands[] = {&fble_command_check, &fble_command_deps};
+static const struct fble_command *const commands[] = {
+    &fble_command_check, &fble_command_deps,   &fble_command_eval,
+    &fble_command_run,   &fble_command_memory, &fble_command_disassemble,
+};
 enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static int other_status = FBLE_OTHER; // of the command that runs
 
 static void no_memory(void) {
     fputs("fble: out of memory\n", stderr);
-    exit(FBLE_OTHER);
+    exit(other_status);
 }
 
 static const struct fble_command *find(const char *name) {
@@ -31,7 +37,7 @@ static const struct fble_command *find(const char *name) {
 static void print_help(FILE *to) {
     fputs("usage: fble COMMAND [options]\n\n", to);
     for (int i = 0; i < COMMANDS; i++)
-        fprintf(to, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+        fprintf(to, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n`fble help COMMAND` says more about one of them.\n", to);
 }
 
@@ -51,8 +57,10 @@ static int run(const struct fble_command *command, char **arguments) {
     struct fble_options options = {0};
     for (char **a = arguments; *a && strcmp(*a, "--"); a++)
         if (!strcmp(*a, "-h") || !strcmp(*a, "--help")) return help(command->name);
+    if (command->statuses) other_status = command->statuses[FBLE_OTHER];
     fble_program_start(&program);
     int status = fble_options_read(&program, &options, command, arguments);
+    if (status != FBLE_FINE && command->statuses) status = command->statuses[status];
     if (status == FBLE_FINE) status = command->run(&program, &options);
     fble_program_free(&program);
     return status;
@@ -62,11 +70,11 @@ static int run(const struct fble_command *command, char **arguments) {
 static int written(int status) {
     if (!fflush(stdout) && !ferror(stdout)) return status;
     fprintf(stderr, "fble: cannot write the output: %s\n", strerror(errno));
-    return FBLE_OTHER;
+    return other_status;
 }
 
 int main(int argc, char **argv) {
-    fble_out_of_memory = no_memory;
+    fble_out_of_memory = fble_no_memory = no_memory;
     const char *first = argc > 1 ? argv[1] : NULL;
     if (!first) {
         print_help(stderr);

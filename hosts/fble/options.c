@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #ifndef FBLE_PACKAGES
 #define FBLE_PACKAGES "/usr/local/share/fble"
@@ -49,26 +50,69 @@ static bool is_directory(const char *name) {
     return !stat(name, &status) && S_ISDIR(status.st_mode);
 }
 
-// The first DIR/NAME that exists, for DIR in FBLE_PACKAGE_PATH and then where packages go.
+static bool package_in(struct reader *r, const char *folder, size_t length, const char *name) {
+    const char *directory = fble_format(&r->program->arena, "%.*s/%s", (int)length, folder, name);
+    if (!length || !is_directory(directory)) return false;
+    fble_program_search(r->program, directory);
+    return true;
+}
+
+// Beside the program: where a build folder has its packages, and where an installation has them,
+// also one that was moved.
+static bool package_beside(struct reader *r, const char *name) {
+    char program[4096];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program);
+    if (length <= 0 || (size_t)length == sizeof program) return false;
+    while (length > 1 && program[length - 1] != '/') length--;
+    const char *places[] = {"packages", "../share/fble"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const char *folder =
+            fble_format(&r->program->arena, "%.*s%s", (int)length, program, places[i]);
+        if (package_in(r, folder, strlen(folder), name)) return true;
+    }
+    return false;
+}
+
+// The first DIR/NAME that exists: for DIR in FBLE_PACKAGE_PATH, beside the program, and then where
+// packages are installed.
 static int add_package(struct reader *r, const char *name) {
     const char *path = getenv("FBLE_PACKAGE_PATH");
-    const char *all = fble_format(&r->program->arena, "%s:%s", path ? path : "", FBLE_PACKAGES);
-    for (const char *end; *all; all = *end ? end + 1 : end) {
-        end = all + strcspn(all, ":");
-        if (end == all) continue;
-        const char *directory =
-            fble_format(&r->program->arena, "%.*s/%s", (int)(end - all), all, name);
-        if (!is_directory(directory)) continue;
-        fble_program_search(r->program, directory);
-        return FBLE_FINE;
+    for (const char *end; path && *path; path = *end ? end + 1 : end) {
+        end = path + strcspn(path, ":");
+        if (package_in(r, path, (size_t)(end - path), name)) return FBLE_FINE;
     }
-    return usage_error(r, "no such package in FBLE_PACKAGE_PATH: ", name);
+    if (package_beside(r, name)) return FBLE_FINE;
+    if (package_in(r, FBLE_PACKAGES, strlen(FBLE_PACKAGES), name)) return FBLE_FINE;
+    return usage_error(r, "no such package in FBLE_PACKAGE_PATH or beside fble: ", name);
 }
 
 static int set_main(struct reader *r, const char *text) {
     r->options->main = fble_parse_path(&r->program->arena, &r->program->words, text);
     if (r->options->main) return FBLE_FINE;
     return usage_error(r, "a module path looks like /Foo/Bar%, not ", text);
+}
+
+// Options of commands that run programs: --name VALUE, each into its place.
+static bool takes_run_option(struct reader *r, const char **value) {
+    struct fble_run_options *run = &r->options->run;
+    const struct {
+        const char *word;
+        const char **to;
+    } all[] = {
+        {"profile", &run->profile},         {"profile-live", &run->live},
+        {"profile-metrics", &run->metrics}, {"profile-blocks", &run->blocks},
+        {"profile-compact", &run->compact}, {"profile-max-nodes", &run->max_nodes},
+        {"profile-period", &run->period},
+    };
+    if (!r->command->runs) return false;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (takes(r, 0, all[i].word, value)) {
+            *all[i].to = *value;
+            return true;
+        }
+    if (!takes(r, 0, "foreign", value)) return false;
+    if (*value) fble_push(&r->program->arena, &run->foreign, (void *)*value);
+    return true;
 }
 
 static int read_option(struct reader *r) {
@@ -86,7 +130,7 @@ static int read_option(struct reader *r) {
         status = set_main(r, value);
     else if (value && r->command->has_target && takes(r, 't', "target", &value) && value)
         r->options->target = value;
-    else
+    else if (!value || !takes_run_option(r, &value) || !value)
         return usage_error(r, value ? "unknown option " : "no value for ", text);
     if (status == FBLE_FINE) r->at++;
     return status;
@@ -128,6 +172,9 @@ int fble_options_read(struct fble_program *program, struct fble_options *options
         if (more && !strcmp(*r.at, "--")) {
             more = false;
             r.at++;
+            if (!command->has_arguments) continue;
+            options->arguments = r.at;
+            break;
         } else if (more && **r.at == '-' && r.at[0][1]) {
             status = read_option(&r);
         } else {
@@ -135,6 +182,9 @@ int fble_options_read(struct fble_program *program, struct fble_options *options
         }
         if (status != FBLE_FINE) return status;
     }
+    if (command->has_number && r.files.count > (options->main ? 0u : 1u))
+        options->number = r.files.at[--r.files.count];
+    if (command->has_number && !options->number) return usage_error(&r, "give a number", "");
     if (r.files.count > 1) return usage_error(&r, "one file at a time, not also ", r.files.at[1]);
     if (r.files.count && options->main) return usage_error(&r, "give a file or -m, not both", "");
     if (r.files.count) return set_file(&r, r.files.at[0]);

@@ -52,6 +52,15 @@ def a_module_is_found_on_the_search_path(t):
     same(run(t, "check", "-I", "one", "-m", "/A%")[0], 2)
 
 
+def a_package_beside_the_program_is_found(t):
+    line = [PLAIN, "check", "-p", "std", "-m", "/Std/Set%"]
+    for path, status in (("", 0), ("packages", 2)):
+        done = subprocess.run(line, cwd=t, capture_output=True, timeout=60,
+                              env={**os.environ, "FBLE_PACKAGE_PATH": path})
+        same(done.returncode, status)
+        write(t, "packages/std/Std/Set.fble", "broken")
+
+
 def the_first_directory_wins(t):
     write(t, "one/A.fble", UNIT)
     write(t, "two/A.fble", "broken")

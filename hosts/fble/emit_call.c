@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+//
+// Calls. All brackets in a row, f(a)(b)[c]|d, make one call with all their arguments: applying to
+// more or fewer arguments than a function names is the machine's business. Lists and literals are
+// arguments that are built from their elements.
+
+#include "emit.h"
+
+#include <string.h>
+
+enum { LIST_PART = 500 }; // elements whose slots are in use at the same time
+
+static const struct want anywhere = {ANYWHERE, 0};
+
+static uint32_t call_some(struct emitter *e, struct call *call, const struct fble_list *slots,
+                          struct want want) {
+    bool known = call->known && call->known->arity == slots->count;
+    if (call->known && !known)
+        call->callee = emit_constant(e, fble_pointer(&call->known->self), anywhere);
+    bool tail = want.kind == AS_RESULT;
+    unsigned op = tail    ? known ? FBLE_OP_TAIL_CODE : FBLE_OP_TAIL
+                  : known ? FBLE_OP_CALL_CODE
+                          : FBLE_OP_CALL;
+    e->function->top = call->base;
+    uint32_t slot = tail ? 0 : target_slot(e, want);
+    struct ins *ins = add_ins(e, op, slot, call->callee, 0);
+    ins->x = (uint8_t)slots->count;
+    if (known) ins->pointer = call->known;
+    ins->loc = call->loc;
+    add_list(e, ins, slots);
+    return slot;
+}
+
+// A call has a limit of arguments. What is more goes to the result of a first call.
+uint32_t emit_call(struct emitter *e, struct call *call, struct want want) {
+    struct fble_list rest = call->slots;
+    while (rest.count > FBLE_MOST_ARGUMENTS) {
+        struct fble_list some = rest;
+        some.count = FBLE_MOST_ARGUMENTS;
+        uint32_t top = e->function->top, base = call->base;
+        call->base = top; // the others are still needed
+        uint32_t function = call_some(e, call, &some, anywhere);
+        call->base = base;
+        call->callee = function;
+        call->known = NULL;
+        rest.at += some.count;
+        rest.count -= some.count;
+    }
+    return call_some(e, call, &rest, want);
+}
+
+// ---------------------------------------------------------------- lists
+
+static uint32_t emit_empty(struct emitter *e) {
+    return emit_constant(e, fble_wrap_immediate(FBLE_UNIT, 1, 1), anywhere);
+}
+
+static void emit_list_part(struct emitter *e, uint32_t list, const struct fble_list *slots) {
+    add_list(e, add_ins(e, FBLE_OP_LIST, list, list, slots->count), slots);
+}
+
+// From the end, in parts.
+static uint32_t emit_list(struct emitter *e, const struct fble_suffix *s) {
+    struct fble_list elements = {0};
+    for (struct fble_expr *a = s->call.args; a; a = a->next) fble_push(e->arena, &elements, a);
+    uint32_t list = emit_empty(e), base = e->function->top;
+    for (uint32_t end = elements.count; end > 0;) {
+        uint32_t from = end > LIST_PART ? end - LIST_PART : 0;
+        struct fble_list slots = {0};
+        for (uint32_t i = from; i < end; i++)
+            push_slot(e, &slots, emit_expr(e, elements.at[i], anywhere));
+        emit_list_part(e, list, &slots);
+        e->function->top = base;
+        end = from;
+    }
+    return list;
+}
+
+// ---------------------------------------------------------------- literals
+
+static struct fble_type *element_type(struct emitter *e, struct fble_type *function_type) {
+    struct fble_type *list = shape_of(e, shape_of(e, function_type)->func.arg);
+    struct fble_type *cell = shape_of(e, list->data.fields[0].type);
+    return cell->data.fields[0].type;
+}
+
+// The tags of a letter from the outermost on, and how many bits each takes.
+struct tag_path {
+    uint32_t count;
+    struct {
+        uint32_t tag;
+        unsigned bits;
+    } at[64];
+};
+
+static bool letter_path(struct emitter *e, const struct fble_letter *letter, struct fble_type *type,
+                        struct tag_path *path) {
+    const struct fble_letter *letters[64];
+    uint32_t count = 0;
+    for (; letter; letter = letter->parent) {
+        if (count == 64) return false;
+        letters[count++] = letter;
+    }
+    path->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct fble_type *shape = shape_of(e, type);
+        path->at[i].tag = letters[count - 1 - i]->field;
+        path->at[i].bits = fble_tag_bits(shape->data.count);
+        type = shape->data.fields[path->at[i].tag].type;
+    }
+    return true;
+}
+
+// 0: it is too long for an immediate.
+static fble_value letter_value(struct emitter *e, struct fble_letter *letter,
+                               struct fble_type *type) {
+    void **memo = fble_pair(e->arena, &e->letters, letter, type);
+    if (*memo) return (fble_value)(uintptr_t)*memo;
+    struct tag_path path;
+    fble_value value = FBLE_UNIT;
+    if (!letter_path(e, letter, type, &path)) return 0;
+    for (uint32_t i = path.count; i-- > 0;) {
+        if (!fble_wraps(value, path.at[i].bits)) return 0;
+        value = fble_wrap_immediate(value, path.at[i].tag, path.at[i].bits);
+    }
+    *memo = (void *)(uintptr_t)value;
+    return value;
+}
+
+static uint32_t emit_letter(struct emitter *e, struct fble_letter *letter, struct fble_type *type) {
+    struct tag_path path;
+    if (!letter_path(e, letter, type, &path)) {
+        too_large(e, "a letter is nested too deeply", e->function->label->loc);
+        return FBLE_FP_ARGS;
+    }
+    uint32_t slot = emit_constant(e, FBLE_UNIT, anywhere);
+    for (uint32_t i = path.count; i-- > 0;)
+        add_ins(e, FBLE_OP_UNION, slot, slot, path.at[i].tag)->x = (uint8_t)path.at[i].bits;
+    return slot;
+}
+
+static uint32_t emit_long_letters(struct emitter *e, const struct fble_suffix *s,
+                                  struct fble_type *type) {
+    uint32_t list = emit_empty(e), base = e->function->top;
+    for (uint32_t i = s->literal.count; i-- > 0;) {
+        struct fble_list slots = {0};
+        push_slot(e, &slots, emit_letter(e, s->literal.letters[i], type));
+        emit_list_part(e, list, &slots);
+        e->function->top = base;
+    }
+    return list;
+}
+
+static uint32_t emit_literal(struct emitter *e, const struct fble_suffix *s,
+                             struct fble_type *function_type) {
+    if (!s->literal.count) return emit_empty(e);
+    struct fble_type *type = element_type(e, function_type);
+    struct fble_literal *literal =
+        fble_alloc(e->arena, sizeof *literal + s->literal.count * sizeof *literal->letters);
+    literal->count = s->literal.count;
+    for (uint32_t i = 0; i < literal->count; i++) {
+        literal->letters[i] = letter_value(e, s->literal.letters[i], type);
+        if (!literal->letters[i]) return emit_long_letters(e, s, type);
+    }
+    uint32_t list = new_slot(e);
+    add_ins(e, FBLE_OP_LITERAL, list, 0, 0)->pointer = literal;
+    return list;
+}
+
+void add_arguments(struct emitter *e, struct call *call, struct fble_suffix *suffix,
+                   struct fble_type *function_type) {
+    if (suffix->kind == FBLE_LIST) {
+        push_slot(e, &call->slots, emit_list(e, suffix));
+    } else if (suffix->kind == FBLE_LITERAL) {
+        push_slot(e, &call->slots, emit_literal(e, suffix, function_type));
+    } else {
+        for (struct fble_expr *a = suffix->call.args; a; a = a->next)
+            push_slot(e, &call->slots, emit_expr(e, a, anywhere));
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+//
+// Loads modules into a machine and evaluates them. Loading registers a module's blocks with the
+// profile as one range, finds its foreign values, and makes its globals roots of the collector.
+
+#include "evaluate.h"
+
+#include <stdlib.h>
+
+static ouro_block add_blocks(const struct fble_evaluation *v, const struct fble_module *module) {
+    struct fble_arena *arena = &v->program->arena;
+    if (!v->machine->profile) return OURO_PHANTOM;
+    uint32_t count = module->labels.count;
+    ouro_block_info *infos = fble_alloc(arena, count * sizeof *infos);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct fble_label *label = module->labels.at[i];
+        infos[i] = (ouro_block_info){v->all_blocks ? fble_label_fine_name(arena, label)
+                                                   : fble_label_name(arena, label),
+                                     label->unit->file, label->loc.line, label->loc.column};
+    }
+    return ouro_add_blocks(v->machine->profile, infos, count);
+}
+
+static bool report_problem(struct fble_program *program, const struct fble_emitted *emitted) {
+    if (!emitted->problem) return true;
+    fble_report(&program->diagnostics, FBLE_ERROR, emitted->module->value, emitted->problem_loc,
+                "%s", emitted->problem);
+    return false;
+}
+
+static bool missing(struct fble_program *program, const struct fble_module *module) {
+    if (module->value) return false;
+    fble_report(&program->diagnostics, FBLE_ERROR, module->header, (struct fble_loc){1, 1},
+                "the module has a header but no implementation");
+    return true;
+}
+
+static bool load(const struct fble_evaluation *v, struct fble_module *module) {
+    struct fble_machine *m = v->machine;
+    if (missing(v->program, module)) return false;
+    ouro_block first = add_blocks(v, module);
+    struct fble_emitted *emitted = fble_emit(v->program, module, first, v->all_blocks);
+    if (!report_problem(v->program, emitted)) return false;
+    for (uint32_t i = 0; i < emitted->codes.count; i++) fble_add_code(m, emitted->codes.at[i]);
+    for (uint32_t i = 0; i < emitted->foreign.count; i++) {
+        struct foreign_declaration *f = emitted->foreign.at[i];
+        if (!fble_find_foreign(m, &f->use, first ? first + f->label->index : OURO_PHANTOM))
+            return false;
+    }
+    fble_add_root(m, emitted->globals, emitted->global_count);
+    return true;
+}
+
+fble_ref fble_evaluate(struct fble_evaluation *v) {
+    fble_value value = 0;
+    if (!v->machine->profile) v->all_blocks = false; // there is nobody to enter them
+    for (uint32_t i = 0; i < v->program->modules.count; i++) {
+        struct fble_module *module = v->program->modules.at[i];
+        if (!load(v, module)) return 0;
+        value = fble_run(v->machine, fble_pointer(&module->emitted->main->self), NULL, 0);
+        if (!value) return 0;
+        module->emitted->globals[0] = value;
+    }
+    return value ? fble_ref_new(v->machine, value) : 0;
+}
+
+bool fble_emit_program(struct fble_program *program) {
+    for (uint32_t i = 0; i < program->modules.count; i++) {
+        struct fble_module *module = program->modules.at[i];
+        if (missing(program, module)) return false;
+        if (!report_problem(program, fble_emit(program, module, OURO_PHANTOM, false))) return false;
+    }
+    return true;
+}

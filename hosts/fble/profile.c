@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+//
+// Profiles of programs: the options, the clock, signals, and writing. The recorder itself writes
+// pprof; every other format is what `ouro convert` makes of that, so the tool has to be beside fble
+// or in PATH, and is looked for before the program runs. SIGINT and SIGTERM let the program fail at
+// its next call, so that the profile is written; then the signal does what it always does.
+
+#include "profile.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static fble_machine *interrupted_machine;
+static volatile sig_atomic_t caught;
+
+static int usage(const struct fble_runner *r, const char *option, const char *value,
+                 const char *expected) {
+    fprintf(stderr, "fble %s: --profile-%s %s: expected %s\n", r->command, option, value, expected);
+    return FBLE_USAGE;
+}
+
+// ---------------------------------------------------------------- options
+
+static bool read_number(const char *text, uint64_t most, uint64_t *n) {
+    char *end;
+    errno = 0;
+    if (*text < '0' || *text > '9') return false;
+    *n = strtoull(text, &end, 10);
+    return !*end && !errno && *n > 0 && *n <= most;
+}
+
+static int read_rule(const struct fble_runner *r, ouro_options *options) {
+    static const struct {
+        const char *name;
+        int rule, length;
+    } rules[] = {{"loops", OURO_LOOPS, 0},   {"cycles", OURO_CYCLES, 0}, {"edges", OURO_EDGES, 2},
+                 {"edges:1", OURO_EDGES, 1}, {"edges:2", OURO_EDGES, 2}, {"edges:3", OURO_EDGES, 3},
+                 {"none", OURO_NONE, 0}};
+    const struct fble_run_options *run = &r->options->run;
+    // Branches of recursive functions make so many different paths that an exact tree is as large as
+    // the cap and slow; shorter paths keep all but the overall numbers of recursive blocks exact.
+    const char *name = run->compact                                 ? run->compact
+                       : run->blocks && !strcmp(run->blocks, "all") ? "edges"
+                                                                    : "loops";
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (!strcmp(rules[i].name, name)) {
+            options->compaction = rules[i].rule;
+            options->edge_length = rules[i].length;
+            return FBLE_FINE;
+        }
+    return usage(r, "compact", name, "loops, cycles, edges, edges:1, edges:2, edges:3 or none");
+}
+
+// Names with commas. Each of the four goes to where it is counted.
+static int read_metrics(struct fble_runner *r, ouro_metric_info *infos, size_t *count,
+                        fble_machine_options *machine) {
+    static const char *const units[][2] = {{"instructions", "count"},
+                                           {"time", "nanoseconds"},
+                                           {"objects", "count"},
+                                           {"bytes", "bytes"}};
+    ouro_metric unused,
+        *places[] = {&machine->instructions, &unused, &machine->objects, &machine->bytes};
+    const char *names = r->options->run.metrics ? r->options->run.metrics : "instructions";
+    unsigned seen = 0;
+    for (const char *at = names;; at++) {
+        size_t length = strcspn(at, ","), i = 0;
+        while (i < 4 && (strlen(units[i][0]) != length || strncmp(units[i][0], at, length))) i++;
+        if (i == 4 || seen >> i & 1)
+            return usage(r, "metrics", names, "some of instructions,time,objects,bytes");
+        seen |= 1u << i;
+        infos[*count] = (ouro_metric_info){units[i][0], units[i][1]};
+        if (i == 1) {
+            r->clock = true;
+            r->time = (ouro_metric)*count;
+        }
+        *places[i] = (ouro_metric)++ * count;
+        at += length;
+        if (!*at) return FBLE_FINE;
+    }
+}
+
+static int read_numbers(const struct fble_runner *r, ouro_options *options,
+                        fble_machine_options *machine) {
+    const struct fble_run_options *run = &r->options->run;
+    uint64_t n;
+    if (run->max_nodes) {
+        if (!read_number(run->max_nodes, 134000000, &n) || n < 2)
+            return usage(r, "max-nodes", run->max_nodes, "a number from 2 to 134000000");
+        options->max_nodes = (uint32_t)n;
+    }
+    if (run->period && !read_number(run->period, UINT64_MAX / 4, &machine->period))
+        return usage(r, "period", run->period, "a number of instructions");
+    if (run->blocks && strcmp(run->blocks, "all") && strcmp(run->blocks, "functions"))
+        return usage(r, "blocks", run->blocks, "functions or all");
+    return FBLE_FINE;
+}
+
+// ---------------------------------------------------------------- formats
+
+static bool ends_with(const char *text, const char *end) {
+    size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && !strcmp(text + length - tail, end);
+}
+
+// Is it pprof as the recorder writes it? Names without an extension are, too.
+static bool is_plain(const char *file) {
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    return ends_with(file, ".pb") || ends_with(file, ".pprof") || !strchr(name, '.');
+}
+
+// The tool beside this program, or just its name, to be found in PATH.
+static const char *find_tool(struct fble_arena *arena) {
+    char program[4096];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    while (length > 0 && program[length - 1] != '/') length--;
+    if (length > 0) {
+        const char *beside = fble_format(arena, "%.*souro", (int)length, program);
+        if (!access(beside, X_OK)) return beside;
+    }
+    const char *path = getenv("PATH");
+    for (const char *end; path && *path; path = *end ? end + 1 : end) {
+        end = path + strcspn(path, ":");
+        const char *there = fble_format(arena, "%.*s/ouro", (int)(end - path), path);
+        if (end > path && !access(there, X_OK)) return there;
+    }
+    return NULL;
+}
+
+static int check_file(const struct fble_runner *r) {
+    const char *file = r->options->run.profile;
+    if (!file || is_plain(file) || find_tool(&r->program->arena)) return FBLE_FINE;
+    fprintf(stderr,
+            "fble %s: cannot write %s: formats other than .pb are made by the program ouro, which "
+            "is neither beside fble nor in PATH\n",
+            r->command, file);
+    return FBLE_OTHER;
+}
+
+static int convert(const struct fble_runner *r, const char *from, const char *to) {
+    char *arguments[] = {(char *)find_tool(&r->program->arena),
+                         (char *)"convert",
+                         (char *)"--",
+                         (char *)from,
+                         (char *)to,
+                         NULL};
+    pid_t child;
+    int status = -1;
+    int failed =
+        arguments[0] ? posix_spawn(&child, arguments[0], NULL, NULL, arguments, environ) : ENOENT;
+    if (failed) {
+        fprintf(stderr, "fble %s: cannot run ouro: %s\n", r->command, strerror(failed));
+        return FBLE_OTHER;
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    return status == 0 ? FBLE_FINE : FBLE_OTHER; // it said why
+}
+
+static int write_file(const struct fble_runner *r) {
+    const char *file = r->options->run.profile;
+    bool plain = is_plain(file);
+    const char *first = plain ? file : fble_format(&r->program->arena, "%s.tmp.pb", file);
+    if (ouro_profile_write(r->profile, first)) {
+        fprintf(stderr, "fble %s: cannot write %s: %s\n", r->command, first, strerror(errno));
+        return FBLE_OTHER;
+    }
+    if (plain) return FBLE_FINE;
+    int status = convert(r, first, file);
+    unlink(first);
+    return status;
+}
+
+// ---------------------------------------------------------------- start and end
+
+int fble_profile_start(struct fble_runner *r, fble_machine_options *machine) {
+    const struct fble_run_options *run = &r->options->run;
+    ouro_metric_info metrics[4];
+    ouro_options options = {.metrics = metrics, .path = run->live};
+    int status = read_metrics(r, metrics, &options.metric_count, machine);
+    if (status == FBLE_FINE) status = read_rule(r, &options);
+    if (status == FBLE_FINE) status = read_numbers(r, &options, machine);
+    if (status != FBLE_FINE || (!run->profile && !run->live)) {
+        r->clock = false;
+        return status;
+    }
+    status = check_file(r);
+    if (status != FBLE_FINE) return status;
+    r->profile = machine->profile = ouro_profile_new(&options);
+    if (r->profile) return FBLE_FINE;
+    fprintf(stderr, "fble %s: cannot make the profile%s%s: %s\n", r->command, run->live ? " " : "",
+            run->live ? run->live : "", strerror(errno));
+    return FBLE_OTHER;
+}
+
+static void on_signal(int number) {
+    caught = number;
+    fble_interrupt(interrupted_machine);
+}
+
+int fble_profile_begin(struct fble_runner *r) {
+    if (!r->profile) return FBLE_FINE;
+    // The second one ends the program at once. No SA_RESTART: a program that waits for input stops.
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    interrupted_machine = r->machine;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    if (!r->clock || !ouro_clock_start(r->machine->thread->profile, r->time, 0)) return FBLE_FINE;
+    fprintf(stderr, "fble %s: cannot start the clock: %s\n", r->command, strerror(errno));
+    return FBLE_OTHER;
+}
+
+int fble_profile_finish(struct fble_runner *r) {
+    if (!r->profile) return FBLE_FINE;
+    if (r->clock) ouro_clock_stop(r->machine->thread->profile);
+    int status = r->options->run.profile ? write_file(r) : FBLE_FINE;
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    if (caught) {
+        fflush(NULL);
+        raise(caught);
+    }
+    return status;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+//
+// What the commands that run programs have in common: a machine for a program, with a profile if
+// one is asked for, and everything that is due at the end.
+
+#ifndef FBLE_RUNNER_H
+#define FBLE_RUNNER_H
+
+#include "command.h"
+#include "evaluate.h"
+
+struct fble_runner {
+    struct fble_program *program;
+    const struct fble_options *options;
+    const char *command;
+    struct fble_machine *machine;
+    ouro_profile *profile;
+    struct fble_list libraries; // handles of dlopen
+    struct fble_list metric_names;
+    bool clock; // the profile has a metric of time
+    ouro_metric time;
+};
+
+// Loads, checks and evaluates the program. FBLE_FINE, with the main module's value, or what to exit
+// with, after a message.
+int fble_runner_start(struct fble_runner *runner, const fble_machine_options *options,
+                      fble_ref *value);
+// Shows the machine's error, if there is one; writes the profile; frees the machine. The status, or
+// another if something fails only now.
+int fble_runner_end(struct fble_runner *runner, int status);
+
+#endif

@@ -1,0 +1,424 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The standard library and the programs: test_std.py FBLE
+
+Checks every module, runs the tests that are written in Fble (a wrong answer is a run-time error), compares
+integers, maps and text with Python's own, and runs every program on known inputs: against md5sum, wc and
+Python where they know the answer. Every program runs again with profiles of functions and of all blocks, which
+must change nothing.
+"""
+import collections, functools, hashlib, itertools, json, os, pathlib, random, re, subprocess, sys, tempfile
+
+FBLE = os.path.abspath(sys.argv[1])
+HOST = pathlib.Path(__file__).resolve().parent.parent
+TESTS = HOST / "tests" / "std"
+FOLDERS = {"std": HOST / "std", "examples": HOST / "examples", "programs": HOST / "bench" / "programs", "tests": TESTS}
+WORK = tempfile.TemporaryDirectory()
+
+
+def fble(command, folder, module, *arguments, options=(), stdin="", **environment):
+    line = [FBLE, command, "-I", folder, "-p", "std", "-m", module, *options]
+    if command == "run":
+        line += ["--", *arguments]
+    done = subprocess.run(line, input=stdin.encode(), capture_output=True, timeout=300, cwd=WORK.name,
+                          env={**os.environ, "FBLE_PACKAGE_PATH": str(HOST), **environment})
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def same(got, want):
+    assert got == want, f"got {str(got)[:2000]!r}, want {str(want)[:2000]!r}"
+
+
+def modules(folder):
+    return ["/" + str(p.relative_to(folder).with_suffix("")) + "%" for p in sorted(folder.rglob("*.fble"))]
+
+
+def run(module, *arguments, stdin="", status=0, errors="", folder="examples"):
+    """Runs a program without and with profiles; gives what it printed."""
+    got = fble("run", FOLDERS[folder], module, *arguments, stdin=stdin)
+    same((got[0], got[2]), (status, errors))
+    profile = os.path.join(WORK.name, "profile.pb")
+    for options in (["--profile", profile], ["--profile", profile, "--profile-blocks", "all"]):
+        same(fble("run", FOLDERS[folder], module, *arguments, stdin=stdin, options=options), got)
+        assert os.path.getsize(profile) > 100
+        os.remove(profile)
+    return got[1]
+
+
+# The library.
+
+def every_module_checks_without_a_warning():
+    for folder in FOLDERS.values():
+        for module in modules(folder):
+            same(fble("check", folder, module), (0, "", ""))
+
+
+def the_page_of_reference_is_up_to_date():
+    subprocess.run([sys.executable, HOST / "std_reference.py", "--check"], check=True)
+
+
+def the_programs_of_the_page_run():
+    page = (HOST.parent.parent / "docs" / "fble-std.md").read_text()
+    programs = re.findall(r"```fble\n(.*?)```", page, re.S)
+    want = [(["you", "Zoë"], "", "hello\nhello, you\nhello, Zoë\n"), ([], "b\na\nb\n", "1 a\n2 b\n"), ([], "", "1\n4\n9\n")]
+    same(len(programs), len(want))
+    for text, (arguments, stdin, out) in zip(programs, want):
+        pathlib.Path(WORK.name, "Page.fble").write_text(text)
+        same(fble("run", WORK.name, "/Page%", *arguments, stdin=stdin), (0, out, ""))
+
+
+def what_is_private_stays_private():
+    for text in ("/Std/Int%.Zero.0;", "/Std/Int%.Int@(0: *()());", "/Std/Char%.Space.code;", "/Std/Char%.Char@(/Std/Int%.Zero);",
+                 "/Std/Io/File/Binary%.GetStdin(*()());", "/Std/Io/Thread%.Yield(*()());",
+                 "I = /Std/Int%; /Std/Map%.Empty<I.Int@, I.Int@>(I.Compare).tree;", "/Std/Io/File/Binary%.File@();",
+                 "I = /Std/Int%; S = /Std/Set%; /Std/Map%.Keys(S.Empty<I.Int@>(I.Compare));"):
+        pathlib.Path(WORK.name, "Peek.fble").write_text(text)
+        same(fble("check", WORK.name, "/Peek%")[0], 2)
+    pathlib.Path(WORK.name, "Peek.fble").write_text("/Std/Int%.Zero;")
+    same(fble("check", WORK.name, "/Peek%"), (0, "", ""))
+
+
+def evaluates(module):
+    same(fble("eval", TESTS, module), (0, "", ""))
+
+
+def a_failed_assertion_is_a_run_time_error():
+    status, out, errors = fble("eval", TESTS, "/Fails%")
+    same((status, out), (3, ""))
+    same(errors.split("\n")[0], "this must be seen")
+    assert re.search(r"Abort\.fble:\d+:\d+: error: ", errors), errors
+
+
+def a_trace_goes_to_stderr_in_order():
+    same(fble("eval", TESTS, "/Tracing%"), (0, "", "first é\nsecond\nthird\n"))
+
+
+def integers_agree_with_python():
+    dice = random.Random(1)
+    number = lambda: dice.choice([-1, 1]) * dice.getrandbits(dice.choice([1, 3, 8, 33, 64, 200]))
+    ops = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "&": lambda a, b: a & b,
+           "|": lambda a, b: a | b, "^": lambda a, b: a ^ b, "<": lambda a, b: a < b, "<=": lambda a, b: a <= b,
+           "==": lambda a, b: a == b, "gcd": lambda a, b: __import__("math").gcd(a, b),
+           "/": lambda a, b: "%d %d" % divmod(a, b), "hex": lambda a, b: f"{a:x} {b:x}",
+           "<<": lambda a, b: a << b, ">>": lambda a, b: a >> b, "**": lambda a, b: a ** b}
+    lines = []
+    for op in ops:
+        for _ in range(60):
+            a, b = number(), number()
+            if op in ("<<", ">>", "**"):
+                b = dice.randrange(12)
+            if op in ("==", "<=", "<") and dice.random() < 0.3:
+                b = a
+            lines.append((op, a, b or (7 if op == "/" else 0)))
+    out = run("/Calc%", stdin="".join(f"{o} {a} {b}\n" for o, a, b in lines), folder="tests").split("\n")[:-1]
+    same(len(out), len(lines))
+    for (op, a, b), got in zip(lines, out):
+        assert got == str(ops[op](a, b)), f"{a} {op} {b} is not {got}"
+
+
+def maps_agree_with_python():
+    dice = random.Random(2)
+    lines, table, want = [], {}, []
+    for _ in range(1500):
+        key, what = str(dice.randrange(120)), dice.choice(["put", "put", "remove", "get"])
+        if what == "put":
+            table[key] = str(dice.randrange(1000))
+        elif what == "remove":
+            table.pop(key, None)
+        else:
+            want.append(table.get(key, "-"))
+        lines.append(f"{what} {key} {table[key] if what == 'put' else ''}\n")
+    want += [f"{k} {table[k]}" for k in sorted(table)]
+    same(run("/Keys%", stdin="".join(lines), folder="tests").split("\n")[:-1], want)
+
+
+def text_goes_in_and_out():
+    text = "plain\n\nüñí 漢字 😀\tend\n \u07ff\u0800\uffff\U0010ffff\nno newline at the end"
+    want = "".join(f"{i}: {line}\n" for i, line in enumerate(text.split("\n"), 1))
+    same(run("/Echo%", stdin=text, folder="tests"), want)
+
+
+def an_empty_input_has_no_lines():
+    same(run("/Echo%", folder="tests"), "")
+
+
+def files_arguments_and_the_environment_work():
+    got = fble("run", TESTS, "/Files%", WORK.name, "é€", "", FBLE_TEST_VARIABLE="välue")
+    same(got, (7, "fine\n", "this is an error\n"))
+    same(pathlib.Path(WORK.name, "bytes").read_bytes(), bytes(range(256)))
+    same(pathlib.Path(WORK.name, "text").read_text(), "one\n\nthree: é€😀\nlast")
+
+
+def threads_and_links_work():
+    same(run("/Threads%", folder="tests"), "fine\n")
+
+
+def a_deadlock_is_an_error():
+    status, out, errors = fble("run", TESTS, "/Deadlock%")
+    same((status, out), (115, ""))
+    assert "deadlock" in errors, errors
+
+
+# Another library with the same paths and structures, but names of its own where the reference has none or where they do
+# not matter to a host.
+OTHER = {
+    "Std/Unit": "@(Unit@: *());",
+    "Std/Maybe": "U@ = *(); @(Maybe@: <@ T@> { +(T@ some, U@ none); });",
+    "Std/List": "U@ = *(); @(List@: <@ T@> { L@ = +(*(T@ first, L@ rest) pair, U@ nil); L@; });",
+    "Std/Int/IntP": "U@ = *(); IntP@ = +(U@ one, IntP@ even, IntP@ odd); @(IntP@);",
+    "Std/Int": "U@ = *(); P@ = /Std/Int/IntP%.IntP@; Int@ = +(P@ minus, U@ zero, P@ plus).%(@/Std/Int%);"
+               "IntP = (P@ p) { Int@(plus: p); }; @(Int@, Zero: Int@(zero: U@()), IntP);",
+    "Std/Char": "Int@ .= /Std/Int%; Char@ = *(Int@ point).%(@/Std/Char%); @(Char@, Code: (Char@ c) { c.point; });",
+    "Std/String": "List@ .= /Std/List%; Char@ .= /Std/Char%; @(String@: List@<Char@>);",
+    "Std/Io": "U@ = *(); External@ = <@ A@> { (U@) { A@; }.%(@/Std/Io/''%); };"
+              "@(External@, Io@: <<@>@ M@> { *(<@ A@>(External@<A@>) { M@<A@>; } lift); });",
+    "Std/Monad": "@(Monad@: <<@>@ M@> { *(@<M@> T@, <@ A@>(A@) { M@<A@>; } unit,"
+                 "<@ A@>(M@<A@>)<@ B@>((A@) { M@<B@>; }) { M@<B@>; } bind); });",
+    "Std/Io/File/Binary": "U@ = *(); External@ .= /Std/Io%; Int@ .= /Std/Int%; Maybe@ .= /Std/Maybe%;"
+                          "File@ = +(U@ x).%(@/Nobody%); External@<File@> GetStdin; External@<File@> GetStdout;"
+                          "(File@) { External@<Maybe@<Int@>>; } GetByte; (File@, Int@) { External@<U@>; } PutByte;"
+                          "@(File@, GetStdin, GetStdout, GetByte, PutByte);",
+    "Main": """
+U@ = *(); Monad@ .= /Std/Monad%; Io@ .= /Std/Io%; List@ .= /Std/List%; String@ .= /Std/String%; Maybe@ .= /Std/Maybe%;
+Int@, IntP, Zero .= /Std/Int%; IntP@ .= /Std/Int/IntP%; B = /Std/Io/File/Binary%; Code .= /Std/Char%;
+one = IntP@(one: U@());
+<<@>@ M@>(Monad@<M@> m, Io@<M@> io, List@<String@> args) {
+  B.File@ in := m.bind(io.lift(B.GetStdin));
+  B.File@ out := m.bind(io.lift(B.GetStdout));
+  (String@) { M@<U@>; } Print = (String@ s) {
+    s.?(nil: m.unit(U@()));
+    U@ _ := m.bind(io.lift(B.PutByte(out, Code(s.pair.first))));
+    Print(s.pair.rest);
+  };
+  (U@) { M@<Int@>; } Copy = (U@ _) {
+    Maybe@<Int@> byte := m.bind(io.lift(B.GetByte(in)));
+    byte.?(none: m.unit(IntP(IntP@(odd: IntP@(even: one)))));
+    U@ _ := m.bind(io.lift(B.PutByte(out, byte.some)));
+    Copy(U@());
+  };
+  U@ _ := m.bind(Print(args.pair.rest.pair.first));
+  Copy(U@());
+};"""}
+
+
+def another_library_of_the_same_structures_runs():
+    root = pathlib.Path(WORK.name, "other")
+    for name, text in OTHER.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).with_suffix(".fble").write_text(text)
+    done = subprocess.run([FBLE, "run", "-I", root, "-m", "/Main%", "--", "first", "second "], input=b"and \xff\0\n",
+                          capture_output=True, timeout=60)
+    same((done.returncode, done.stdout), (5, b"second and \xff\0\n"))
+
+
+def a_loop_of_actions_takes_no_memory():
+    text = "x\n" * 30000
+    sizes = []
+    for part in (text[:2000], text):
+        report = os.path.join(WORK.name, "size")
+        line = ["/usr/bin/env", "python3", "-c", "import resource, subprocess, sys\n"
+                "subprocess.run(sys.argv[2:], stdin=sys.stdin, stdout=subprocess.DEVNULL, check=True)\n"
+                "open(sys.argv[1], 'w').write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))",
+                report, FBLE, "run", "-I", str(TESTS), "-p", "std", "-m", "/Echo%"]
+        subprocess.run(line, input=part.encode(), check=True, timeout=300,
+                       env={**os.environ, "FBLE_PACKAGE_PATH": str(HOST)})
+        sizes.append(int(open(report).read()))
+    assert sizes[1] < sizes[0] + 4096, sizes
+
+
+# The programs. Each checks itself too, and exits with 1 if it is wrong.
+
+def bench(module, *arguments):
+    return run(module, *arguments, folder="programs")
+
+
+def queens_are_counted():
+    for n, ways in [(0, 1), (1, 1), (3, 0), (6, 4), (7, 40)]:
+        same(bench("/Queens%", str(n)), f"{n} queens: {ways} ways\n")
+
+
+def binary_trees_have_their_nodes():
+    lines = bench("/BinaryTrees%", "6").split("\n")
+    same(lines[0], "stretch tree of depth 7: 255 nodes")
+    same(lines[1], "64 trees of depth 4: 1984 nodes")
+    same(lines[3], "long lived tree of depth 6: 127 nodes")
+
+
+def fannkuch(n):
+    """Sum and maximum, by the order of the usual benchmark."""
+    row, count, sign, total, most, r = list(range(n)), [0] * n, 1, 0, 0, n
+    while True:
+        while r != 1:
+            count[r - 1], r = r, r - 1
+        flips, p = 0, row[:]
+        while p[0]:
+            p[:p[0] + 1], flips = p[:p[0] + 1][::-1], flips + 1
+        most, total, sign = max(most, flips), total + sign * flips, -sign
+        while True:
+            if r == n:
+                return total, most
+            row[:r + 1] = row[1:r + 1] + row[:1]
+            count[r] -= 1
+            if count[r] > 0:
+                break
+            r += 1
+
+
+def pancakes_are_flipped():
+    for n in (2, 3, 5, 6):
+        total, most = fannkuch(n)
+        same(bench("/Fannkuch%", str(n)), f"{total}\nPfannkuchen({n}) = {most}\n")
+
+
+def pi_digits(n):
+    """By Machin's formula: 16 atan(1/5) - 4 atan(1/239)."""
+    unity = 10 ** (n + 20)
+    def atan(x):
+        term, total, k = unity // x, 0, 0
+        while term:
+            total += (-1) ** k * (term // (2 * k + 1))
+            term, k = term // (x * x), k + 1
+        return total
+    return str(16 * atan(5) - 4 * atan(239))[:n]
+
+
+def digits_of_pi_are_right():
+    for n in (1, 10, 60):
+        same(bench("/Pi%", str(n)), pi_digits(n) + "\n")
+
+
+def the_glider_comes_back():
+    for n in (5, 9):
+        rows = [".#.", "..#", "###"] + ["..."] * (n - 3)
+        want = "".join(r + "." * (n - 3) + "\n" for r in rows) + f"after {4 * n} generations\n"
+        same(bench("/Life%", str(n)), want)
+
+
+SUDOKU = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79"
+SOLVED = "534678912672195348198342567859761423426853791713924856961537284287419635345286179"
+HARD = "4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......"
+
+
+def sudoku_is_solved():
+    rows = lambda s: "".join(s[i:i + 9] + "\n" for i in range(0, 81, 9))
+    same(run("/Sudoku%", stdin=rows(SUDOKU)), rows(SOLVED))
+    same(run("/Sudoku%", stdin=SUDOKU + "\n\n" + SUDOKU), rows(SOLVED) * 2)
+    hard = run("/Sudoku%", stdin=HARD.replace(".", "0"))
+    grid = hard.split("\n")[:-1]
+    same([len(grid), set(map(len, grid))], [9, {9}])
+    groups = grid + ["".join(c) for c in zip(*grid)]
+    groups += ["".join(grid[r + i][c:c + 3] for i in range(3)) for r in (0, 3, 6) for c in (0, 3, 6)]
+    assert all(sorted(g) == list("123456789") for g in groups), hard
+    assert all(h in (".", s) for h, s in zip(HARD, "".join(grid))), hard
+
+
+def bad_sudoku_is_refused():
+    same(run("/Sudoku%", stdin="12.", status=1, errors="a puzzle has 81 digits or dots\n"), "")
+    same(run("/Sudoku%", stdin="11" + SUDOKU[2:], status=1, errors="there is no solution\n"), "")
+
+
+def md5_agrees_with_md5sum():
+    for text in ("", "abc", "a" * 55, "b" * 56, "c" * 63, "d" * 64, "e" * 65, "x\n\0é" * 60):
+        want = subprocess.run(["md5sum"], input=text.encode(), capture_output=True, check=True).stdout.decode()
+        same(run("/Md5%", stdin=text), want)
+    same(run("/Md5%", "200"), hashlib.md5(b"a" * 200).hexdigest() + "  -\n")
+
+
+def words_are_counted_as_wc_does():
+    text = "the quick brown fox\n  the lazy dog\tthe\n\nend without newline é"
+    for t in ("", "\n", "one", text):
+        want = " ".join(subprocess.run(["wc"], input=t.encode(), capture_output=True, check=True,
+                                       env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout.decode().split())
+        same(run("/WordCount%", stdin=t), want + "\n")
+    most = sorted(collections.Counter(text.split()).items(), key=lambda item: (-item[1], item[0]))[:3]
+    same(run("/WordCount%", "3", stdin=text).split("\n")[1:-1], [f"{n:7} {w}" for w, n in most])
+
+
+def formulas(dice):
+    """Formulas of a few variables, and whether one can be true, by trying everything."""
+    for _ in range(12):
+        names = range(1, dice.randrange(3, 7))
+        clauses = [[v * dice.choice([-1, 1]) for v in dice.sample(names, dice.randrange(1, 3) + 1 if len(names) > 2 else 1)]
+                   for _ in range(dice.randrange(4, 22))]
+        possible = any(all(any((v > 0) == bits[abs(v) - 1] for v in c) for c in clauses)
+                       for bits in itertools.product([False, True], repeat=len(names)))
+        yield clauses, possible
+
+
+def sat_agrees_with_trying_everything():
+    seen = set()
+    for clauses, possible in formulas(random.Random(3)):
+        text = f"c a comment\np cnf 9 {len(clauses)}\n" + "".join(" ".join(map(str, c)) + " 0\n" for c in clauses)
+        lines = run("/Sat%", stdin=text).split("\n")
+        same(lines[0], "s SATISFIABLE" if possible else "s UNSATISFIABLE")
+        seen.add(possible)
+        if possible:
+            model = set(map(int, lines[1].split()[1:-1]))
+            assert all(model & set(c) for c in clauses) and not any(-v in model for v in model), (clauses, model)
+    same(seen, {True, False})
+
+
+def pigeons_do_not_fit():
+    same(run("/Sat%", "pigeons", "3"), "s UNSATISFIABLE\n")
+
+
+def bad_formulas_are_refused():
+    same(run("/Sat%", stdin="1 x 0\n", status=1, errors="this is no formula\n"), "")
+
+
+def json_agrees_with_python():
+    value = {"": [], "empty": {}, "n": [0, -1, 12345678901234567890, 1.5, -0.25], "t": True, "f": False, "z": None,
+             "s": "quote \" backslash \\ slash / tab \t newline \n control \u0001 \u001f del \x7f é 漢 😀",
+             "deep": [[[{"a": [1, [2, [3]]]}]]]}
+    for v in (value, [], {}, "x", 7, None, [True, [False]]):
+        want = json.dumps(v, indent=2, ensure_ascii=False) + "\n"
+        for text in (json.dumps(v), json.dumps(v, ensure_ascii=False, indent=1), " \n" + json.dumps(v) + "\t\r\n"):
+            same(run("/Json%", stdin=text), want)
+    same(run("/Json%", stdin="[1.50e+3, 0E-1, \"\\/\\u00e9\"]"), "[\n  1.50e+3,\n  0E-1,\n  \"/é\"\n]\n")
+
+
+def bad_json_is_refused_with_its_place():
+    for text, line, column in (("", 1, 1), ("[1,]", 1, 4), ("{\"a\" 1}", 1, 6), ("[01]", 1, 3), ("\n\n  tru", 3, 3),
+                               ("[1] x", 1, 5), ("\"\t\"", 1, 2), ("\"\\x\"", 1, 3), ("[1", 1, 3), ("-", 1, 2),
+                               ("{1:2}", 1, 2), ("1.", 1, 3), ("\"\\u12g4\"", 1, 6)):
+        same(run("/Json%", stdin=text, status=1, errors=f"no JSON: line {line}, column {column}\n"), "")
+
+
+def tic_tac_toe_is_never_lost():
+    out = run("/TicTacToe%", stdin="1\n9\n2\n3\n4\n5\n6\n7\n8\n")
+    assert out.rstrip().endswith(("you lost", "draw")), out
+    same(run("/TicTacToe%", stdin="5").split("\n")[-2], "you gave up")
+
+
+def tic_tac_toe_is_never_lost_by_anybody():
+    assert re.fullmatch(r"won \d+, draw \d+, lost 0\n", fble("run", FOLDERS["examples"], "/TicTacToe%", "all")[1])
+
+
+def a_pipeline_of_threads_gives_primes():
+    primes = [n for n in range(2, 61) if all(n % d for d in range(2, n))]
+    same(run("/Pipeline%", "60"), "".join(f"{p}\n" for p in primes))
+    same(run("/Pipeline%", "1"), "")
+
+
+def case(name, test):
+    try:
+        test()
+        print("ok", name, flush=True)
+        return True
+    except Exception as problem:
+        print(f"not ok {name}\n{problem}"[:4000], flush=True)
+        return False
+
+
+def main():
+    tests = [(name, test) for name, test in list(globals().items())
+             if callable(test) and test.__module__ == "__main__" and "_" in name and not test.__code__.co_argcount]
+    tests += [(f"the_tests_of_{m}_pass", functools.partial(evaluates, f"/{m}%"))
+              for m in ("Basics", "Layouts", "Ints", "Lists", "Strings", "Maps", "Monads")]
+    wanted = sys.argv[2:]
+    good = [case(name, test) for name, test in tests if not wanted or name in wanted]
+    WORK.cleanup()
+    sys.exit(0 if all(good) else 1)
+
+
+main()

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+//
+// Code and frames: what the bytecode compiler writes, the interpreter runs, and compiled C shares.
+//
+// Frame. A function runs in a window of 64-bit slots of its thread's stack:
+//
+//   fp[0]   return pc: the instruction of the caller that comes next
+//   fp[1]   the caller's fp
+//   fp[2]   the function value, for its captures
+//   fp[3]   the profile's token: the caller's position; untouched without a profile
+//   fp[4..] the arguments, then everything else
+//
+// A call puts the callee's frame at fp + frame_slots of the caller. Slots hold values or garbage:
+// which are values worth keeping is said by the site of the place where the frame waits.
+//
+// Return. The three words before a return pc are for whoever returns there:
+//
+//   pc[-3]  dst slot (16 bits) | - (16) | charge (32): the result goes to fp[dst] of the caller;
+//           charge is the number of instructions that run next without a choice
+//   pc[-2]  struct fble_site *
+//   pc[-1]  fble_step *: goes on at pc, for compiled code; fble_interpret for bytecode
+//
+// So bytecode returns into compiled code (there, *pc is COMPILED) and the other way round, and
+// nobody keeps anything on the C stack.
+//
+// Steps. Control goes between interpreter and compiled code by a trampoline: a step runs until it
+// calls or returns into code of the other kind, and returns the step that goes on there.
+//
+// Charges. Instructions are counted per stretch, that is code that runs from its first to its last
+// instruction without a choice: at the entry of a function (code->charge), after a call (pc[-3]),
+// in a branch (the table of SWITCH), after one (JUMP). A profile of instructions adds these numbers
+// up, which costs one addition per stretch, and nothing without a profile.
+
+#ifndef FBLE_VM_CODE_H
+#define FBLE_VM_CODE_H
+
+#include "opcodes.h"
+#include "value.h"
+
+#include <ouro.h>
+
+struct fble_machine;
+struct fble_code;
+
+enum {
+    FBLE_FP_RETURN = 0,
+    FBLE_FP_CALLER = 1,
+    FBLE_FP_SELF = 2,
+    FBLE_FP_TOKEN = 3,
+    FBLE_FP_ARGS = 4,
+    FBLE_MOST_SLOTS = 65000,   // of a frame
+    FBLE_MOST_ARGUMENTS = 250, // of a call; one with more is several calls
+};
+
+typedef void (*fble_any_step)(void);
+typedef fble_any_step fble_step(struct fble_machine *machine);
+
+// A place where a frame waits: for a callee, or for the collector.
+struct fble_site {
+    const struct fble_code *code; // NULL: the end of the stack
+    uint32_t line, column;
+    uint32_t slots;  // that the map covers; FBLE_SITE_REST: see apply.c
+    uint64_t live[]; // bit i: fp[i] is a value that is still needed
+};
+
+// Counts of slots with a meaning of their own: collect.c, scan_frame.
+#define FBLE_SITE_REST UINT32_MAX
+#define FBLE_SITE_ARGS (UINT32_MAX - 1)
+
+// Where an instruction that can fail stands in the source.
+struct fble_spot {
+    uint32_t word, line, column;
+};
+
+struct fble_module_image;
+
+struct fble_code {
+    const uint64_t *start;
+    uint32_t frame_slots; // the four of the header included
+    uint32_t charge;      // of the first stretch
+    ouro_block block;     // entered by a call
+    uint16_t arity;
+    uint16_t captures;
+    // The function value, for code that captures nothing.
+    struct {
+        uint64_t header;
+        const struct fble_code *code;
+    } self;
+    // For messages, and for whoever reads code.
+    const char *name, *file;
+    uint32_t line, column;
+    uint32_t label; // the block, counted from the module's first
+    uint64_t *words;
+    uint32_t word_count;
+    struct fble_spot *spots; // by word
+    uint32_t spot_count;
+};
+
+// A foreign declaration: found when the module is loaded, NULL: nobody has it.
+struct fble_foreign_use {
+    const char *module, *name;
+    fble_value value; // 0: none
+};
+
+// The letters of a literal, all immediate.
+struct fble_literal {
+    uint32_t count;
+    fble_value letters[];
+};
+
+static inline unsigned fble_op(uint64_t word) { return word & 0xff; }
+static inline unsigned fble_x(uint64_t word) { return word >> 8 & 0xff; }
+static inline unsigned fble_a(uint64_t word) { return word >> 16 & 0xffff; }
+static inline unsigned fble_b(uint64_t word) { return word >> 32 & 0xffff; }
+static inline unsigned fble_c(uint64_t word) { return (unsigned)(word >> 48); }
+
+static inline uint64_t fble_instruction(unsigned op, unsigned x, unsigned a, unsigned b,
+                                        unsigned c) {
+    return (uint64_t)op | (uint64_t)x << 8 | (uint64_t)a << 16 | (uint64_t)b << 32 |
+           (uint64_t)c << 48;
+}
+
+// pc[-3] of a return pc.
+static inline uint64_t fble_return_word(unsigned dst, uint32_t charge) {
+    return (uint64_t)dst | (uint64_t)charge << 32;
+}
+
+static inline const struct fble_site *fble_site_of(const uint64_t *pc) {
+    return (const struct fble_site *)(uintptr_t)pc[-2];
+}
+
+// Words that a list of n slots takes.
+static inline uint32_t fble_list_words(uint32_t n) { return (n + 3) / 4; }
+
+#endif

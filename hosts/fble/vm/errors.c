@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+//
+// Run-time errors: where the program was, and how it came there. A place is found from a pc by the
+// spots of its code, and for frames that wait from their sites. The text is
+//
+//   FILE:LINE:COL: error: TEXT, in BLOCK
+//   FILE:LINE:COL: called by BLOCK           a line per frame that waits; tail callers are gone
+//
+// Only the newest and the oldest frames of a deep stack are shown.
+
+#include "machine.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NEWEST = 20, OLDEST = 10 };
+
+void fble_add_code(struct fble_machine *machine, struct fble_code *code) {
+    fble_vector_add(&machine->codes, code);
+}
+
+static const struct fble_code *code_at(const struct fble_machine *m, const uint64_t *pc) {
+    for (size_t i = 0; i < m->codes.count; i++) {
+        const struct fble_code *code = m->codes.at[i];
+        if (pc >= code->words && pc < code->words + code->word_count) return code;
+    }
+    return NULL;
+}
+
+static void add_place(FILE *to, const struct fble_code *code, uint32_t line, uint32_t column) {
+    fprintf(to, "%s:%u:%u: ", code->file, (unsigned)line, (unsigned)column);
+}
+
+// From the frame's caller on; the sites know their code.
+static void add_trace(FILE *to, uint64_t *fp) {
+    struct fble_frame frame = {fp, NULL};
+    size_t depth = 0, shown = 0;
+    while (fble_frame_next(&frame)) depth += frame.site->code != NULL;
+    frame = (struct fble_frame){fp, NULL};
+    while (fble_frame_next(&frame)) {
+        const struct fble_site *site = frame.site;
+        if (!site->code) continue;
+        shown++;
+        if (shown == NEWEST + 1 && depth > NEWEST + OLDEST)
+            fprintf(to, "... %zu more ...\n", depth - NEWEST - OLDEST);
+        if (shown > NEWEST && shown + OLDEST <= depth) continue;
+        add_place(to, site->code, site->line, site->column);
+        fprintf(to, "called by %s\n", site->code->name);
+    }
+}
+
+static void fail(struct fble_machine *m, const struct fble_code *code, uint32_t line,
+                 uint32_t column, uint64_t *fp, const char *format, va_list arguments) {
+    if (m->failed) return;
+    size_t length = 0;
+    free(m->error);
+    m->error = NULL;
+    m->failed = true;
+    FILE *to = open_memstream(&m->error, &length);
+    if (!to) {
+        fble_no_memory();
+        return;
+    }
+    if (code) add_place(to, code, line, column);
+    fputs("error: ", to);
+    vfprintf(to, format, arguments);
+    if (code) fprintf(to, ", in %s", code->name);
+    fputs("\n", to);
+    add_trace(to, fp);
+    fclose(to);
+}
+
+void fble_fail_spot(struct fble_machine *m, uint32_t n, const char *format, ...) {
+    const struct fble_code *code = code_at(m, m->pc);
+    uint32_t line = 0, column = 0;
+    for (uint32_t i = 0; code && i < code->spot_count; i++) {
+        if (code->spots[i].word != (uint32_t)(m->pc - code->words)) continue;
+        const struct fble_spot *spot = code->spots + i + n;
+        line = spot->line;
+        column = spot->column;
+        break;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    fail(m, code, line, column, m->fp, format, arguments);
+    va_end(arguments);
+}
+
+void fble_fail_here(struct fble_machine *m, const char *format, ...) {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fble_fail_spot(m, 0, "%s", text);
+}
+
+static void fail_native(struct fble_machine *m, const char *format, va_list arguments) {
+    struct fble_frame frame = {m->fp, NULL};
+    while (fble_frame_next(&frame))
+        if (frame.site->code && frame.site->code->word_count) break;
+    const struct fble_site *site = frame.site;
+    bool known = site && site->code;
+    fail(m, known ? site->code : NULL, known ? site->line : 0, known ? site->column : 0, frame.fp,
+         format, arguments);
+}
+
+void fble_fail_native(struct fble_machine *m, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fail_native(m, format, arguments);
+    va_end(arguments);
+}
+
+fble_ref fble_fail(fble_machine *machine, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fail_native(machine, format, arguments);
+    va_end(arguments);
+    return 0;
+}
+
+const char *fble_error(const fble_machine *machine) {
+    return machine->failed ? machine->error : NULL;
+}
+
+void fble_clear_error(fble_machine *machine) {
+    machine->failed = false;
+    machine->interrupted = 0;
+    if (machine->thread) machine->stack_limit = machine->thread->chunk->limit;
+}

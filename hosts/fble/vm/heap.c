@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+//
+// Memory for objects. New objects come from the nursery, one piece of memory that is filled from
+// its beginning: allocating is an addition and a comparison. What survives a collection goes to
+// the old part, a list of blocks that are filled the same way. Blocks come from the system and go
+// back to it. How objects get from one to the other is in collect.c.
+
+#include "machine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { BLOCK = 1 << 20, NURSERY = 1 << 20, FULL_AT = 8 << 20 };
+
+static void stop(void) { abort(); }
+
+void (*fble_no_memory)(void) = stop;
+
+void *fble_take(size_t size) {
+    void *memory = malloc(size);
+    if (!memory) fble_no_memory();
+    return memory;
+}
+
+void *fble_take_more(void *old, size_t size) {
+    void *memory = realloc(old, size);
+    if (!memory) fble_no_memory();
+    return memory;
+}
+
+void fble_vector_add(struct fble_vector *vector, void *item) {
+    if (vector->count == vector->capacity) {
+        vector->capacity = vector->capacity ? 2 * vector->capacity : 16;
+        vector->at = fble_take_more(vector->at, vector->capacity * sizeof *vector->at);
+    }
+    vector->at[vector->count++] = item;
+}
+
+// Large ones are mapped, so that they go back to the system one by one.
+struct fble_block *fble_block_new(size_t size) {
+    struct fble_block *block;
+    if (size >= BLOCK) {
+        block = mmap(NULL, sizeof *block + size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (block == MAP_FAILED) fble_no_memory();
+    } else {
+        block = fble_take(sizeof *block + size);
+    }
+    *block = (struct fble_block){.size = size};
+    return block;
+}
+
+static void block_free(struct fble_block *block) {
+    if (block->size >= BLOCK)
+        munmap(block, sizeof *block + block->size);
+    else
+        free(block);
+}
+
+void fble_blocks_free(struct fble_blocks *blocks) {
+    for (struct fble_block *next, *b = blocks->first; b; b = next) {
+        next = b->next;
+        block_free(b);
+    }
+    *blocks = (struct fble_blocks){0};
+}
+
+// The first block is small: most programs need no more.
+void *fble_old_alloc(struct fble_blocks *blocks, size_t bytes) {
+    struct fble_block *last = blocks->last;
+    if (!last || last->size - last->used < bytes) {
+        size_t size = last ? BLOCK : BLOCK / 16;
+        struct fble_block *block = fble_block_new(bytes > size ? bytes : size);
+        if (last)
+            last->next = block;
+        else
+            blocks->first = block;
+        last = blocks->last = block;
+    }
+    void *object = last->data + last->used;
+    last->used += bytes;
+    blocks->bytes += bytes;
+    return object;
+}
+
+void fble_nursery_new(struct fble_machine *machine, size_t size) {
+    machine->nursery = fble_take(size);
+    machine->nursery_end = machine->nursery + size;
+    machine->hp = machine->nursery;
+    machine->heap_limit = machine->nursery_end;
+}
+
+void fble_nursery_free(struct fble_machine *machine) {
+    free(machine->nursery);
+    machine->nursery = machine->nursery_end = NULL;
+}
+
+void fble_heap_start(struct fble_machine *machine) {
+    if (!machine->nursery_size) machine->nursery_size = NURSERY;
+    machine->full_at = FULL_AT;
+    fble_nursery_new(machine, machine->nursery_size);
+    if (machine->step) machine->heap_limit = machine->nursery;
+}
+
+void fble_heap_end(struct fble_machine *machine) {
+    for (size_t i = 0; i < machine->handles.count; i++) {
+        struct fble_handle *handle = machine->handles.at[i];
+        if (handle->free) handle->free(handle->data);
+        free(handle);
+    }
+    fble_nursery_free(machine);
+    fble_blocks_free(&machine->old);
+    free(machine->remembered.at);
+    free(machine->handles.at);
+    free(machine->roots.at);
+    free(machine->refs);
+}
