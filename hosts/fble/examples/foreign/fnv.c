@@ -21,6 +21,6 @@ static fble_ref fnv(fble_machine *machine, const fble_ref *arguments) {
 }
 
 FBLE_API void fble_register_foreign(fble_machine *machine) {
-    fble_register(machine, &(fble_foreign){
-                               .module = "/Fnv%", .name = "Fnv", .arity = 1, .function = fnv});
+    fble_register(machine,
+                  &(fble_foreign){.module = "/Fnv%", .name = "Fnv", .arity = 1, .function = fnv});
 }
