@@ -349,12 +349,12 @@ typedef struct {
 typedef uint32_t ouro_hint;
 
 // The thread must not be NULL.
-static inline ouro_cursor ouro_cursor_new(ouro_thread *thread) {
+OURO_INLINE_ ouro_cursor ouro_cursor_new(ouro_thread *thread) {
     ouro_cursor cursor = {thread, thread->nodes_, thread->position_};
     return cursor;
 }
 
-static inline void ouro_cursor_move_(ouro_cursor *cursor, ouro_position position) {
+OURO_INLINE_ void ouro_cursor_move_(ouro_cursor *cursor, ouro_position position) {
     cursor->position_ = position;
     ouro_move_(cursor->thread, position);
 }
@@ -362,13 +362,13 @@ static inline void ouro_cursor_move_(ouro_cursor *cursor, ouro_position position
 // Does the hint name the node of `block` below the cursor? A node is what its parent and its block
 // say, so a hint that is out of date cannot lead astray. OURO_PHANTOM has no nodes: 0 is the block
 // of those that are not in use.
-static inline ouro_node_ *ouro_cursor_hinted_(const ouro_cursor *cursor, ouro_block block,
-                                              ouro_hint hint) {
+OURO_INLINE_ ouro_node_ *ouro_cursor_hinted_(const ouro_cursor *cursor, ouro_block block,
+                                             ouro_hint hint) {
     ouro_node_ *node = (ouro_node_ *)(void *)(cursor->nodes_ + hint);
     return block && node->parent == cursor->position_ && node->block == block ? node : NULL;
 }
 
-static inline void ouro_cursor_missed_(ouro_cursor *cursor, ouro_hint *hint) {
+OURO_INLINE_ void ouro_cursor_missed_(ouro_cursor *cursor, ouro_hint *hint) {
     ouro_position before = cursor->position_;
     cursor->position_ = cursor->thread->position_;
     if (ouro_node_at_(cursor->thread, cursor->position_)->parent == before)
@@ -376,8 +376,8 @@ static inline void ouro_cursor_missed_(ouro_cursor *cursor, ouro_hint *hint) {
 }
 
 // As ouro_enter, ouro_replace, ouro_exit and ouro_sample.
-static inline ouro_position ouro_cursor_enter(ouro_cursor *cursor, ouro_block block,
-                                              ouro_hint *hint) {
+OURO_INLINE_ ouro_position ouro_cursor_enter(ouro_cursor *cursor, ouro_block block,
+                                             ouro_hint *hint) {
     ouro_position caller = cursor->position_;
     ouro_node_ *node = (ouro_node_ *)(void *)(cursor->nodes_ + caller);
     if (OURO_LIKELY_(node->memo_block == block)) {
@@ -393,7 +393,7 @@ static inline ouro_position ouro_cursor_enter(ouro_cursor *cursor, ouro_block bl
     return caller;
 }
 
-static inline void ouro_cursor_replace(ouro_cursor *cursor, ouro_block block, ouro_hint *hint) {
+OURO_INLINE_ void ouro_cursor_replace(ouro_cursor *cursor, ouro_block block, ouro_hint *hint) {
     ouro_node_ *here = (ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_), *node;
     if (OURO_LIKELY_(here->memo_block == block)) {
         ouro_decrement_(&here->balance);
@@ -409,13 +409,13 @@ static inline void ouro_cursor_replace(ouro_cursor *cursor, ouro_block block, ou
     }
 }
 
-static inline void ouro_cursor_exit(ouro_cursor *cursor, ouro_position caller) {
+OURO_INLINE_ void ouro_cursor_exit(ouro_cursor *cursor, ouro_position caller) {
     ouro_node_ *node = (ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_);
     ouro_decrement_(&node->balance);
     ouro_cursor_move_(cursor, caller);
 }
 
-static inline void ouro_cursor_sample(const ouro_cursor *cursor, uint64_t n) {
+OURO_INLINE_ void ouro_cursor_sample(const ouro_cursor *cursor, uint64_t n) {
     ouro_add_(((ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_))->metrics, n);
 }
 
