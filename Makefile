@@ -21,11 +21,10 @@ $(BUILD)/build.ninja:
 	@$(MESON) $(BUILD) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 	@mv $(BUILD).log $(BUILD)/setup.log
 
-run: ## set up, build, record a small program and open its profile in the viewer
+run: ## set up, build, record a real program and open its profile in the viewer
 	@tools/bootstrap build
 	@$(MAKE) --no-print-directory build
-	@$(BUILD)/examples/bytecode $(BUILD)/bytecode.pb
-	@tools/show $(BUILD)/ouro $(BUILD)/bytecode.pb
+	@tools/show $(BUILD)
 
 test: ## set up, build, run all tests; the last line is `N passed, N failed`
 	@tools/bootstrap test
