@@ -167,7 +167,7 @@ export function growth(before, after) {
   if (!after) return "gone";
   const value = (100 * (after - before)) / Math.abs(before);
   if (Math.abs(value) < 0.05) return value < 0 ? "−<0.1%" : "+<0.1%";
-  if (value > 99999) return "+" + grouped(after / before, 0) + "×";
+  if (value >= 1000) return "+" + grouped(after / before, 0) + "×";
   return (value > 0 ? "+" : "") + grouped(value, 1) + "%";
 }
 

@@ -85,6 +85,8 @@ test("changes_have_signs", () => {
     ["+50.0%", "−50.0%", "0.0%", "new", "gone"],
   );
   assert.equal(growth(1, 5000), "+5,000×");
+  assert.equal(growth(10, 109), "+990.0%");
+  assert.equal(growth(10, 110), "+11×");
   assert.equal(growth(100000, 100001), "+<0.1%");
 });
 
