@@ -137,7 +137,7 @@ def main():
         missed += " ABOVE CALLGRIND" if added["ours"] > added["callgrind"] else ""
         xray = (best["xray"] / best["clang"] - 1) * 100
         row([name, *[f"{best[c]:.2f} s" for c in ("bare", "floor", "ours", "gprof", "uftrace", "callgrind")],
-             f"{ratio:.2f}{goal}{missed}", f"{xray:+.1f}%" + (" MISSED" if xray > 2 else "")])
+             "-" if ratio != ratio else f"{ratio:.2f}{goal}{missed}", f"{xray:+.1f}%" + (" MISSED" if xray > 2 else "")])
         if name in ("walk", "sqlite3"):
             sizes.append((name, [[bench.data_size(name, case, made, f) for f in (1, 4)] for case in ("ours", "uftrace")]))
     print()
