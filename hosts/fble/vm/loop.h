@@ -423,7 +423,8 @@ return_without_exit:
     NEXT(2);
 
 #if MODE == 0
-    OP(ENTER) : OP(REPLACE) : NEXT(3);
+    OP(ENTER) : R(fble_a(w)) = 1; // the slot is live
+    OP(REPLACE) : NEXT(3);
     OP(EXIT) : NEXT(2);
 #else
     OP(ENTER) : FLUSH;
@@ -456,6 +457,8 @@ return_without_exit:
 
     OP(COMPILED) : SAVE;
     m->value = value;
+    m->second = fble_pointer(pc);
+    m->counted = hp;
     PROFILE(FLUSH;)
     return (fble_any_step)(uintptr_t)pc[-1];
 
