@@ -101,11 +101,11 @@ struct want {
 // What a module became. Everything is in the program's arena; the sources may go on being read.
 struct fble_emitted {
     struct fble_module *module;
-    struct fble_code *main;   // no arguments, the result is the module's value
-    struct fble_list codes;   // struct fble_code *, all of it
+    struct fble_code *main;     // no arguments, the result is the module's value
+    struct fble_list codes;     // struct fble_code *, all of it
     struct fble_list functions; // struct function *, the same in simple instructions
-    struct fble_list foreign; // struct foreign_declaration *
-    fble_value *globals;      // the first is the module's value
+    struct fble_list foreign;   // struct foreign_declaration *
+    fble_value *globals;        // the first is the module's value
     uint32_t global_count;
     const char *problem;
     struct fble_loc problem_loc;

@@ -63,11 +63,12 @@ fble_ref fble_evaluate(struct fble_evaluation *v) {
     return value ? fble_ref_new(v->machine, value) : 0;
 }
 
-bool fble_emit_program(struct fble_program *program) {
+bool fble_emit_program(struct fble_program *program, ouro_block first_block, bool all_blocks) {
     for (uint32_t i = 0; i < program->modules.count; i++) {
         struct fble_module *module = program->modules.at[i];
         if (missing(program, module)) return false;
-        if (!report_problem(program, fble_emit(program, module, OURO_PHANTOM, false))) return false;
+        if (!report_problem(program, fble_emit(program, module, first_block, all_blocks)))
+            return false;
     }
     return true;
 }

@@ -20,6 +20,6 @@ struct fble_evaluation {
 fble_ref fble_evaluate(struct fble_evaluation *evaluation);
 
 // Bytecode of all modules, without running anything.
-bool fble_emit_program(struct fble_program *program);
+bool fble_emit_program(struct fble_program *program, ouro_block first_block, bool all_blocks);
 
 #endif

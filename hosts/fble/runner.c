@@ -1,30 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Runs programs for the command line: see runner.h. Functions in C come from shared objects, which
-// stay loaded while the machine lives.
+// Runs programs from their sources: see runner.h.
 
 #include "runner.h"
 #include "profile.h"
 
-#include <dlfcn.h>
 #include <string.h>
-
-static int load_foreign(struct fble_runner *r) {
-    const struct fble_list *files = &r->options->run.foreign;
-    for (uint32_t i = 0; i < files->count; i++) {
-        void *library = dlopen(files->at[i], RTLD_NOW);
-        fble_foreign_entry *entry =
-            library ? (fble_foreign_entry *)dlsym(library, FBLE_FOREIGN_ENTRY) : NULL;
-        if (library) fble_push(&r->program->arena, &r->libraries, library);
-        if (!entry) {
-            fprintf(stderr, "fble %s: cannot load %s: %s\n", r->command, (const char *)files->at[i],
-                    dlerror());
-            return FBLE_OTHER;
-        }
-        entry(r->machine);
-    }
-    return FBLE_FINE;
-}
 
 static int check(struct fble_runner *r) {
     fble_program_load(r->program, r->options->main);
@@ -39,7 +20,7 @@ int fble_runner_start(struct fble_runner *r, const fble_machine_options *given, 
     if (status != FBLE_FINE) return status;
     r->machine = fble_machine_new(&options);
     status = fble_profile_begin(r);
-    if (status == FBLE_FINE) status = load_foreign(r);
+    if (status == FBLE_FINE) status = fble_runner_foreign(r);
     if (status != FBLE_FINE) return status;
     const char *blocks = r->options->run.blocks;
     struct fble_evaluation evaluation = {r->program, r->machine, blocks && !strcmp(blocks, "all")};
@@ -47,19 +28,4 @@ int fble_runner_start(struct fble_runner *r, const fble_machine_options *given, 
     if (*value) return FBLE_FINE;
     if (fble_error(r->machine)) return FBLE_RUNTIME_ERROR;
     return fble_finish(r->program, r->options);
-}
-
-int fble_runner_end(struct fble_runner *r, int status) {
-    if (!r->machine) return status;
-    const char *error = fble_error(r->machine);
-    if (error) {
-        fflush(stdout);
-        fputs(error, stderr);
-        status = FBLE_RUNTIME_ERROR;
-    }
-    int written = fble_profile_finish(r);
-    fble_machine_free(r->machine);
-    ouro_profile_free(r->profile);
-    for (uint32_t i = 0; i < r->libraries.count; i++) dlclose(r->libraries.at[i]);
-    return written == FBLE_FINE ? status : written;
 }
