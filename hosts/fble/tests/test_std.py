@@ -36,7 +36,7 @@ def run(module, *arguments, stdin="", status=0, errors="", folder="examples"):
     """Runs a program without and with --profile; gives what it printed."""
     got = fble("run", FOLDERS[folder], module, *arguments, stdin=stdin)
     same((got[0], got[2]), (status, errors))
-    profile = os.path.join(WORK.name, "profile.pb.gz")
+    profile = os.path.join(WORK.name, "profile.pb")
     same(fble("run", FOLDERS[folder], module, *arguments, stdin=stdin, options=["--profile", profile]), got)
     assert os.path.getsize(profile) > 100
     os.remove(profile)
@@ -142,6 +142,58 @@ def a_deadlock_is_an_error():
     assert "deadlock" in errors, errors
 
 
+# Another library with the same paths and structures, but names of its own where the reference has none or where they do
+# not matter to a host.
+OTHER = {
+    "Std/Unit": "@(Unit@: *());",
+    "Std/Maybe": "U@ = *(); @(Maybe@: <@ T@> { +(T@ some, U@ none); });",
+    "Std/List": "U@ = *(); @(List@: <@ T@> { L@ = +(*(T@ first, L@ rest) pair, U@ nil); L@; });",
+    "Std/Int/IntP": "U@ = *(); IntP@ = +(U@ one, IntP@ even, IntP@ odd); @(IntP@);",
+    "Std/Int": "U@ = *(); P@ = /Std/Int/IntP%.IntP@; Int@ = +(P@ minus, U@ zero, P@ plus).%(@/Std/Int%);"
+               "IntP = (P@ p) { Int@(plus: p); }; @(Int@, Zero: Int@(zero: U@()), IntP);",
+    "Std/Char": "Int@ .= /Std/Int%; Char@ = *(Int@ point).%(@/Std/Char%); @(Char@, Code: (Char@ c) { c.point; });",
+    "Std/String": "List@ .= /Std/List%; Char@ .= /Std/Char%; @(String@: List@<Char@>);",
+    "Std/Io": "U@ = *(); External@ = <@ A@> { (U@) { A@; }.%(@/Std/Io/''%); };"
+              "@(External@, Io@: <<@>@ M@> { *(<@ A@>(External@<A@>) { M@<A@>; } lift); });",
+    "Std/Monad": "@(Monad@: <<@>@ M@> { *(@<M@> T@, <@ A@>(A@) { M@<A@>; } unit,"
+                 "<@ A@>(M@<A@>)<@ B@>((A@) { M@<B@>; }) { M@<B@>; } bind); });",
+    "Std/Io/File/Binary": "U@ = *(); External@ .= /Std/Io%; Int@ .= /Std/Int%; Maybe@ .= /Std/Maybe%;"
+                          "File@ = +(U@ x).%(@/Nobody%); External@<File@> GetStdin; External@<File@> GetStdout;"
+                          "(File@) { External@<Maybe@<Int@>>; } GetByte; (File@, Int@) { External@<U@>; } PutByte;"
+                          "@(File@, GetStdin, GetStdout, GetByte, PutByte);",
+    "Main": """
+U@ = *(); Monad@ .= /Std/Monad%; Io@ .= /Std/Io%; List@ .= /Std/List%; String@ .= /Std/String%; Maybe@ .= /Std/Maybe%;
+Int@, IntP, Zero .= /Std/Int%; IntP@ .= /Std/Int/IntP%; B = /Std/Io/File/Binary%; Code .= /Std/Char%;
+one = IntP@(one: U@());
+<<@>@ M@>(Monad@<M@> m, Io@<M@> io, List@<String@> args) {
+  B.File@ in := m.bind(io.lift(B.GetStdin));
+  B.File@ out := m.bind(io.lift(B.GetStdout));
+  (String@) { M@<U@>; } Print = (String@ s) {
+    s.?(nil: m.unit(U@()));
+    U@ _ := m.bind(io.lift(B.PutByte(out, Code(s.pair.first))));
+    Print(s.pair.rest);
+  };
+  (U@) { M@<Int@>; } Copy = (U@ _) {
+    Maybe@<Int@> byte := m.bind(io.lift(B.GetByte(in)));
+    byte.?(none: m.unit(IntP(IntP@(odd: IntP@(even: one)))));
+    U@ _ := m.bind(io.lift(B.PutByte(out, byte.some)));
+    Copy(U@());
+  };
+  U@ _ := m.bind(Print(args.pair.rest.pair.first));
+  Copy(U@());
+};"""}
+
+
+def another_library_of_the_same_structures_runs():
+    root = pathlib.Path(WORK.name, "other")
+    for name, text in OTHER.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).with_suffix(".fble").write_text(text)
+    done = subprocess.run([FBLE, "run", "-I", root, "-m", "/Main%", "--", "first", "second "], input=b"and \xff\0\n",
+                          capture_output=True, timeout=60)
+    same((done.returncode, done.stdout), (5, b"second and \xff\0\n"))
+
+
 def a_loop_of_actions_takes_no_memory():
     text = "x\n" * 30000
     sizes = []
@@ -233,6 +285,7 @@ HARD = "4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....
 def sudoku_is_solved():
     rows = lambda s: "".join(s[i:i + 9] + "\n" for i in range(0, 81, 9))
     same(run("/Sudoku%", stdin=rows(SUDOKU)), rows(SOLVED))
+    same(run("/Sudoku%", stdin=SUDOKU + "\n\n" + SUDOKU), rows(SOLVED) * 2)
     hard = run("/Sudoku%", stdin=HARD.replace(".", "0"))
     grid = hard.split("\n")[:-1]
     same([len(grid), set(map(len, grid))], [9, {9}])
@@ -258,7 +311,7 @@ def words_are_counted_as_wc_does():
     text = "the quick brown fox\n  the lazy dog\tthe\n\nend without newline é"
     for t in ("", "\n", "one", text):
         want = " ".join(subprocess.run(["wc"], input=t.encode(), capture_output=True, check=True,
-                                       env={**os.environ, "LC_ALL": "C"}).stdout.decode().split())
+                                       env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout.decode().split())
         same(run("/WordCount%", stdin=t), want + "\n")
     most = sorted(collections.Counter(text.split()).items(), key=lambda item: (-item[1], item[0]))[:3]
     same(run("/WordCount%", "3", stdin=text).split("\n")[1:-1], [f"{n:7} {w}" for w, n in most])
@@ -344,7 +397,7 @@ def main():
     tests = [(name, test) for name, test in list(globals().items())
              if callable(test) and test.__module__ == "__main__" and "_" in name and not test.__code__.co_argcount]
     tests += [(f"the_tests_of_{m}_pass", functools.partial(evaluates, f"/{m}%"))
-              for m in ("Basics", "Ints", "Lists", "Strings", "Maps", "Monads")]
+              for m in ("Basics", "Layouts", "Ints", "Lists", "Strings", "Maps", "Monads")]
     wanted = sys.argv[2:]
     good = [case(name, test) for name, test in tests if not wanted or name in wanted]
     WORK.cleanup()

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the programs without and with a profile: programs.py BUILD [ROUNDS [WORD]]
+
+For each program: CPU time without a profile, and as ratios to it the times with --profile and with
+--profile-blocks all; function calls per second; peak memory and what profiling adds to it; the size of the
+profile, and how long `ouro report` takes to open it. Runs of one program take turns, and the best of ROUNDS (5)
+counts. Ends with the geometric means. With WORD, only programs whose name contains it.
+"""
+import json
+import math
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+HOST = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+WORD = sys.argv[3] if len(sys.argv) > 3 else ""
+HARD = "4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......"
+
+
+def some_json(dice, depth):
+    if not depth:
+        return dice.choice([1, -25, "text \n é", None, True, 2.5])
+    children = [some_json(dice, depth - 1) for _ in range(4)]
+    return children if dice.random() < 0.5 else {f"key {i}": c for i, c in enumerate(children)}
+
+
+def some_text(dice, words):
+    return " ".join("".join(dice.choices("etaoin", k=dice.randrange(1, 5))) for _ in range(words)) + "\n"
+
+
+# Name, folder, arguments, input. The sizes are such that each takes about a second.
+PROGRAMS = [
+    ("BinaryTrees", "bench/programs", ["14"], ""),
+    ("Fannkuch", "bench/programs", ["9"], ""),
+    ("Life", "bench/programs", ["70"], ""),
+    ("Pi", "bench/programs", ["130"], ""),
+    ("Queens", "bench/programs", ["11"], ""),
+    ("Json", "examples", [], json.dumps([some_json(random.Random(1), 6)] * 2)),
+    ("Md5", "examples", ["60000"], ""),
+    ("Pipeline", "examples", ["1500"], ""),
+    ("Sat", "examples", ["pigeons", "7"], ""),
+    ("Sudoku", "examples", [], HARD * 3),
+    ("TicTacToe", "examples", ["all", "4"], ""),
+    ("WordCount", "examples", ["10"], some_text(random.Random(2), 40000)),
+]
+
+
+def run(line, text=""):
+    """CPU seconds and peak kilobytes of a command that must succeed."""
+    with tempfile.TemporaryFile() as given:
+        given.write(text.encode())
+        given.seek(0)
+        child = subprocess.Popen(line, stdin=given, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        sys.exit(f"{' '.join(map(str, line))}: exit status {child.returncode}")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss
+
+
+def calls_in(profile):
+    """The number of function calls, as the report has it in its table of callers."""
+    out = subprocess.run([BUILD / "ouro", "report", "--metric", "calls", profile], capture_output=True, text=True, check=True)
+    return int(re.search(r"([\d,]+) calls", out.stdout).group(1).replace(",", ""))
+
+
+def measure(name, folder, arguments, text, work):
+    profile = os.path.join(work, "profile.pb.gz")
+    start = [BUILD / "fble", "run", "-p", "std", HOST / folder / (name + ".fble")]
+    end = ["--", *arguments]
+    ways = {"plain": [], "functions": ["--profile", profile],
+            "all": ["--profile", profile + ".all.pb.gz", "--profile-blocks", "all"]}
+    best = {}
+    for _ in range(ROUNDS):
+        for way, options in ways.items():
+            seconds, kilobytes = run(start + options + end, text)
+            old = best.get(way, (math.inf, math.inf))
+            best[way] = min(old[0], seconds), min(old[1], kilobytes)
+    calls = calls_in(profile)
+    report = min(run([BUILD / "ouro", "report", profile])[0] for _ in range(ROUNDS))
+    return {"name": " ".join([name, *arguments]), "seconds": best["plain"][0],
+            "functions": best["functions"][0] / best["plain"][0], "all": best["all"][0] / best["plain"][0],
+            "rate": calls / best["plain"][0] / 1e6, "memory": best["plain"][1] / 1024,
+            "more": (best["functions"][1] - best["plain"][1]) / 1024, "size": os.path.getsize(profile) / 1024,
+            "report": report}
+
+
+def mean(rows, key):
+    return math.exp(sum(math.log(row[key]) for row in rows) / len(rows))
+
+
+def main():
+    print("| program | CPU s | with profile | all blocks | million calls/s | peak MB | profile adds MB | profile kB | report s |\n"
+          "| --- | --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
+    rows = []
+    with tempfile.TemporaryDirectory() as work:
+        for program in PROGRAMS:
+            if WORD not in program[0]:
+                continue
+            row = measure(*program, work)
+            rows.append(row)
+            print("| {name} | {seconds:.2f} | {functions:.2f} | {all:.2f} | {rate:.0f} | {memory:.0f} | {more:.1f} | {size:.0f} | "
+                  "{report:.2f} |".format(**row), flush=True)
+    print(f"| geometric mean | {mean(rows, 'seconds'):.2f} | {mean(rows, 'functions'):.2f} | {mean(rows, 'all'):.2f} | "
+          f"{mean(rows, 'rate'):.0f} | | | | |")
+
+
+main()
