@@ -33,7 +33,4 @@ void fble_build_add(struct fble_build *build, const char *name, const char *text
 // Compiles what is not in the cache, in parallel, and links. False, with a message.
 bool fble_build_finish(struct fble_build *build);
 
-// 128 bits of anything, as 32 hex digits.
-const char *fble_hash(struct fble_arena *arena, const char *bytes, size_t length);
-
 #endif

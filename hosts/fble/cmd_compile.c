@@ -7,6 +7,7 @@
 #include "build.h"
 #include "command.h"
 #include "evaluate.h"
+#include "hash.h"
 #include "parser.h"
 #include "translate.h"
 
