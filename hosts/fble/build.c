@@ -235,9 +235,19 @@ static struct fble_list compiler_words(const struct fble_build *b) {
 
 static bool start_unit(struct fble_build *b, struct unit *unit) {
     struct fble_list words = compiler_words(b);
-    const char *more[] = {"-std=gnu11",     "-w", "-I", b->include[0], "-I",
-                          b->include[1],    "-c", "-o", unit->fresh,   unit->source,
-                          unit->definition, NULL};
+    const char *more[] = {"-fno-tree-slp-vectorize",
+                          "-std=gnu11",
+                          "-w",
+                          "-I",
+                          b->include[0],
+                          "-I",
+                          b->include[1],
+                          "-c",
+                          "-o",
+                          unit->fresh,
+                          unit->source,
+                          unit->definition,
+                          NULL};
     for (int i = 0; more[i]; i++) fble_push(b->arena, &words, (void *)more[i]);
     unit->child = start(b, &words);
     b->compiled++;

@@ -23,7 +23,9 @@ enum {
 
 struct slots {
     uint8_t *flags;
-    uint16_t *tags; // + 1: it is a union with this tag, no placeholder; 0: not known
+    uint16_t *tags;  // + 1: it is a union with this tag, no placeholder; 0: not known
+    uint32_t charge; // instructions that were not charged yet
+    uint32_t ways;   // of targets: how many lead there
 };
 
 enum step_kind { ENTERING, AFTER_CALL, AT_JOIN };
@@ -77,6 +79,8 @@ void out(struct translator *t, const char *format, ...) __attribute__((format(pr
 void use(struct translator *t, uint32_t slot);
 // The local gets a new value.
 void define(struct translator *t, uint32_t slot);
+// Charges what was not charged yet.
+void charge(struct translator *t);
 void store(struct translator *t, uint32_t slot); // to the frame, if it is not there
 bool is_live(const uint64_t *live, uint32_t slots, uint32_t slot);
 // Ends a path: jumps to an instruction of this step, or to the step that begins there.

@@ -43,7 +43,7 @@ static const char *global_of(struct translator *t, const struct ins *ins) {
 static void field(struct translator *t, const struct ins *ins, uint32_t i) {
     use(t, ins->b);
     if (!(t->now.flags[ins->b] & IS_STRUCT))
-        out(t, "FBLE_NEED_STRUCT(s%u, places + %u);", ins->b, place_of(t, i));
+        out(t, "FBLE_NEED_STRUCT(s%u, places + %u, %u);", ins->b, place_of(t, i), t->now.charge);
     t->now.flags[ins->b] |= IS_STRUCT;
     define(t, ins->a);
     out(t, "s%u = FBLE_WORD(s%u, %u);", ins->a, ins->b, ins->c);
@@ -67,15 +67,16 @@ static void payload(struct translator *t, const struct ins *ins, uint32_t i) {
     if (known)
         out(t, "s%u = fble_payload(s%u, %u);", ins->a, ins->b, ins->x);
     else
-        out(t, "FBLE_PAYLOAD(s%u, s%u, %u, %u, places + %u);", ins->a, ins->b, ins->c, ins->x,
-            place_of(t, i));
+        out(t, "FBLE_PAYLOAD(s%u, s%u, %u, %u, places + %u, %u);", ins->a, ins->b, ins->c, ins->x,
+            place_of(t, i), t->now.charge);
 }
 
 static void copy(struct translator *t, const struct ins *ins, uint32_t i) {
     const uint16_t *list = list_of(t, ins);
     use(t, ins->b);
     for (uint32_t k = 0; k < ins->c; k++) use(t, list[2 * k + 1]);
-    out(t, "FBLE_NEED_UNION(s%u, FBLE_NO_COPY, places + %u);", ins->b, place_of(t, i));
+    out(t, "FBLE_NEED_UNION(s%u, FBLE_NO_COPY, places + %u, %u);", ins->b, place_of(t, i),
+        t->now.charge);
     out(t, "{ fble_value o = fble_pointer(hp); hp = fble_copy_struct(hp, s%u);", ins->b);
     for (uint32_t k = 0; k < ins->c; k++)
         out(t, " FBLE_WORD(o, %u) = s%u;", list[2 * k], list[2 * k + 1]);
@@ -121,6 +122,7 @@ static uint32_t write_list(struct translator *t, const struct ins *ins) {
 // The list has pairs: the slot of a placeholder, the slot of a value, which may change.
 static void resolve(struct translator *t, const struct ins *ins, uint32_t i) {
     for (uint32_t k = 0; k < ins->list_count; k++) store(t, list_of(t, ins)[k]);
+    charge(t);
     out(t, "if (!fble_resolve_now(m, fp, list%u, %u, places + %u)) return NULL;",
         write_list(t, ins), ins->c, place_of(t, i));
     for (uint32_t k = 1; k < ins->list_count; k += 2) {
@@ -133,8 +135,8 @@ static void resolve(struct translator *t, const struct ins *ins, uint32_t i) {
 static void foreign(struct translator *t, const struct ins *ins, uint32_t i) {
     uint32_t n = index_of(t, ins->pointer);
     define(t, ins->a);
-    out(t, "if (!foreign[%u].value) FBLE_FAIL(FBLE_NO_FOREIGN, places + %u, foreign + %u);", n,
-        place_of(t, i), n);
+    out(t, "if (!foreign[%u].value) FBLE_FAIL(FBLE_NO_FOREIGN, places + %u, %u, foreign + %u);", n,
+        place_of(t, i), t->now.charge, n);
     out(t, "s%u = foreign[%u].value;", ins->a, n);
 }
 
@@ -170,10 +172,12 @@ static void choose(struct translator *t, const struct ins *ins, uint32_t i) {
     uint8_t *flags = t->now.flags;
     uint16_t *tags = t->now.tags;
     if (!tags[ins->b])
-        out(t, "FBLE_NEED_UNION(s%u, FBLE_NO_SELECT, places + %u);", ins->b, place_of(t, i));
+        out(t, "FBLE_NEED_UNION(s%u, FBLE_NO_SELECT, places + %u, %u);", ins->b, place_of(t, i),
+            t->now.charge);
     out(t, "switch (fble_tag_of(s%u, %u)) {", ins->b, ins->x);
     uint8_t flags_before = flags[ins->b];
     uint16_t tag_before = tags[ins->b];
+    uint32_t before = t->now.charge;
     for (uint32_t tag = 0; tag < ins->target_count; tag++) {
         tags[ins->b] = (uint16_t)(tag + 1);
         if (tag + 1 < ins->target_count)
@@ -181,7 +185,7 @@ static void choose(struct translator *t, const struct ins *ins, uint32_t i) {
         else
             out(t, "default:");
         uint32_t target = t->f->targets[ins->targets + tag];
-        out(t, "FBLE_CHARGE(%u);", t->f->facts[target].charge);
+        t->now.charge = before + t->f->facts[target].charge;
         jump_to(t, target);
         flags[ins->b] = flags_before;
         tags[ins->b] = tag_before;
@@ -212,6 +216,7 @@ static void call(struct translator *t, uint32_t i) {
     if (!known) use(t, ins->b);
     for (uint32_t slot = 0; slot < t->f->most; slot++)
         if (is_live(site->live, site->slots, slot)) store(t, slot);
+    charge(t);
     out(t, "{ uint64_t *frame = fp + %u;", t->f->most);
     write_return(t, i);
     out(t, "frame[FBLE_FP_RETURN] = fble_pointer(&return%u.op);", t->returns);
@@ -221,11 +226,11 @@ static void call(struct translator *t, uint32_t i) {
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
     uint32_t callee = known ? index_of(t, ins->pointer) : 0;
     if (known)
-        out(t, "FBLE_JUMP_ENTERING(f%u, &codes[%u], hints[%u], frame, %s, %s, %s);", callee, callee,
-            t->hints, a, b, c);
+        out(t, "FBLE_JUMP_ENTERING(f%u, &codes[%u], hints[%u], frame, %u, %s, %s, %s);", callee,
+            callee, t->hints, ins->list_count, a, b, c);
     else
-        out(t, "FBLE_CALL_VALUE(s%u, %u, hints[%u], frame, %s, %s, %s);", ins->b, ins->list_count,
-            t->hints, a, b, c);
+        out(t, "FBLE_CALL_VALUE(s%u, hints[%u], frame, %u, %s, %s, %s);", ins->b, t->hints,
+            ins->list_count, a, b, c);
     out(t, "}");
     if (!t->quiet) t->returns++, t->hints++;
 }
@@ -235,33 +240,33 @@ static void tail_call(struct translator *t, uint32_t i) {
     bool known = ins->op == FBLE_OP_TAIL_CODE;
     use_list(t, ins);
     if (!known) use(t, ins->b);
+    charge(t);
     for (uint32_t k = 3; k < ins->list_count; k++)
         out(t, "fp[%u] = s%u;", FBLE_FP_ARGS + k, list_of(t, ins)[k]);
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
     uint32_t callee = known ? index_of(t, ins->pointer) : 0;
     if (known)
-        out(t, "FBLE_JUMP_REPLACING(f%u, &codes[%u], hints[%u], %s, %s, %s);", callee, callee,
-            t->hints, a, b, c);
+        out(t, "FBLE_JUMP_REPLACING(f%u, &codes[%u], hints[%u], %u, %s, %s, %s);", callee, callee,
+            t->hints, ins->list_count, a, b, c);
     else
-        out(t, "FBLE_TAIL_VALUE(s%u, %u, hints[%u], places + %u, %s, %s, %s);", ins->b,
-            ins->list_count, t->hints, place_of(t, i), a, b, c);
+        out(t, "FBLE_TAIL_VALUE(s%u, hints[%u], places + %u, %u, %s, %s, %s);", ins->b, t->hints,
+            place_of(t, i), ins->list_count, a, b, c);
     if (!t->quiet) t->hints++;
 }
 
 static void block(struct translator *t, const struct ins *ins, uint32_t i) {
-    uint32_t charge = t->f->facts[i].after;
     unsigned label = (unsigned)ins->word - FBLE_RELATIVE_BLOCK;
+    if (ins->op == FBLE_OP_EXIT) use(t, ins->a);
+    charge(t);
     if (ins->op == FBLE_OP_ENTER) {
         define(t, ins->a);
-        out(t, "FBLE_BLOCK_ENTER(s%u, first_block + %u, hints[%u], %u);", ins->a, label, t->hints,
-            charge);
+        out(t, "FBLE_BLOCK_ENTER(s%u, first_block + %u, hints[%u]);", ins->a, label, t->hints);
     } else if (ins->op == FBLE_OP_REPLACE) {
-        out(t, "FBLE_BLOCK_REPLACE(first_block + %u, hints[%u], %u);", label, t->hints, charge);
+        out(t, "FBLE_BLOCK_REPLACE(first_block + %u, hints[%u]);", label, t->hints);
     } else {
-        use(t, ins->a);
-        out(t, "FBLE_BLOCK_EXIT(s%u, %u);", ins->a, charge);
-        return;
+        out(t, "FBLE_BLOCK_EXIT(s%u);", ins->a);
     }
+    t->now.charge = t->f->facts[i].after;
     if (!t->quiet) t->hints++;
 }
 
@@ -305,7 +310,8 @@ void translate_ins(struct translator *t, uint32_t i) {
     case FBLE_OP_FIELD_ONLY:
         use(t, ins->b);
         define(t, ins->a);
-        out(t, "FBLE_FIELD_ONLY(s%u, s%u, places + %u);", ins->a, ins->b, place_of(t, i));
+        out(t, "FBLE_FIELD_ONLY(s%u, s%u, places + %u, %u);", ins->a, ins->b, place_of(t, i),
+            t->now.charge);
         break;
     case FBLE_OP_STRUCT:
         new_struct(t, ins, 0);
@@ -323,11 +329,12 @@ void translate_ins(struct translator *t, uint32_t i) {
         choose(t, ins, i);
         break;
     case FBLE_OP_JUMP:
-        out(t, "FBLE_CHARGE(%u);", t->f->facts[t->f->targets[ins->targets]].charge);
+        t->now.charge += t->f->facts[t->f->targets[ins->targets]].charge;
         jump_to(t, t->f->targets[ins->targets]);
         break;
     case FBLE_OP_RETURN:
         use(t, ins->a);
+        charge(t);
         out(t, "FBLE_RETURN(s%u);", ins->a);
         break;
     case FBLE_OP_CALL:

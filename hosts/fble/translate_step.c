@@ -72,8 +72,13 @@ void store(struct translator *t, uint32_t slot) {
     t->now.flags[slot] |= IN_FRAME;
 }
 
+void charge(struct translator *t) {
+    if (t->now.charge) out(t, "FBLE_CHARGE(%u);", t->now.charge);
+    t->now.charge = 0;
+}
+
 static struct slots slots_new(const struct translator *t) {
-    struct slots slots = {calloc(t->f->most, 1), calloc(t->f->most, sizeof *slots.tags)};
+    struct slots slots = {calloc(t->f->most, 1), calloc(t->f->most, sizeof *slots.tags), 0, 0};
     if (!slots.flags || !slots.tags) fble_out_of_memory();
     return slots;
 }
@@ -96,8 +101,12 @@ static void meet(struct translator *t, uint32_t target) {
     if (!at->flags) {
         *at = slots_new(t);
         slots_copy(t, at, &t->now);
+        at->charge = t->now.charge;
+        at->ways = 1;
         return;
     }
+    at->ways++;
+    at->charge = 0; // every way charges for itself
     for (uint32_t i = 0; i < t->f->most; i++) {
         at->flags[i] &= t->now.flags[i];
         if (!(at->flags[i] & IN_LOCAL)) at->flags[i] = IN_FRAME;
@@ -127,8 +136,9 @@ void jump_to(struct translator *t, uint32_t target) {
             store(t, slot);
     memcpy(t->now.flags, before, t->f->most);
     free(before);
+    if (away || t->at[target].ways > 1) charge(t);
     if (away)
-        out(t, "FBLE_JUMP(f%u_%u, fp, hp, 0, 0, 0);", t->index, target);
+        out(t, "FBLE_JUMP(f%u_%u, fp, hp, 0, 0, c);", t->index, target);
     else
         out(t, "goto l%u;", target);
 }
@@ -221,6 +231,7 @@ static void begin_slots(struct translator *t) {
         t->now.flags[i] = live_at(t, step->start, i) ? IN_FRAME : 0;
         t->now.tags[i] = 0;
     }
+    t->now.charge = step->kind == AT_JOIN ? 0 : t->f->facts[step->start].charge;
     if (step->kind == AFTER_CALL) t->now.flags[t->f->ins[step->start - 1].a] = IN_LOCAL;
     for (uint32_t i = 0; step->kind == ENTERING && i < 3 && i < t->f->code->arity; i++)
         t->now.flags[FBLE_FP_ARGS + i] = IN_LOCAL;
@@ -234,14 +245,15 @@ static void write_room(struct translator *t, uint64_t bytes) {
     memcpy(site->live, t->f->facts[step->start].live, 8 * (size_t)live_words(t));
     out(t, "if (FBLE_FULL(%llu)) {", (unsigned long long)bytes);
     if (step->kind == ENTERING && t->f->code->arity)
-        out(t, "FBLE_SPILL(fp, %u, a, b, c);", t->f->code->arity);
+        out(t, "FBLE_SPILL_ARGUMENTS(%u);", t->f->code->arity);
     if (step->kind == AFTER_CALL) {
         first = t->f->ins[step->start - 1].a;
         out(t, "fp[%u] = a;", first);
     }
     fprintf(t->code, "FBLE_COLLECT(&site%u, ", write_site(t, site));
     write_step_name(t, t->code, step);
-    out(t, ", %u, %llu);\n}", first, (unsigned long long)bytes);
+    out(t, ", %u, %u, %llu);\n}", first, step->kind == AFTER_CALL ? t->f->most : 0,
+        (unsigned long long)bytes);
 }
 
 static void write_locals(struct translator *t) {
@@ -252,7 +264,10 @@ static void write_locals(struct translator *t) {
         before = ", ";
         if (t->step->kind == ENTERING && i >= FBLE_FP_ARGS && i < FBLE_FP_ARGS + 3 &&
             i < (uint32_t)FBLE_FP_ARGS + t->f->code->arity)
-            fprintf(t->code, " = %c", 'a' + (int)(i - FBLE_FP_ARGS));
+            fputs(i == FBLE_FP_ARGS       ? " = a"
+                  : i == FBLE_FP_ARGS + 1 ? " = b"
+                                          : " = FBLE_THIRD",
+                  t->code);
         if (t->step->kind == AFTER_CALL && i == t->f->ins[t->step->start - 1].a)
             fputs(" = a", t->code);
     }
@@ -279,9 +294,8 @@ static void write_beginning(struct translator *t, uint64_t bytes) {
     write_step_name(t, t->code, step);
     fputs("(FBLE_STEP_PARAMETERS) {\n", t->code);
     if (step->kind == ENTERING) out(t, "FBLE_NEED_STACK(codes + %u, %u);", t->index, t->f->most);
+    if (step->kind == AFTER_CALL) out(t, "fp -= %u;", t->f->most);
     if (t->hoisted && bytes) write_room(t, bytes);
-    if (step->kind == ENTERING) out(t, "FBLE_CHARGE(%u);", t->f->facts[0].charge);
-    if (step->kind == AFTER_CALL) out(t, "FBLE_CHARGE(%u);", t->f->facts[step->start].charge);
     write_locals(t);
 }
 
@@ -317,6 +331,7 @@ static void walk(struct translator *t, uint32_t mark) {
             if (t->at[i].flags) {
                 out(t, "l%u:;", i);
                 slots_copy(t, &t->now, t->at + i);
+                t->now.charge = t->at[i].charge;
             }
         }
         write_line(t, ins->loc.line);

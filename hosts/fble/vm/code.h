@@ -24,8 +24,8 @@
 // nobody keeps anything on the C stack.
 //
 // Steps. Compiled code is made of steps, C functions with one signature that end by jumping to the
-// next step (compiled.h). The one that a return pc names goes on there, with the result as `a` and
-// the pc as `b`; the one of a code enters it, with the first three arguments as `a`, `b` and `c`,
+// next step (compiled.h). The one that a return pc names goes on there, with the frame that has
+// returned as fp, the result as `a` and the pc as `b`; the one of a code enters it, with the first three arguments as `a`, `b` and `c`,
 // which need not be in the frame. The interpreter is a step, too: it returns the step that goes on
 // in compiled code to a trampoline (machine.c), and so does C that cannot jump.
 //

@@ -44,6 +44,22 @@ static void flush(struct fble_machine *m) {
     count_objects(m);
 }
 
+ouro_position fble_position(const struct fble_machine *m) {
+    return m->profile ? m->thread->profile->position_ : 0;
+}
+
+// `c` of a step that is entered.
+static fble_value third(const struct fble_machine *m, const uint64_t *fp) {
+    return m->profile ? fble_position(m) : fp[FBLE_FP_ARGS + 2];
+}
+
+static void spill(const struct fble_machine *m, uint64_t *fp, const struct fble_code *code,
+                  fble_value a, fble_value b, fble_value c) {
+    fp[FBLE_FP_ARGS] = a;
+    if (code->arity > 1) fp[FBLE_FP_ARGS + 1] = b;
+    if (code->arity > 2 && !m->profile) fp[FBLE_FP_ARGS + 2] = c;
+}
+
 uint64_t fble_block_enter(struct fble_machine *m, char *hp, ouro_block block, ouro_hint *hint) {
     m->hp = hp;
     flush(m);
@@ -78,13 +94,15 @@ static void record(struct fble_machine *m, uint64_t *frame, const struct fble_co
 fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) {
     m->hp = hp;
     record(m, fp, m->applied, FBLE_BY_CALL, m->hint_at);
-    FBLE_JUMP(m->applied->enter, fp, hp, a, b, c);
+    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_position(m));
+    (void)c;
 }
 
 fble_any_step fble_replace_slowly(FBLE_STEP_PARAMETERS) {
     m->hp = hp;
     record(m, fp, m->applied, FBLE_BY_TAIL, m->hint_at);
-    FBLE_JUMP(m->applied->enter, fp, hp, a, b, c);
+    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_position(m));
+    (void)c;
 }
 
 fble_any_step fble_return_slowly(FBLE_STEP_PARAMETERS) {
@@ -93,7 +111,7 @@ fble_any_step fble_return_slowly(FBLE_STEP_PARAMETERS) {
         flush(m);
         ouro_exit(m->thread->profile, (ouro_position)fp[FBLE_FP_TOKEN]);
     }
-    FBLE_JUMP_BACK(a);
+    FBLE_JUMP_BACK(a, fble_position(m));
     (void)b, (void)c;
 }
 
@@ -123,9 +141,10 @@ char *fble_collect_now(struct fble_machine *m, uint64_t *fp, char *hp, const str
 }
 
 fble_any_step fble_collect_step(FBLE_STEP_PARAMETERS) {
-    hp = fble_collect_now(m, fp, hp, (const struct fble_site *)(uintptr_t)a, (size_t)(c >> 16));
+    hp = fble_collect_now(m, fp, hp, (const struct fble_site *)(uintptr_t)a, (size_t)(c >> 32));
     uint64_t *first = fp + (c & 0xffff);
-    FBLE_JUMP((fble_step *)(uintptr_t)b, fp, hp, first[0], first[1], first[2]);
+    FBLE_JUMP((fble_step *)(uintptr_t)b, fp + (c >> 16 & 0xffff), hp, first[0], first[1],
+              m->profile ? fble_position(m) : first[2]);
 }
 
 // ---------------------------------------------------------------- calls that are not plain
@@ -138,7 +157,7 @@ static fble_any_step apply(FBLE_STEP_PARAMETERS) {
         fp = m->fp;
         record(m, fp, m->applied, m->entering, &m->hint);
         FBLE_JUMP(m->applied->enter, fp, m->hp, fp[FBLE_FP_ARGS], fp[FBLE_FP_ARGS + 1],
-                  fp[FBLE_FP_ARGS + 2]);
+                  third(m, fp));
     }
     if (m->failed) return NULL;
     fp = m->fp;
@@ -146,7 +165,7 @@ static fble_any_step apply(FBLE_STEP_PARAMETERS) {
     b = m->value;
     m->value = 0;
     if (a == FBLE_BY_TAIL) FBLE_JUMP(fble_return_slowly, fp, hp, b, 0, 0);
-    FBLE_JUMP_BACK(b);
+    FBLE_JUMP_BACK(b, fble_position(m));
     (void)c;
 }
 
@@ -171,11 +190,13 @@ static void take_rest(struct fble_machine *m, uint64_t *fp, fble_value function,
 }
 
 fble_any_step fble_rest_enter(FBLE_STEP_PARAMETERS) {
+    fp = FBLE_CALLER_OF(fp);
     take_rest(m, fp, a, b);
     FBLE_JUMP(apply, fp, hp, FBLE_BY_CALL, b, c);
 }
 
 fble_any_step fble_rest_tail(FBLE_STEP_PARAMETERS) {
+    fp = FBLE_CALLER_OF(fp);
     take_rest(m, fp, a, b);
     FBLE_JUMP(apply, fp, hp, FBLE_BY_TAIL, b, c);
 }
@@ -186,7 +207,7 @@ fble_any_step fble_rest_tail(FBLE_STEP_PARAMETERS) {
 fble_any_step fble_enter_compiled(FBLE_STEP_PARAMETERS) {
     const uint64_t *pc = (const uint64_t *)(uintptr_t)b;
     const struct fble_code *code = (const struct fble_code *)(uintptr_t)pc[1];
-    FBLE_JUMP(code->enter, fp, hp, fp[FBLE_FP_ARGS], fp[FBLE_FP_ARGS + 1], fp[FBLE_FP_ARGS + 2]);
+    FBLE_JUMP(code->enter, fp, hp, fp[FBLE_FP_ARGS], fp[FBLE_FP_ARGS + 1], third(m, fp));
     (void)a, (void)c;
 }
 
@@ -205,6 +226,7 @@ static fble_any_step go_on_interpreted(struct fble_machine *m, uint64_t *fp, cha
 // Back into bytecode, with a result.
 fble_any_step fble_interpret(FBLE_STEP_PARAMETERS) {
     const uint64_t *pc = (const uint64_t *)(uintptr_t)b;
+    fp = FBLE_CALLER_OF(fp);
     fp[pc[-3] & 0xffff] = a;
     return go_on_interpreted(m, fp, hp, pc, pc[-3] >> 32);
     (void)c;
@@ -218,14 +240,14 @@ static const struct fble_code *code_of(const uint64_t *fp) {
 fble_any_step fble_interpret_enter(FBLE_STEP_PARAMETERS) {
     const struct fble_code *code = code_of(fp);
     FBLE_NEED_STACK(code, code->frame_slots);
-    FBLE_SPILL(fp, code->arity, a, b, c);
+    spill(m, fp, code, a, b, c);
     return go_on_interpreted(m, fp, hp, code->start, code->charge);
 }
 
 fble_any_step fble_enter_native(FBLE_STEP_PARAMETERS) {
     const struct fble_code *code = code_of(fp);
     FBLE_NEED_STACK(code, code->frame_slots);
-    FBLE_SPILL(fp, code->arity, a, b, c);
+    spill(m, fp, code, a, b, c);
     m->fp = fp;
     m->hp = hp;
     m->pc = code->start;

@@ -15,7 +15,8 @@
 // needs it, and loaded from there where it is first used.
 //
 // Profiles. With FBLE_PROFILED the same text records calls and instructions; fble compile makes
-// both versions, and the program uses one or the other. See the host's bench page for why.
+// both versions, and the program uses one or the other. See the host's bench page for why. Then `c`
+// of every step is the thread's position. A step charges all it has run at its end, in one addition.
 
 #ifndef FBLE_VM_COMPILED_H
 #define FBLE_VM_COMPILED_H
@@ -127,7 +128,7 @@ fble_step fble_rest_enter, fble_rest_tail;
 // More stack for machine->applied, then enters it.
 fble_step fble_more_stack;
 // Collects with the site `a`, then jumps to step `b` with slots from number c & 0xffff on as its
-// arguments; c >> 16 is how many bytes it needs.
+// arguments and fp + (c >> 16 & 0xffff) as its frame; c >> 32 is how many bytes it needs.
 fble_step fble_collect_step;
 // Applies as fble_apply_args does, a arguments; b is a place for errors of a tail call.
 fble_step fble_call_slowly, fble_tail_slowly;
@@ -153,6 +154,7 @@ bool fble_resolve_now(struct fble_machine *m, uint64_t *fp, const uint16_t *list
                       const uint64_t *place);
 uint64_t fble_block_enter(struct fble_machine *m, char *hp, ouro_block block, ouro_hint *hint);
 void fble_block_exit(struct fble_machine *m, char *hp, uint64_t token);
+ouro_position fble_position(const struct fble_machine *m);
 void fble_block_replace(struct fble_machine *m, char *hp, ouro_block block, ouro_hint *hint);
 
 // ---------------------------------------------------------------- instructions
@@ -160,8 +162,13 @@ void fble_block_replace(struct fble_machine *m, char *hp, ouro_block block, ouro
 #define FBLE_WORD(value, i) (fble_object(value)->words[i])
 #define FBLE_SHAPE_OF(value) (fble_object(value)->header & FBLE_SHAPE_MASK)
 
-#define FBLE_FAIL(failure, place, more) \
-    FBLE_JUMP(fble_fail_step, fp, hp, failure, fble_pointer(place), (fble_value)(uintptr_t)(more))
+// The instructions up to here, which the step has not charged yet, are charged first.
+#define FBLE_FAIL(failure, place, charge, more)                         \
+    do {                                                                \
+        FBLE_CHARGE(charge);                                            \
+        FBLE_JUMP(fble_fail_step, fp, hp, failure, fble_pointer(place), \
+                  (fble_value)(uintptr_t)(more));                       \
+    } while (0)
 
 // A new object at hp, its header written; the words are the caller's to write.
 #define FBLE_NEW(value, head)                \
@@ -172,23 +179,23 @@ void fble_block_replace(struct fble_machine *m, char *hp, ouro_block block, ouro
     } while (0)
 
 // The struct must be one: a placeholder is seen through for good.
-#define FBLE_NEED_STRUCT(value, place)                                           \
+#define FBLE_NEED_STRUCT(value, place, charge)                                   \
     do {                                                                         \
         if (FBLE_RARELY(fble_kind(fble_object(value)->header) != FBLE_STRUCT)) { \
             (value) = fble_force(value);                                         \
             if (fble_kind(fble_object(value)->header) != FBLE_STRUCT)            \
-                FBLE_FAIL(FBLE_NO_STRUCT, place, 0);                             \
+                FBLE_FAIL(FBLE_NO_STRUCT, place, charge, 0);                     \
         }                                                                        \
     } while (0)
 
-#define FBLE_FIELD_ONLY(to, value, place)                                     \
-    do {                                                                      \
-        (to) = (value);                                                       \
-        if (!fble_is_immediate(to)) {                                         \
-            (to) = fble_force(to);                                            \
-            if (fble_is_placeholder(to)) FBLE_FAIL(FBLE_NO_STRUCT, place, 0); \
-            if (!fble_is_immediate(to)) (to) = FBLE_WORD(to, 0);              \
-        }                                                                     \
+#define FBLE_FIELD_ONLY(to, value, place, charge)                                     \
+    do {                                                                              \
+        (to) = (value);                                                               \
+        if (!fble_is_immediate(to)) {                                                 \
+            (to) = fble_force(to);                                                    \
+            if (fble_is_placeholder(to)) FBLE_FAIL(FBLE_NO_STRUCT, place, charge, 0); \
+            if (!fble_is_immediate(to)) (to) = FBLE_WORD(to, 0);                      \
+        }                                                                             \
     } while (0)
 
 #define FBLE_STRUCT_ONE(to, value)                        \
@@ -225,19 +232,20 @@ static inline uint32_t fble_tag_of(fble_value value, unsigned bits) {
 }
 
 // Sees through a placeholder for good.
-#define FBLE_NEED_UNION(value, failure, place)                            \
-    do {                                                                  \
-        if (FBLE_RARELY(fble_is_placeholder(value))) {                    \
-            (value) = fble_force(value);                                  \
-            if (fble_is_placeholder(value)) FBLE_FAIL(failure, place, 0); \
-        }                                                                 \
+#define FBLE_NEED_UNION(value, failure, place, charge)                            \
+    do {                                                                          \
+        if (FBLE_RARELY(fble_is_placeholder(value))) {                            \
+            (value) = fble_force(value);                                          \
+            if (fble_is_placeholder(value)) FBLE_FAIL(failure, place, charge, 0); \
+        }                                                                         \
     } while (0)
 
-#define FBLE_PAYLOAD(to, value, tag, bits, place)                                                \
-    do {                                                                                         \
-        FBLE_NEED_UNION(value, FBLE_NO_STRUCT, place);                                           \
-        if (FBLE_RARELY(fble_tag_of(value, bits) != (tag))) FBLE_FAIL(FBLE_WRONG_TAG, place, 0); \
-        (to) = fble_payload(value, bits);                                                        \
+#define FBLE_PAYLOAD(to, value, tag, bits, place, charge)      \
+    do {                                                       \
+        FBLE_NEED_UNION(value, FBLE_NO_STRUCT, place, charge); \
+        if (FBLE_RARELY(fble_tag_of(value, bits) != (tag)))    \
+            FBLE_FAIL(FBLE_WRONG_TAG, place, charge, 0);       \
+        (to) = fble_payload(value, bits);                      \
     } while (0)
 
 // The letters of a literal as a list; the first cell is the newest object.
@@ -265,6 +273,10 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
 
 // ---------------------------------------------------------------- control
 
+// A step that goes on after a call gets the frame that has returned; its own is below, at a distance
+// that it knows, so that it need not wait for a load.
+#define FBLE_CALLER_OF(frame) ((uint64_t *)(uintptr_t)(frame)[FBLE_FP_CALLER])
+
 #define FBLE_NEED_STACK(code_, slots)                     \
     do {                                                  \
         if (FBLE_RARELY(fp + (slots) > m->stack_limit)) { \
@@ -274,115 +286,126 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
     } while (0)
 
 #define FBLE_FULL(bytes) FBLE_RARELY((size_t)(m->heap_limit - hp) < (bytes))
-#define FBLE_COLLECT(site, step, first, bytes)                                              \
+#define FBLE_COLLECT(site, step, first, slots, bytes)                                       \
     FBLE_JUMP(fble_collect_step, fp, hp, fble_pointer(site), (fble_value)(uintptr_t)(step), \
-              (fble_value)(first) | (fble_value)(bytes) << 16)
+              (fble_value)(first) | (fble_value)(slots) << 16 | (fble_value)(bytes) << 32)
+
+// Goes on where the frame at fp returns to.
+#define FBLE_JUMP_BACK(value, position)                                                         \
+    do {                                                                                        \
+        const uint64_t *pc_ = (const uint64_t *)(uintptr_t)fp[FBLE_FP_RETURN];                  \
+        FBLE_JUMP((fble_step *)(uintptr_t)pc_[-1], fp, hp, value, fble_pointer(pc_), position); \
+    } while (0)
 
 #ifdef FBLE_PROFILED
 
-#define FBLE_CHARGE(n)                        \
-    do {                                      \
-        ouro_thread *recorder_ = m->recorder; \
-        if (FBLE_LIKELY(recorder_))           \
-            ouro_sample(recorder_, n);        \
-        else                                  \
-            m->pending += (n);                \
+// `c` is where the thread stands, for a cursor; the third argument is in the frame.
+#define FBLE_THIRD fp[FBLE_FP_ARGS + 2]
+#define FBLE_PASS_THIRD(frame, n, z) ((n) > 2 ? (void)((frame)[FBLE_FP_ARGS + 2] = (z)) : (void)0)
+#define FBLE_SPILL_THIRD(n) ((void)0)
+#define FBLE_CURSOR \
+    { m->recorder, m->nodes, (ouro_position)c }
+
+#define FBLE_CHARGE(n)                       \
+    do {                                     \
+        const ouro_cursor at_ = FBLE_CURSOR; \
+        if (FBLE_LIKELY(at_.thread))         \
+            ouro_cursor_sample(&at_, n);     \
+        else                                 \
+            m->pending += (n);               \
     } while (0)
 
-#define FBLE_JUMP_ENTERING(step, code_, hint, frame, a, b, c)                                \
-    do {                                                                                     \
-        if (FBLE_LIKELY(                                                                     \
-                ouro_try_enter(m->recorder, (code_)->block, hint, (frame) + FBLE_FP_TOKEN))) \
-            FBLE_JUMP(step, frame, hp, a, b, c);                                             \
-        m->applied = (code_);                                                                \
-        m->hint_at = &(hint);                                                                \
-        FBLE_JUMP(fble_enter_slowly, frame, hp, a, b, c);                                    \
+#define FBLE_JUMP_ENTERING(step, code_, hint, frame, n, x, y, z)                            \
+    do {                                                                                    \
+        ouro_cursor at_ = FBLE_CURSOR;                                                      \
+        FBLE_PASS_THIRD(frame, n, z);                                                       \
+        if (FBLE_LIKELY(at_.thread && ouro_cursor_try_enter(&at_, (code_)->block, hint))) { \
+            (frame)[FBLE_FP_TOKEN] = c;                                                     \
+            FBLE_JUMP(step, frame, hp, x, y, at_.position_);                                \
+        }                                                                                   \
+        m->applied = (code_);                                                               \
+        m->hint_at = &(hint);                                                               \
+        FBLE_JUMP(fble_enter_slowly, frame, hp, x, y, 0);                                   \
     } while (0)
 
-#define FBLE_JUMP_REPLACING(step, code_, hint, a, b, c)                       \
-    do {                                                                      \
-        if (FBLE_LIKELY(ouro_try_replace(m->recorder, (code_)->block, hint))) \
-            FBLE_JUMP(step, fp, hp, a, b, c);                                 \
-        m->applied = (code_);                                                 \
-        m->hint_at = &(hint);                                                 \
-        FBLE_JUMP(fble_replace_slowly, fp, hp, a, b, c);                      \
+#define FBLE_JUMP_REPLACING(step, code_, hint, n, x, y, z)                                  \
+    do {                                                                                    \
+        ouro_cursor at_ = FBLE_CURSOR;                                                      \
+        FBLE_PASS_THIRD(fp, n, z);                                                          \
+        if (FBLE_LIKELY(at_.thread && ouro_cursor_try_replace(&at_, (code_)->block, hint))) \
+            FBLE_JUMP(step, fp, hp, x, y, at_.position_);                                   \
+        m->applied = (code_);                                                               \
+        m->hint_at = &(hint);                                                               \
+        FBLE_JUMP(fble_replace_slowly, fp, hp, x, y, 0);                                    \
     } while (0)
 
-#define FBLE_RETURN(value)                                                               \
-    do {                                                                                 \
-        ouro_thread *recorder_ = m->recorder;                                            \
-        if (FBLE_RARELY(!recorder_)) FBLE_JUMP(fble_return_slowly, fp, hp, value, 0, 0); \
-        ouro_exit(recorder_, (ouro_position)fp[FBLE_FP_TOKEN]);                          \
-        FBLE_JUMP_BACK(value);                                                           \
+#define FBLE_RETURN(value)                                                                \
+    do {                                                                                  \
+        ouro_cursor at_ = FBLE_CURSOR;                                                    \
+        if (FBLE_RARELY(!at_.thread)) FBLE_JUMP(fble_return_slowly, fp, hp, value, 0, 0); \
+        ouro_cursor_exit(&at_, (ouro_position)fp[FBLE_FP_TOKEN]);                         \
+        FBLE_JUMP_BACK(value, at_.position_);                                             \
     } while (0)
 
-#define FBLE_BLOCK_ENTER(to, block, hint, charge)       \
-    do {                                                \
-        (to) = fble_block_enter(m, hp, block, &(hint)); \
-        FBLE_CHARGE(charge);                            \
-    } while (0)
-#define FBLE_BLOCK_EXIT(token, charge) \
-    do {                               \
-        fble_block_exit(m, hp, token); \
-        FBLE_CHARGE(charge);           \
-    } while (0)
-#define FBLE_BLOCK_REPLACE(block, hint, charge)    \
-    do {                                           \
-        fble_block_replace(m, hp, block, &(hint)); \
-        FBLE_CHARGE(charge);                       \
-    } while (0)
+#define FBLE_BLOCK_ENTER(to, block, hint) \
+    ((to) = fble_block_enter(m, hp, block, &(hint)), c = fble_position(m))
+#define FBLE_BLOCK_EXIT(token) (fble_block_exit(m, hp, token), c = fble_position(m))
+#define FBLE_BLOCK_REPLACE(block, hint) \
+    (fble_block_replace(m, hp, block, &(hint)), c = fble_position(m))
 
 #else
 
+#define FBLE_THIRD c
+#define FBLE_SPILL_THIRD(n) ((n) > 2 ? (void)(fp[FBLE_FP_ARGS + 2] = c) : (void)0)
 #define FBLE_CHARGE(n) ((void)0)
-#define FBLE_JUMP_ENTERING(step, code_, hint, frame, a, b, c) FBLE_JUMP(step, frame, hp, a, b, c)
-#define FBLE_JUMP_REPLACING(step, code_, hint, a, b, c) FBLE_JUMP(step, fp, hp, a, b, c)
-#define FBLE_RETURN(value) FBLE_JUMP_BACK(value)
-#define FBLE_BLOCK_ENTER(to, block, hint, charge) ((to) = 1)
-#define FBLE_BLOCK_EXIT(token, charge) ((void)0)
-#define FBLE_BLOCK_REPLACE(block, hint, charge) ((void)0)
+#define FBLE_JUMP_ENTERING(step, code_, hint, frame, n, x, y, z) FBLE_JUMP(step, frame, hp, x, y, z)
+#define FBLE_JUMP_REPLACING(step, code_, hint, n, x, y, z) FBLE_JUMP(step, fp, hp, x, y, z)
+#define FBLE_RETURN(value) FBLE_JUMP_BACK(value, 0)
+#define FBLE_BLOCK_ENTER(to, block, hint) ((to) = 1)
+#define FBLE_BLOCK_EXIT(token) ((void)0)
+#define FBLE_BLOCK_REPLACE(block, hint) ((void)0)
 
 #endif
 
-// Goes on where the frame at fp returns to.
-#define FBLE_JUMP_BACK(value)                                                                     \
-    do {                                                                                          \
-        const uint64_t *pc_ = (const uint64_t *)(uintptr_t)fp[FBLE_FP_RETURN];                    \
-        FBLE_JUMP((fble_step *)(uintptr_t)pc_[-1], (uint64_t *)(uintptr_t)fp[FBLE_FP_CALLER], hp, \
-                  value, fble_pointer(pc_), 0);                                                   \
+// The arguments of a step that is entered, to where the collector finds them.
+#define FBLE_SPILL_ARGUMENTS(n)                \
+    do {                                       \
+        fp[FBLE_FP_ARGS] = a;                  \
+        if ((n) > 1) fp[FBLE_FP_ARGS + 1] = b; \
+        FBLE_SPILL_THIRD(n);                   \
     } while (0)
 
 #define FBLE_IS_FUNCTION(value, n) FBLE_LIKELY(FBLE_SHAPE_OF(value) == FBLE_SHAPE(FBLE_CLOSURE, n))
 #define FBLE_CODE_OF(value) ((const struct fble_code *)(uintptr_t)FBLE_WORD(value, 0))
 
-// The frame to be called is at `frame`, but for its first three arguments.
-#define FBLE_CALL_VALUE(function, n, hint, frame, a, b, c)                 \
-    do {                                                                   \
-        (frame)[FBLE_FP_SELF] = (function);                                \
-        if (FBLE_IS_FUNCTION(function, n)) {                               \
-            const struct fble_code *code_ = FBLE_CODE_OF(function);        \
-            FBLE_JUMP_ENTERING(code_->enter, code_, hint, frame, a, b, c); \
-        }                                                                  \
-        FBLE_SPILL(frame, n, a, b, c);                                     \
-        FBLE_JUMP(fble_call_slowly, frame, hp, n, 0, 0);                   \
+#define FBLE_SPILL(frame, n, x, y, z)                 \
+    do {                                              \
+        (frame)[FBLE_FP_ARGS] = (x);                  \
+        if ((n) > 1) (frame)[FBLE_FP_ARGS + 1] = (y); \
+        if ((n) > 2) (frame)[FBLE_FP_ARGS + 2] = (z); \
     } while (0)
 
-#define FBLE_TAIL_VALUE(function, n, hint, place, a, b, c)              \
+// The frame to be called is at `frame`, but for its first three arguments.
+#define FBLE_CALL_VALUE(function, hint, frame, n, x, y, z)                    \
+    do {                                                                      \
+        (frame)[FBLE_FP_SELF] = (function);                                   \
+        if (FBLE_IS_FUNCTION(function, n)) {                                  \
+            const struct fble_code *code_ = FBLE_CODE_OF(function);           \
+            FBLE_JUMP_ENTERING(code_->enter, code_, hint, frame, n, x, y, z); \
+        }                                                                     \
+        FBLE_SPILL(frame, n, x, y, z);                                        \
+        FBLE_JUMP(fble_call_slowly, frame, hp, n, 0, 0);                      \
+    } while (0)
+
+#define FBLE_TAIL_VALUE(function, hint, place, n, x, y, z)              \
     do {                                                                \
         fp[FBLE_FP_SELF] = (function);                                  \
         if (FBLE_IS_FUNCTION(function, n)) {                            \
             const struct fble_code *code_ = FBLE_CODE_OF(function);     \
-            FBLE_JUMP_REPLACING(code_->enter, code_, hint, a, b, c);    \
+            FBLE_JUMP_REPLACING(code_->enter, code_, hint, n, x, y, z); \
         }                                                               \
-        FBLE_SPILL(fp, n, a, b, c);                                     \
+        FBLE_SPILL(fp, n, x, y, z);                                     \
         FBLE_JUMP(fble_tail_slowly, fp, hp, n, fble_pointer(place), 0); \
-    } while (0)
-
-#define FBLE_SPILL(frame, n, a, b, c)                 \
-    do {                                              \
-        (frame)[FBLE_FP_ARGS] = (a);                  \
-        if ((n) > 1) (frame)[FBLE_FP_ARGS + 1] = (b); \
-        if ((n) > 2) (frame)[FBLE_FP_ARGS + 2] = (c); \
     } while (0)
 
 #endif

@@ -54,6 +54,7 @@ void fble_thread_run(struct fble_machine *m, struct fble_thread *t) {
     m->thread = t;
 #ifndef FBLE_NO_PROFILE
     m->recorder = m->interpret == fble_interpret_profiled ? t->profile : NULL;
+    m->nodes = m->recorder ? ouro_cursor_new(m->recorder).nodes_ : NULL;
 #endif
 }
 

@@ -458,6 +458,8 @@ return_without_exit:
     OP(COMPILED) : SAVE;
     m->value = value;
     m->second = fble_pointer(pc);
+    m->fp += pc[-3] >> 16 & 0xffff; // a frame that returned; 0: one that is entered
+    PROFILE(m->third = at.position_;)
     m->counted = hp;
     PROFILE(FLUSH;)
     return (fble_any_step)(uintptr_t)pc[-1];

@@ -136,6 +136,8 @@ struct fble_machine {
     ouro_hint *hint_at;       // of the call that is not plain, of compiled code
     // Compiled code records here; NULL: whatever it records goes through compiled.c.
     ouro_thread *recorder;
+    uint64_t *nodes;             // of the recorder's cursor
+    uint64_t underflow_frame[2]; // see stack.c
     char *counted; // objects from here to hp are not counted, while compiled code runs
     struct fble_vector link_blocks;
 

@@ -139,16 +139,20 @@ const uint64_t *fble_stack_barrier(struct fble_machine *m) {
     return real;
 }
 
-// For compiled code: the real step goes on.
+// For compiled code: the real step goes on. It finds its frame either from the one that returned,
+// or by its caller (compiled.h); that frame's chunk is gone, so another stands for it.
 static fble_any_step at_underflow(FBLE_STEP_PARAMETERS) {
-    m->fp = fp;
+    uint64_t *caller = FBLE_CALLER_OF(fp);
     const uint64_t *real = fble_stack_underflow(m);
+    m->underflow_frame[FBLE_FP_CALLER] = fble_pointer(caller);
+    fp = fble_op(*real) == FBLE_OP_COMPILED ? caller + (real[-3] >> 16 & 0xffff)
+                                            : m->underflow_frame;
     FBLE_JUMP((fble_step *)(uintptr_t)real[-1], fp, hp, a, fble_pointer(real), c);
     (void)b;
 }
 
 static fble_any_step at_barrier(FBLE_STEP_PARAMETERS) {
-    m->fp = fp;
+    m->fp = FBLE_CALLER_OF(fp);
     const uint64_t *real = fble_stack_barrier(m);
     FBLE_JUMP((fble_step *)(uintptr_t)real[-1], fp, hp, a, fble_pointer(real), c);
     (void)b;
