@@ -216,7 +216,6 @@ static void call(struct translator *t, uint32_t i) {
     if (!known) use(t, ins->b);
     for (uint32_t slot = 0; slot < t->f->most; slot++)
         if (is_live(site->live, site->slots, slot)) store(t, slot);
-    charge(t);
     out(t, "{ uint64_t *frame = fp + %u;", t->f->most);
     write_return(t, i);
     out(t, "frame[FBLE_FP_RETURN] = fble_pointer(&return%u.op);", t->returns);
@@ -226,11 +225,11 @@ static void call(struct translator *t, uint32_t i) {
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
     uint32_t callee = known ? index_of(t, ins->pointer) : 0;
     if (known)
-        out(t, "FBLE_JUMP_ENTERING(f%u, &codes[%u], hints[%u], frame, %u, %s, %s, %s);", callee,
-            callee, t->hints, ins->list_count, a, b, c);
+        out(t, "FBLE_JUMP_ENTERING(f%u, &codes[%u], hints[%u], %u, frame, %u, %s, %s, %s);", callee,
+            callee, t->hints, t->now.charge, ins->list_count, a, b, c);
     else
-        out(t, "FBLE_CALL_VALUE(s%u, hints[%u], frame, %u, %s, %s, %s);", ins->b, t->hints,
-            ins->list_count, a, b, c);
+        out(t, "FBLE_CALL_VALUE(s%u, hints[%u], %u, frame, %u, %s, %s, %s);", ins->b, t->hints,
+            t->now.charge, ins->list_count, a, b, c);
     out(t, "}");
     if (!t->quiet) t->returns++, t->hints++;
 }
@@ -240,17 +239,16 @@ static void tail_call(struct translator *t, uint32_t i) {
     bool known = ins->op == FBLE_OP_TAIL_CODE;
     use_list(t, ins);
     if (!known) use(t, ins->b);
-    charge(t);
     for (uint32_t k = 3; k < ins->list_count; k++)
         out(t, "fp[%u] = s%u;", FBLE_FP_ARGS + k, list_of(t, ins)[k]);
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
     uint32_t callee = known ? index_of(t, ins->pointer) : 0;
     if (known)
-        out(t, "FBLE_JUMP_REPLACING(f%u, &codes[%u], hints[%u], %u, %s, %s, %s);", callee, callee,
-            t->hints, ins->list_count, a, b, c);
+        out(t, "FBLE_JUMP_REPLACING(f%u, &codes[%u], hints[%u], %u, %u, %s, %s, %s);", callee,
+            callee, t->hints, t->now.charge, ins->list_count, a, b, c);
     else
-        out(t, "FBLE_TAIL_VALUE(s%u, hints[%u], places + %u, %u, %s, %s, %s);", ins->b, t->hints,
-            place_of(t, i), ins->list_count, a, b, c);
+        out(t, "FBLE_TAIL_VALUE(s%u, hints[%u], %u, places + %u, %u, %s, %s, %s);", ins->b,
+            t->hints, t->now.charge, place_of(t, i), ins->list_count, a, b, c);
     if (!t->quiet) t->hints++;
 }
 
@@ -334,8 +332,7 @@ void translate_ins(struct translator *t, uint32_t i) {
         break;
     case FBLE_OP_RETURN:
         use(t, ins->a);
-        charge(t);
-        out(t, "FBLE_RETURN(s%u);", ins->a);
+        out(t, "FBLE_RETURN(s%u, %u);", ins->a, t->now.charge);
         break;
     case FBLE_OP_CALL:
     case FBLE_OP_CALL_CODE:

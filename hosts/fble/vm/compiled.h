@@ -315,36 +315,51 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
             m->pending += (n);               \
     } while (0)
 
-#define FBLE_JUMP_ENTERING(step, code_, hint, frame, n, x, y, z)                            \
-    do {                                                                                    \
-        ouro_cursor at_ = FBLE_CURSOR;                                                      \
-        FBLE_PASS_THIRD(frame, n, z);                                                       \
-        if (FBLE_LIKELY(at_.thread && ouro_cursor_try_enter(&at_, (code_)->block, hint))) { \
-            (frame)[FBLE_FP_TOKEN] = c;                                                     \
-            FBLE_JUMP(step, frame, hp, x, y, at_.position_);                                \
-        }                                                                                   \
-        m->applied = (code_);                                                               \
-        m->hint_at = &(hint);                                                               \
-        FBLE_JUMP(fble_enter_slowly, frame, hp, x, y, 0);                                   \
+// What the step has run, n instructions, is charged before the position changes.
+#define FBLE_JUMP_ENTERING(step, code_, hint, charge, frame, n, x, y, z)             \
+    do {                                                                             \
+        ouro_cursor at_ = FBLE_CURSOR;                                               \
+        FBLE_PASS_THIRD(frame, n, z);                                                \
+        if (FBLE_LIKELY(at_.thread)) {                                               \
+            ouro_cursor_sample(&at_, charge);                                        \
+            if (FBLE_LIKELY(ouro_cursor_try_enter(&at_, (code_)->block, &(hint)))) { \
+                (frame)[FBLE_FP_TOKEN] = c;                                          \
+                FBLE_JUMP(step, frame, hp, x, y, at_.position_);                     \
+            }                                                                        \
+        } else {                                                                     \
+            m->pending += (charge);                                                  \
+        }                                                                            \
+        m->applied = (code_);                                                        \
+        m->hint_at = &(hint);                                                        \
+        FBLE_JUMP(fble_enter_slowly, frame, hp, x, y, 0);                            \
     } while (0)
 
-#define FBLE_JUMP_REPLACING(step, code_, hint, n, x, y, z)                                  \
-    do {                                                                                    \
-        ouro_cursor at_ = FBLE_CURSOR;                                                      \
-        FBLE_PASS_THIRD(fp, n, z);                                                          \
-        if (FBLE_LIKELY(at_.thread && ouro_cursor_try_replace(&at_, (code_)->block, hint))) \
-            FBLE_JUMP(step, fp, hp, x, y, at_.position_);                                   \
-        m->applied = (code_);                                                               \
-        m->hint_at = &(hint);                                                               \
-        FBLE_JUMP(fble_replace_slowly, fp, hp, x, y, 0);                                    \
+#define FBLE_JUMP_REPLACING(step, code_, hint, charge, n, x, y, z)                   \
+    do {                                                                             \
+        ouro_cursor at_ = FBLE_CURSOR;                                               \
+        FBLE_PASS_THIRD(fp, n, z);                                                   \
+        if (FBLE_LIKELY(at_.thread)) {                                               \
+            ouro_cursor_sample(&at_, charge);                                        \
+            if (FBLE_LIKELY(ouro_cursor_try_replace(&at_, (code_)->block, &(hint)))) \
+                FBLE_JUMP(step, fp, hp, x, y, at_.position_);                        \
+        } else {                                                                     \
+            m->pending += (charge);                                                  \
+        }                                                                            \
+        m->applied = (code_);                                                        \
+        m->hint_at = &(hint);                                                        \
+        FBLE_JUMP(fble_replace_slowly, fp, hp, x, y, 0);                             \
     } while (0)
 
-#define FBLE_RETURN(value)                                                                \
-    do {                                                                                  \
-        ouro_cursor at_ = FBLE_CURSOR;                                                    \
-        if (FBLE_RARELY(!at_.thread)) FBLE_JUMP(fble_return_slowly, fp, hp, value, 0, 0); \
-        ouro_cursor_exit(&at_, (ouro_position)fp[FBLE_FP_TOKEN]);                         \
-        FBLE_JUMP_BACK(value, at_.position_);                                             \
+#define FBLE_RETURN(value, charge)                                \
+    do {                                                          \
+        ouro_cursor at_ = FBLE_CURSOR;                            \
+        if (FBLE_RARELY(!at_.thread)) {                           \
+            m->pending += (charge);                               \
+            FBLE_JUMP(fble_return_slowly, fp, hp, value, 0, 0);   \
+        }                                                         \
+        ouro_cursor_sample(&at_, charge);                         \
+        ouro_cursor_exit(&at_, (ouro_position)fp[FBLE_FP_TOKEN]); \
+        FBLE_JUMP_BACK(value, at_.position_);                     \
     } while (0)
 
 #define FBLE_BLOCK_ENTER(to, block, hint) \
@@ -358,9 +373,10 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
 #define FBLE_THIRD c
 #define FBLE_SPILL_THIRD(n) ((n) > 2 ? (void)(fp[FBLE_FP_ARGS + 2] = c) : (void)0)
 #define FBLE_CHARGE(n) ((void)0)
-#define FBLE_JUMP_ENTERING(step, code_, hint, frame, n, x, y, z) FBLE_JUMP(step, frame, hp, x, y, z)
-#define FBLE_JUMP_REPLACING(step, code_, hint, n, x, y, z) FBLE_JUMP(step, fp, hp, x, y, z)
-#define FBLE_RETURN(value) FBLE_JUMP_BACK(value, 0)
+#define FBLE_JUMP_ENTERING(step, code_, hint, charge, frame, n, x, y, z) \
+    FBLE_JUMP(step, frame, hp, x, y, z)
+#define FBLE_JUMP_REPLACING(step, code_, hint, charge, n, x, y, z) FBLE_JUMP(step, fp, hp, x, y, z)
+#define FBLE_RETURN(value, charge) FBLE_JUMP_BACK(value, 0)
 #define FBLE_BLOCK_ENTER(to, block, hint) ((to) = 1)
 #define FBLE_BLOCK_EXIT(token) ((void)0)
 #define FBLE_BLOCK_REPLACE(block, hint) ((void)0)
@@ -386,26 +402,28 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
     } while (0)
 
 // The frame to be called is at `frame`, but for its first three arguments.
-#define FBLE_CALL_VALUE(function, hint, frame, n, x, y, z)                    \
-    do {                                                                      \
-        (frame)[FBLE_FP_SELF] = (function);                                   \
-        if (FBLE_IS_FUNCTION(function, n)) {                                  \
-            const struct fble_code *code_ = FBLE_CODE_OF(function);           \
-            FBLE_JUMP_ENTERING(code_->enter, code_, hint, frame, n, x, y, z); \
-        }                                                                     \
-        FBLE_SPILL(frame, n, x, y, z);                                        \
-        FBLE_JUMP(fble_call_slowly, frame, hp, n, 0, 0);                      \
+#define FBLE_CALL_VALUE(function, hint, charge, frame, n, x, y, z)                    \
+    do {                                                                              \
+        (frame)[FBLE_FP_SELF] = (function);                                           \
+        if (FBLE_IS_FUNCTION(function, n)) {                                          \
+            const struct fble_code *code_ = FBLE_CODE_OF(function);                   \
+            FBLE_JUMP_ENTERING(code_->enter, code_, hint, charge, frame, n, x, y, z); \
+        }                                                                             \
+        FBLE_CHARGE(charge);                                                          \
+        FBLE_SPILL(frame, n, x, y, z);                                                \
+        FBLE_JUMP(fble_call_slowly, frame, hp, n, 0, 0);                              \
     } while (0)
 
-#define FBLE_TAIL_VALUE(function, hint, place, n, x, y, z)              \
-    do {                                                                \
-        fp[FBLE_FP_SELF] = (function);                                  \
-        if (FBLE_IS_FUNCTION(function, n)) {                            \
-            const struct fble_code *code_ = FBLE_CODE_OF(function);     \
-            FBLE_JUMP_REPLACING(code_->enter, code_, hint, n, x, y, z); \
-        }                                                               \
-        FBLE_SPILL(fp, n, x, y, z);                                     \
-        FBLE_JUMP(fble_tail_slowly, fp, hp, n, fble_pointer(place), 0); \
+#define FBLE_TAIL_VALUE(function, hint, charge, place, n, x, y, z)              \
+    do {                                                                        \
+        fp[FBLE_FP_SELF] = (function);                                          \
+        if (FBLE_IS_FUNCTION(function, n)) {                                    \
+            const struct fble_code *code_ = FBLE_CODE_OF(function);             \
+            FBLE_JUMP_REPLACING(code_->enter, code_, hint, charge, n, x, y, z); \
+        }                                                                       \
+        FBLE_CHARGE(charge);                                                    \
+        FBLE_SPILL(fp, n, x, y, z);                                             \
+        FBLE_JUMP(fble_tail_slowly, fp, hp, n, fble_pointer(place), 0);         \
     } while (0)
 
 #endif
