@@ -342,11 +342,12 @@ static inline void ouro_cursor_move_(ouro_cursor *cursor, ouro_position position
 }
 
 // Does the hint name the node of `block` below the cursor? A node is what its parent and its block
-// say, so a hint that is out of date cannot lead astray.
+// say, so a hint that is out of date cannot lead astray. OURO_PHANTOM has no nodes: 0 is the block
+// of those that are not in use.
 static inline ouro_node_ *ouro_cursor_hinted_(const ouro_cursor *cursor, ouro_block block,
                                               ouro_hint hint) {
     ouro_node_ *node = (ouro_node_ *)(void *)(cursor->nodes_ + hint);
-    return node->parent == cursor->position_ && node->block == block ? node : NULL;
+    return block && node->parent == cursor->position_ && node->block == block ? node : NULL;
 }
 
 static inline void ouro_cursor_missed_(ouro_cursor *cursor, ouro_hint *hint) {

@@ -1,33 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// fble memory: how much memory a call takes. The main module is a function of a number, which is
-// given as a list of bits, the most significant first. All garbage is collected after every few
-// bytes, and stacks grow in small chunks, so that the peak is that of what is really in use.
+// fble memory: how much memory a call of the main module's function takes, see measure.h.
 
+#include "measure.h"
 #include "runner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BITS = 16, COLLECT_AFTER = 128 };
-
-// The same number of bits for any number that fits, so that two runs can be compared.
-static fble_ref bit_list(struct fble_machine *m, uint64_t n) {
-    fble_ref bits[64];
-    uint32_t count = BITS;
-    while (count < 64 && n >> count) count++;
-    for (uint32_t i = 0; i < count; i++)
-        bits[i] = fble_make_union(m, 2, (uint32_t)(n >> (count - 1 - i) & 1), fble_unit(m));
-    return fble_make_list(m, count, bits);
-}
-
 static int measure(struct fble_machine *m, fble_ref function, uint64_t n) {
-    fble_ref argument = bit_list(m, n);
-    fble_peak_reset(m);
-    size_t before = fble_peak(m);
-    if (!fble_call(m, function, 1, &argument)) return FBLE_RUNTIME_ERROR;
-    fble_collect_all(m);
-    printf("%zu\n", fble_peak(m) - before);
+    size_t bytes;
+    if (!fble_measure(m, function, n, &bytes)) return FBLE_RUNTIME_ERROR;
+    printf("%zu\n", bytes);
     return FBLE_FINE;
 }
 
@@ -40,8 +24,8 @@ static int run(struct fble_program *program, struct fble_options *options) {
         fprintf(stderr, "fble memory: not a number: %s\n", options->number);
         return FBLE_USAGE;
     }
-    int status =
-        fble_runner_start(&runner, &(fble_machine_options){.collect_after = COLLECT_AFTER}, &value);
+    int status = fble_runner_start(
+        &runner, &(fble_machine_options){.collect_after = FBLE_MEASURE_STEP}, &value);
     if (status == FBLE_FINE) status = measure(runner.machine, value, n);
     return fble_runner_end(&runner, status);
 }

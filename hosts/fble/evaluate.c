@@ -90,6 +90,7 @@ static bool load_any(const struct fble_evaluation *v, struct fble_module *module
 
 fble_ref fble_evaluate(struct fble_evaluation *v) {
     fble_value value = 0;
+    if (!v->machine->profile) v->all_blocks = false; // there is nobody to enter them
     for (uint32_t i = 0; i < v->program->modules.count; i++) {
         struct fble_module *module = v->program->modules.at[i];
         if (!load_any(v, module)) return 0;

@@ -20,6 +20,7 @@ typedef struct {
         model_position at;
     } frames[FRAMES];
     size_t depth, start;
+    ouro_hint hints[3]; // fewer than blocks, so that they are often wrong
 } player;
 
 typedef struct {
@@ -72,14 +73,37 @@ static void push(player *p, ouro_position token, model_position before) {
     p->depth++;
 }
 
+// Half of the events go through a cursor, with some hint. It must not make a difference.
+static ouro_position record_enter(player *p, ouro_block block) {
+    if (random_below(2)) return ouro_enter(p->thread, block);
+    ouro_cursor cursor = ouro_cursor_new(p->thread);
+    return ouro_cursor_enter(&cursor, block, &p->hints[random_below(3)]);
+}
+
+static void record_replace(player *p, ouro_block block) {
+    ouro_cursor cursor = ouro_cursor_new(p->thread);
+    if (random_below(2))
+        ouro_replace(p->thread, block);
+    else
+        ouro_cursor_replace(&cursor, block, &p->hints[random_below(3)]);
+}
+
+static void record_exit(player *p, ouro_position caller) {
+    ouro_cursor cursor = ouro_cursor_new(p->thread);
+    if (random_below(2))
+        ouro_exit(p->thread, caller);
+    else
+        ouro_cursor_exit(&cursor, caller);
+}
+
 static void enter(world *w, player *p) {
     model_position before = p->at;
     if (random_below(20) == 0) {
-        push(p, ouro_enter(p->thread, OURO_PHANTOM), before);
+        push(p, record_enter(p, OURO_PHANTOM), before);
         return;
     }
     uint8_t block = pick_block(w);
-    push(p, ouro_enter(p->thread, w->ids[block]), before);
+    push(p, record_enter(p, w->ids[block]), before);
     model_enter(w->model, &p->at, block);
 }
 
@@ -88,7 +112,7 @@ static void leave(player *p) {
     if (p->depth == p->start) return;
     uint32_t skip = random_below(30) ? 0 : random_below((uint32_t)(p->depth - p->start));
     p->depth -= skip + 1;
-    ouro_exit(p->thread, p->frames[p->depth].token);
+    record_exit(p, p->frames[p->depth].token);
     p->at = p->frames[p->depth].at;
 }
 
@@ -96,10 +120,10 @@ static void replace(world *w, player *p) {
     if (p->depth == p->start) return;
     uint8_t block = pick_block(w);
     if (random_below(20) == 0) {
-        ouro_replace(p->thread, OURO_PHANTOM);
+        record_replace(p, OURO_PHANTOM);
         return;
     }
-    ouro_replace(p->thread, w->ids[block]);
+    record_replace(p, w->ids[block]);
     model_enter(w->model, &p->at, block);
 }
 
@@ -107,7 +131,8 @@ static void charge(world *w, player *p) {
     uint64_t n = random_below(5);
     int metric = random_below(2) ? 1 : 0;
     if (metric == 0) {
-        ouro_sample(p->thread, n);
+        ouro_cursor cursor = ouro_cursor_new(p->thread);
+        ouro_cursor_sample(&cursor, n);
     } else {
         ouro_count(p->thread, 1, n);
     }

@@ -23,6 +23,7 @@ typedef struct {
     ouro_thread *capped, *exact;
     frame *frames;
     size_t depth, room;
+    ouro_hint hints[7]; // of `capped`: they survive what they name
 } pair;
 
 typedef struct {
@@ -57,7 +58,9 @@ static void enter(twin *t, pair *p, uint32_t block) {
         p->frames = realloc(p->frames, p->room * sizeof *p->frames);
     }
     frame *f = &p->frames[p->depth++];
-    f->token = ouro_enter(p->capped, t->first + block);
+    ouro_cursor cursor = ouro_cursor_new(p->capped);
+    f->token = block % 2 ? ouro_enter(p->capped, t->first + block)
+                         : ouro_cursor_enter(&cursor, t->first + block, &p->hints[block % 7]);
     f->exact = ouro_enter(p->exact, t->first + block);
     // Long paths are not written down: it would be quadratic.
     f->path = p->depth < 200 ? strdup(position_path(p->capped, f->token)) : NULL;
@@ -294,6 +297,32 @@ TEST(a_thread_that_stands_somewhere_keeps_its_path) {
     CHECK(contexts_find(all, deep, 6) == NULL);
     contexts_free(all);
     free(path);
+    twin_free(t);
+}
+
+// A node that was evicted has block 0, and 0 is the phantom: a hint that still names it must not
+// be followed.
+TEST(a_hint_of_an_evicted_node_does_not_lead_the_phantom_there) {
+    twin *t = twin_new(OURO_LOOPS, 8);
+    pair *p = &t->threads[0];
+    ouro_hint hints[BLOCKS] = {0};
+    for (uint32_t i = 0; i < BLOCKS; i++) { // each but the last few is evicted
+        ouro_cursor cursor = ouro_cursor_new(p->capped);
+        ouro_position token = ouro_cursor_enter(&cursor, t->first + i, hints + i);
+        CHECK(hints[i] != 0);
+        ouro_cursor_exit(&cursor, token);
+    }
+    uint64_t calls = ouro_profile_stats(t->capped).calls;
+    CHECK(ouro_profile_stats(t->capped).pruned > 10);
+    for (uint32_t i = 0; i < BLOCKS; i++) {
+        ouro_cursor cursor = ouro_cursor_new(p->capped);
+        ouro_hint hint = hints[i];
+        ouro_position token = ouro_cursor_enter(&cursor, OURO_PHANTOM, &hint);
+        CHECK_EQUAL(p->capped->position_, token);
+        ouro_cursor_exit(&cursor, token);
+    }
+    CHECK_EQUAL(ouro_profile_stats(t->capped).calls, calls);
+    CHECK_EQUAL(calls, BLOCKS);
     twin_free(t);
 }
 

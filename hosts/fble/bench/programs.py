@@ -37,17 +37,17 @@ def some_text(dice, words):
 
 # Name, folder, arguments, input. The sizes are such that each takes about a second.
 PROGRAMS = [
-    ("BinaryTrees", "bench/programs", ["14"], ""),
+    ("BinaryTrees", "bench/programs", ["15"], ""),
     ("Fannkuch", "bench/programs", ["9"], ""),
-    ("Life", "bench/programs", ["70"], ""),
-    ("Pi", "bench/programs", ["130"], ""),
-    ("Queens", "bench/programs", ["11"], ""),
+    ("Life", "bench/programs", ["100"], ""),
+    ("Pi", "bench/programs", ["160"], ""),
+    ("Queens", "bench/programs", ["12"], ""),
     ("Json", "examples", [], json.dumps([some_json(random.Random(1), 6)] * 2)),
-    ("Md5", "examples", ["60000"], ""),
-    ("Pipeline", "examples", ["1500"], ""),
+    ("Md5", "examples", ["150000"], ""),
+    ("Pipeline", "examples", ["2000"], ""),
     ("Sat", "examples", ["pigeons", "7"], ""),
-    ("Sudoku", "examples", [], HARD * 3),
-    ("TicTacToe", "examples", ["all", "4"], ""),
+    ("Sudoku", "examples", [], HARD * 5),
+    ("TicTacToe", "examples", ["all", "8"], ""),
     ("WordCount", "examples", ["10"], some_text(random.Random(2), 40000)),
 ]
 

@@ -13,6 +13,9 @@
 //     clean                           neither errors nor warnings
 //     error L:C error L:C@FILE ...    exactly these errors, in Main.fble unless a file is given
 //     warning L:C ...                 no error, exactly these warnings
+//     fails L:C                       no error; evaluation fails there
+//     endless                         no error; evaluation does not end, so it is not tried
+//     constant, growth                no error; memory for 1000 and for 2000 is the same, or is not
 // A prelude is given by `=== prelude NAME` and its lines; (none) is the empty one. With
 // (PRELUDE alone) only the main module is checked, others by their headers.
 

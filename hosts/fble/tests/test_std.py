@@ -4,7 +4,8 @@
 
 Checks every module, runs the tests that are written in Fble (a wrong answer is a run-time error), compares
 integers, maps and text with Python's own, and runs every program on known inputs: against md5sum, wc and
-Python where they know the answer. Every program runs a second time with --profile, which must change nothing.
+Python where they know the answer. Every program runs again with profiles of functions and of all blocks, which
+must change nothing.
 """
 import collections, functools, hashlib, itertools, json, os, pathlib, random, re, subprocess, sys, tempfile
 
@@ -33,13 +34,14 @@ def modules(folder):
 
 
 def run(module, *arguments, stdin="", status=0, errors="", folder="examples"):
-    """Runs a program without and with --profile; gives what it printed."""
+    """Runs a program without and with profiles; gives what it printed."""
     got = fble("run", FOLDERS[folder], module, *arguments, stdin=stdin)
     same((got[0], got[2]), (status, errors))
     profile = os.path.join(WORK.name, "profile.pb")
-    same(fble("run", FOLDERS[folder], module, *arguments, stdin=stdin, options=["--profile", profile]), got)
-    assert os.path.getsize(profile) > 100
-    os.remove(profile)
+    for options in (["--profile", profile], ["--profile", profile, "--profile-blocks", "all"]):
+        same(fble("run", FOLDERS[folder], module, *arguments, stdin=stdin, options=options), got)
+        assert os.path.getsize(profile) > 100
+        os.remove(profile)
     return got[1]
 
 
@@ -55,10 +57,25 @@ def the_page_of_reference_is_up_to_date():
     subprocess.run([sys.executable, HOST / "std_reference.py", "--check"], check=True)
 
 
-def the_program_of_the_page_runs():
+def the_programs_of_the_page_run():
     page = (HOST.parent.parent / "docs" / "fble-std.md").read_text()
-    pathlib.Path(WORK.name, "Hello.fble").write_text(re.search(r"```fble\n(.*?)```", page, re.S).group(1))
-    same(fble("run", WORK.name, "/Hello%", "you", "Zoë"), (0, "hello\nhello, you\nhello, Zoë\n", ""))
+    programs = re.findall(r"```fble\n(.*?)```", page, re.S)
+    want = [(["you", "Zoë"], "", "hello\nhello, you\nhello, Zoë\n"), ([], "b\na\nb\n", "1 a\n2 b\n"), ([], "", "1\n4\n9\n")]
+    same(len(programs), len(want))
+    for text, (arguments, stdin, out) in zip(programs, want):
+        pathlib.Path(WORK.name, "Page.fble").write_text(text)
+        same(fble("run", WORK.name, "/Page%", *arguments, stdin=stdin), (0, out, ""))
+
+
+def what_is_private_stays_private():
+    for text in ("/Std/Int%.Zero.0;", "/Std/Int%.Int@(0: *()());", "/Std/Char%.Space.code;", "/Std/Char%.Char@(/Std/Int%.Zero);",
+                 "/Std/Io/File/Binary%.GetStdin(*()());", "/Std/Io/Thread%.Yield(*()());",
+                 "I = /Std/Int%; /Std/Map%.Empty<I.Int@, I.Int@>(I.Compare).tree;", "/Std/Io/File/Binary%.File@();",
+                 "I = /Std/Int%; S = /Std/Set%; /Std/Map%.Keys(S.Empty<I.Int@>(I.Compare));"):
+        pathlib.Path(WORK.name, "Peek.fble").write_text(text)
+        same(fble("check", WORK.name, "/Peek%")[0], 2)
+    pathlib.Path(WORK.name, "Peek.fble").write_text("/Std/Int%.Zero;")
+    same(fble("check", WORK.name, "/Peek%"), (0, "", ""))
 
 
 def evaluates(module):

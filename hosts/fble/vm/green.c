@@ -116,7 +116,8 @@ static struct fble_thread *fork_thread(struct fble_machine *m, fble_value functi
     return t;
 }
 
-static fble_value native_fork(struct fble_machine *m, fble_value *arguments) {
+static __attribute__((noinline)) fble_value native_fork(struct fble_machine *m,
+                                                        fble_value *arguments) {
     fble_reserve(m, 16);
     struct fble_object *object = fble_new(m, FBLE_HEADER(FBLE_THREAD, 0, 1));
     struct fble_thread *t = fork_thread(m, arguments[0]);
@@ -219,7 +220,6 @@ static fble_value native_put(struct fble_machine *m, fble_value *arguments) {
 struct link_block {
     const struct fble_site *site;
     const struct fble_code *get, *put;
-    char *name;
 };
 
 static struct fble_object *end_of_link(struct fble_machine *m, const struct fble_code *code,
@@ -230,7 +230,9 @@ static struct fble_object *end_of_link(struct fble_machine *m, const struct fble
     return end;
 }
 
-static fble_value make_link(struct fble_machine *m, const struct link_block *block) {
+// Not inlined, so that a build without profiling has the same instructions.
+static __attribute__((noinline)) fble_value make_link(struct fble_machine *m,
+                                                      const struct link_block *block) {
     fble_reserve(m, 32 + 24 + 24 + 24);
     struct fble_object *link = fble_new(m, FBLE_HEADER(FBLE_LINK, 0, 3));
     link->words[FIRST] = link->words[LAST] = FBLE_UNIT;
@@ -243,23 +245,19 @@ static fble_value make_link(struct fble_machine *m, const struct link_block *blo
     return fble_pointer(both);
 }
 
-static struct link_block *link_block(struct fble_machine *m, const struct fble_site *site) {
-    for (size_t i = 0; i < m->link_blocks.count; i++)
-        if (((struct link_block *)m->link_blocks.at[i])->site == site) return m->link_blocks.at[i];
+static struct link_block *add_block(struct fble_machine *m, const struct fble_site *site,
+                                    ouro_block get, ouro_block put) {
     struct link_block *block = fble_take(sizeof *block);
-    *block = (struct link_block){.site = site};
+    *block = (struct link_block){site, &fble_native_code(m, "get", native_get, 1, get)->code,
+                                 &fble_native_code(m, "put", native_put, 2, put)->code};
     fble_vector_add(&m->link_blocks, block);
     return block;
 }
 
+// The first one is that of links whose place is not known or does not matter.
 static fble_value native_link(struct fble_machine *m, fble_value *arguments) {
-    struct link_block *block = link_block(m, NULL);
     (void)arguments;
-    if (!block->get) {
-        block->get = &fble_native_code(m, "get", native_get, 1, OURO_PHANTOM)->code;
-        block->put = &fble_native_code(m, "put", native_put, 2, OURO_PHANTOM)->code;
-    }
-    return make_link(m, block);
+    return make_link(m, m->link_blocks.at[0]);
 }
 
 // ---------------------------------------------------------------- with a profile
@@ -280,24 +278,25 @@ static ouro_block end_block(struct fble_machine *m, const struct fble_site *site
     return block;
 }
 
+static struct link_block *block_of(struct fble_machine *m, const struct fble_site *site) {
+    for (size_t i = 0; i < m->link_blocks.count; i++)
+        if (((struct link_block *)m->link_blocks.at[i])->site == site) return m->link_blocks.at[i];
+    ouro_block get = end_block(m, site, "get"), put = end_block(m, site, "put");
+    return add_block(m, site, get, put);
+}
+
 // The newest frame of the program itself is the place of the link.
 static fble_value native_link_profiled(struct fble_machine *m, fble_value *arguments) {
     struct fble_frame frame = {m->fp, NULL};
     while (fble_frame_next(&frame))
         if (frame.site->code && frame.site->code->word_count) break;
     if (!frame.site || !frame.site->code) return native_link(m, arguments);
-    struct link_block *block = link_block(m, frame.site);
-    if (!block->get) {
-        ouro_block get = end_block(m, frame.site, "get"), put = end_block(m, frame.site, "put");
-        block->get = &fble_native_code(m, "get", native_get, 1, get)->code;
-        block->put = &fble_native_code(m, "put", native_put, 2, put)->code;
-    }
-    return make_link(m, block);
+    return make_link(m, block_of(m, frame.site));
 }
 #endif
 
-void fble_register_threads(struct fble_machine *m) {
-    static const char module[] = "/Std/Io/Thread%";
+void fble_register_threads(struct fble_machine *m, const char *module) {
+    if (!m->link_blocks.count) add_block(m, NULL, OURO_PHANTOM, OURO_PHANTOM);
     fble_register_native(m, module, "Fork", 2, native_fork);
     fble_register_native(m, module, "Wait", 2, native_wait);
     fble_register_native(m, module, "Link", 1, native_link);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CHUNK = 4096, FIRST_CHUNK_SMALL = 64, BASE_SLOTS = 5 };
+enum { FIRST_CHUNK = 4096, FIRST_CHUNK_SMALL = 64, NURSERY_SMALL = 4096, BASE_SLOTS = 5 };
 
 #define NAME(name) #name,
 const char *const fble_opcode_names[FBLE_OPCODE_COUNT] = {FBLE_OPCODES(NAME)};
@@ -66,7 +66,10 @@ fble_machine *fble_machine_new(const fble_machine_options *options) {
                                .step = options->collect_after,
                                .first_chunk = FIRST_CHUNK};
     m->last_ready = &m->ready;
-    if (m->step) m->first_chunk = FIRST_CHUNK_SMALL;
+    if (m->step) {
+        m->first_chunk = FIRST_CHUNK_SMALL;
+        m->nursery_size = NURSERY_SMALL;
+    }
     fble_heap_start(m);
     m->thread = m->main_thread = fble_thread_new(m, m->first_chunk);
     m->fp = m->thread->fp;
@@ -76,7 +79,7 @@ fble_machine *fble_machine_new(const fble_machine_options *options) {
     choose_loop(m);
     fble_thread_run(m, m->thread);
     fble_register_std(m);
-    fble_register_threads(m);
+    fble_register_threads(m, "/Std/Io/Thread%");
     return m;
 }
 
@@ -154,7 +157,7 @@ fble_value fble_run(struct fble_machine *m, fble_value function, const fble_valu
     callee[FBLE_FP_CALLER] = fble_pointer(base);
     callee[FBLE_FP_SELF] = function;
     callee[FBLE_FP_ARGS] = (fble_value)count << 1 | 1;
-    memcpy(callee + FBLE_FP_ARGS + 1, arguments, 8 * (size_t)count);
+    if (count) memcpy(callee + FBLE_FP_ARGS + 1, arguments, 8 * (size_t)count);
     m->fp = callee;
     m->pc = fble_rest_pc();
     m->runs++;
