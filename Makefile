@@ -41,6 +41,7 @@ bench: ## the figures of bench/README.md, measured here
 	@bench/run $(BUILD)
 	@bench/tools/run $(BUILD)
 	@hosts/fble/bench/programs.py $(BUILD)
+	@hosts/fble/bench/compiled.py $(BUILD)
 
 fuzz: ## fuzz the readers for ten minutes (FUZZ_SECONDS=75 for each of eight)
 	@tools/bootstrap test
