@@ -30,6 +30,9 @@ def main(command, *arguments):
     source, options = [], []
     while own:
         (options if own[0].startswith("--") else source).extend([own.pop(0)] + ([own.pop(0)] if own else []))
+    if "--profile-blocks" in options:  # chosen when compiling; test_compiled.py looks at both
+        at = options.index("--profile-blocks")
+        del options[at:at + 2]
     folders = [source[i + 1] for i, word in enumerate(source) if word == "-I"]
     program = BUILD / hashlib.sha1(repr((command, source, os.getcwd())).encode()).hexdigest()
     if not is_fresh(program, folders):

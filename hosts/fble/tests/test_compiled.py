@@ -28,8 +28,8 @@ M = K(K(one));
 Id = (N@ n) { n; };
 Even(Copy(M), Id).z;
 """
-MIX = """U@ = *(); B@ = +(U@ t, U@ f); L@ = <@ T@> { +(*(T@ head, L@<T@> tail) items, U@ empty); };
-<@ S@>(L@<S@>, S@, (S@, S@) { S@; }) { S@; } Fold = <@ S@>(L@<S@> l, S@ s, (S@, S@) { S@; } f) {
+MIX = """U@ = *(); B@ = +(U@ t, U@ f); L@ = +(*(B@ head, L@ tail) items, U@ empty);
+(L@, B@, (B@, B@) { B@; }) { B@; } Fold = (L@ l, B@ s, (B@, B@) { B@; } f) {
   l.?(empty: s); Fold(l.items.tail, f(l.items.head, s), f);
 };
 Not = (B@ b) { b.?(t: B@(f: U@()), f: B@(t: U@())); };
@@ -37,9 +37,9 @@ Not = (B@ b) { b.?(t: B@(f: U@()), f: B@(t: U@())); };
 """
 MIX_MAIN = """U@, B@, L@, Fold, Not .= /Lib%;
 t = B@(t: U@()); f = B@(f: U@());
-Cons = (B@ b, L@<B@> l) { L@<B@>(items: @(head: b, tail: l)); };
+Cons = (B@ b, L@ l) { L@(items: @(head: b, tail: l)); };
 Xor = (B@ a, B@ b) { a.?(t: Not(b), f: b); };
-Fold(Cons(t, Cons(f, Cons(t, Cons(t, L@<B@>(empty: U@()))))), f, Xor).t;
+Fold(Cons(t, Cons(f, Cons(t, Cons(t, L@(empty: U@()))))), f, Xor).t;
 """
 
 
@@ -187,8 +187,8 @@ def finer_blocks_are_chosen_when_compiling():
 
 def a_failing_program_has_a_place_a_trace_and_a_profile():
     with tempfile.TemporaryDirectory() as t:
-        write(t, "Main.fble", NUMBERS + "(N@) { U@; } Down = (N@ n) { n.?(z: n.s.z, s: { x = Down(n.s); x; }); };\n"
-              "G = (Flag@ f) { f.on; };\n@(a: G(on), b: Down(D(D(one))), c: G(off));\n")
+        write(t, "Main.fble", NUMBERS + "G = (Flag@ f) { f.on; };\n"
+              "(N@) { U@; } Down = (N@ n) { n.?(z: G(off)); U@ x = Down(n.s); x; };\n@(a: G(on), b: Down(D(D(one))));\n")
         compiled(t, "Main.fble", "--eval")
         want = run(t, FBLE, "eval", "--profile", "i.pb", "Main.fble")
         assert want[0] == 3 and "Main.fble:6:" in want[2] and "called by /Main%.Down" in want[2], want
