@@ -14,7 +14,9 @@ int fble_finish(struct fble_program *program, const struct fble_options *options
         fble_diagnostics_print_json(d, stdout);
     else
         fble_diagnostics_print(d, stderr);
-    return d->unreadable ? FBLE_OTHER : d->errors ? FBLE_COMPILE_ERROR : FBLE_FINE;
+    int status = d->unreadable ? FBLE_OTHER : d->errors ? FBLE_COMPILE_ERROR : FBLE_FINE;
+    *d = (struct fble_diagnostics){.arena = d->arena}; // what was shown is not shown again
+    return status;
 }
 
 static int run(struct fble_program *program, struct fble_options *options) {

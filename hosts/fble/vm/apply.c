@@ -131,16 +131,12 @@ bool fble_apply_args(struct fble_machine *m, enum fble_entering how) {
     }
 }
 
-// Follows aliases among the variables of one let. NULL: they lead back to where they began.
-static fble_value follow(const uint64_t *fp, const uint16_t *list, uint32_t count, uint32_t start) {
-    fble_value value = fp[list[2 * start + 1]];
+// Follows aliases among the variables of one let: their placeholders hold their numbers, as
+// immediates, and those of lets around this one hold nothing. 0: the way leads back.
+static fble_value follow(const fble_value *values, uint32_t count, fble_value value) {
     for (uint32_t steps = 0; steps <= count; steps++) {
-        value = fble_force(value);
-        uint32_t i = 0;
-        if (!fble_is_placeholder(value)) return value;
-        while (i < count && fp[list[2 * i]] != value) i++;
-        if (i == count) return value; // of a let around this one
-        value = fp[list[2 * i + 1]];
+        if (!fble_is_placeholder(value) || !fble_object(value)->words[0]) return value;
+        value = values[fble_object(value)->words[0] >> 1];
     }
     return 0;
 }
@@ -149,12 +145,16 @@ static fble_value follow(const uint64_t *fp, const uint16_t *list, uint32_t coun
 bool fble_resolve(struct fble_machine *m, uint64_t *fp, const uint16_t *list, uint32_t count,
                   uint32_t *vacuous) {
     fble_value *values = scratch(m, count);
+    for (uint32_t i = 0; i < count; i++) values[i] = fble_force(fp[list[2 * i + 1]]);
+    for (uint32_t i = 0; i < count; i++)
+        fble_object(fp[list[2 * i]])->words[0] = (fble_value)i << 1 | 1;
     for (uint32_t i = count; i-- > 0;) {
-        values[i] = follow(fp, list, count, i);
-        if (!values[i]) {
+        fble_value value = follow(values, count, values[i]);
+        if (!value) {
             *vacuous = i;
             return false;
         }
+        values[i] = value;
     }
     for (uint32_t i = 0; i < count; i++) {
         struct fble_object *placeholder = fble_object(fp[list[2 * i]]);
