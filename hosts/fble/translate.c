@@ -163,7 +163,8 @@ static void write_head(struct translator *t, FILE *to, const char *name) {
     fprintf(to, "static ouro_block first_block;\n");
     fprintf(to, "fble_value FBLE_NAME(fble_globals%s)[%u];\n", name, t->emitted->global_count);
     fprintf(to, "#define globals FBLE_NAME(fble_globals%s)\n", name);
-    fprintf(to, "#ifdef FBLE_PROFILED\nstatic ouro_hint hints[%u];\n#endif\n", t->hints + 1);
+    fprintf(to, "#ifdef FBLE_PROFILED\nstatic ouro_hint hints[%u * FBLE_HINTS];\n#endif\n",
+            t->hints + 1);
 }
 
 static FILE *stream(char **text, size_t *length) {

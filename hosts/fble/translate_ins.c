@@ -225,10 +225,10 @@ static void call(struct translator *t, uint32_t i) {
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
     uint32_t callee = known ? index_of(t, ins->pointer) : 0;
     if (known)
-        out(t, "FBLE_JUMP_ENTERING(f%u, &codes[%u], hints[%u], %u, frame, %u, %s, %s, %s);", callee,
-            callee, t->hints, t->now.charge, ins->list_count, a, b, c);
+        out(t, "FBLE_JUMP_ENTERING(f%u, &codes[%u], FBLE_HINT(%u), %u, frame, %u, %s, %s, %s);",
+            callee, callee, t->hints, t->now.charge, ins->list_count, a, b, c);
     else
-        out(t, "FBLE_CALL_VALUE(s%u, hints[%u], %u, frame, %u, %s, %s, %s);", ins->b, t->hints,
+        out(t, "FBLE_CALL_VALUE(s%u, FBLE_HINT(%u), %u, frame, %u, %s, %s, %s);", ins->b, t->hints,
             t->now.charge, ins->list_count, a, b, c);
     out(t, "}");
     if (!t->quiet) t->returns++, t->hints++;
@@ -244,10 +244,10 @@ static void tail_call(struct translator *t, uint32_t i) {
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
     uint32_t callee = known ? index_of(t, ins->pointer) : 0;
     if (known)
-        out(t, "FBLE_JUMP_REPLACING(f%u, &codes[%u], hints[%u], %u, %u, %s, %s, %s);", callee,
+        out(t, "FBLE_JUMP_REPLACING(f%u, &codes[%u], FBLE_HINT(%u), %u, %u, %s, %s, %s);", callee,
             callee, t->hints, t->now.charge, ins->list_count, a, b, c);
     else
-        out(t, "FBLE_TAIL_VALUE(s%u, hints[%u], %u, places + %u, %u, %s, %s, %s);", ins->b,
+        out(t, "FBLE_TAIL_VALUE(s%u, FBLE_HINT(%u), %u, places + %u, %u, %s, %s, %s);", ins->b,
             t->hints, t->now.charge, place_of(t, i), ins->list_count, a, b, c);
     if (!t->quiet) t->hints++;
 }
@@ -258,9 +258,9 @@ static void block(struct translator *t, const struct ins *ins, uint32_t i) {
     charge(t);
     if (ins->op == FBLE_OP_ENTER) {
         define(t, ins->a);
-        out(t, "FBLE_BLOCK_ENTER(s%u, first_block + %u, hints[%u]);", ins->a, label, t->hints);
+        out(t, "FBLE_BLOCK_ENTER(s%u, first_block + %u, FBLE_HINT(%u));", ins->a, label, t->hints);
     } else if (ins->op == FBLE_OP_REPLACE) {
-        out(t, "FBLE_BLOCK_REPLACE(first_block + %u, hints[%u]);", label, t->hints);
+        out(t, "FBLE_BLOCK_REPLACE(first_block + %u, FBLE_HINT(%u));", label, t->hints);
     } else {
         out(t, "FBLE_BLOCK_EXIT(s%u);", ins->a);
     }

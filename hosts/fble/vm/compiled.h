@@ -303,6 +303,10 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
 #define FBLE_THIRD fp[FBLE_FP_ARGS + 2]
 #define FBLE_PASS_THIRD(frame, n, z) ((n) > 2 ? (void)((frame)[FBLE_FP_ARGS + 2] = (z)) : (void)0)
 #define FBLE_SPILL_THIRD(n) ((void)0)
+// A call site has several hints, chosen by the position: the same function is often entered from a few
+// places in turn.
+#define FBLE_HINTS 4
+#define FBLE_HINT(n) hints[(n)*FBLE_HINTS + (c >> 3) % FBLE_HINTS]
 #define FBLE_CURSOR \
     { m->recorder, m->nodes, (ouro_position)c }
 
