@@ -192,10 +192,13 @@ static const char *key_of(const struct fble_build *b, const char *text, size_t l
     return fble_hash(b->arena, all.at, all.length);
 }
 
-static bool write_source(const char *file, const char *text, size_t length) {
-    FILE *to = fopen(file, "w");
+static bool write_source(struct fble_arena *arena, const char *file, const char *text,
+                         size_t length) {
+    const char *fresh = fble_format(arena, "%s.%ld", file, (long)getpid());
+    FILE *to = fopen(fresh, "w");
     bool good = to && fwrite(text, 1, length, to) == length;
     if (to && fclose(to)) good = false;
+    if (good) good = !rename(fresh, file);
     if (!good) fprintf(stderr, "fble compile: cannot write %s: %s\n", file, strerror(errno));
     return good;
 }
@@ -209,7 +212,8 @@ void fble_build_add(struct fble_build *b, const char *name, const char *text, si
     unit->source = fble_format(b->arena, "%s/%s.c", b->folder, key);
     unit->object = fble_format(b->arena, "%s/%s.o", b->folder, key);
     unit->fresh = fble_format(b->arena, "%s/%s.%ld.o", b->folder, key, (long)getpid());
-    if (!exists(unit->object) && !write_source(unit->source, text, length)) unit->source = NULL;
+    if (!exists(unit->object) && !write_source(b->arena, unit->source, text, length))
+        unit->source = NULL;
     fble_push(b->arena, &b->units, unit);
 }
 

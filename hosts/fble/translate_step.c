@@ -121,14 +121,13 @@ static void write_step_name(const struct translator *t, FILE *to, const struct s
 }
 
 void jump_to(struct translator *t, uint32_t target) {
-    uint8_t *before = NULL;
     bool away = t->join[target];
     if (!away && t->quiet) {
         meet(t, target);
         return;
     }
     // Other ways may still need to store what this one stores.
-    before = malloc(t->f->most);
+    uint8_t *before = malloc(t->f->most);
     if (!before) fble_out_of_memory();
     memcpy(before, t->now.flags, t->f->most);
     for (uint32_t slot = 0; slot < t->f->most; slot++)
