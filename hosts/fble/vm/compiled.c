@@ -153,6 +153,7 @@ fble_any_step fble_collect_step(FBLE_STEP_PARAMETERS) {
 static fble_any_step apply(FBLE_STEP_PARAMETERS) {
     m->fp = fp;
     m->hp = hp;
+    flush(m);
     if (fble_apply_args(m, (enum fble_entering)a)) {
         fp = m->fp;
         record(m, fp, m->applied, m->entering, &m->hint);

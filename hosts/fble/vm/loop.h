@@ -518,6 +518,9 @@ switch_slowly:
 apply:
     SAVE;
     if (!fble_apply_args(m, how)) {
+#if MODE == 2
+        count_new(m, hp, &objects, &bytes);
+#endif
         hp = m->hp;
         fp = m->fp;
         value = m->value;
