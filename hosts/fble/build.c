@@ -72,6 +72,7 @@ static bool is_harmless(const char *word) {
                                       "-fpic",
                                       "-fpie",
                                       "-fno-plt",
+                                      "-fno-pie",
                                       "-fomit-frame-pointer",
                                       "-fno-omit-frame-pointer",
                                       "-fstack-protector",
@@ -96,13 +97,14 @@ static bool read_words(struct fble_build *b) {
         fprintf(stderr, "fble compile: CC has a quote without an end\n");
         return false;
     }
+    // At a fixed address nothing has to be relocated when the program starts. Flags can say otherwise.
+    fble_push(b->arena, &b->compiler, (void *)(b->shared ? "-fPIC" : "-fno-pie"));
     if (!split_words(b->arena, flags ? flags : "-O2", &b->compiler)) {
         fprintf(stderr, "fble compile: CFLAGS has a quote without an end\n");
         return false;
     }
     for (uint32_t i = 1; i < b->compiler.count; i++) direct &= is_harmless(b->compiler.at[i]);
     if (direct) fble_push(b->arena, &b->compiler, (void *)"-DFBLE_DIRECT");
-    if (b->shared) fble_push(b->arena, &b->compiler, (void *)"-fPIC");
     return true;
 }
 
@@ -298,6 +300,7 @@ static bool link_all(struct fble_build *b) {
     const char *linker = getenv("LDFLAGS");
     for (uint32_t i = 0; i < b->units.count; i++)
         fble_push(b->arena, &words, (void *)((struct unit *)b->units.at[i])->object);
+    if (!b->shared) fble_push(b->arena, &words, (void *)"-no-pie");
     if (linker) split_words(b->arena, linker, &flags);
     for (uint32_t i = 0; i < flags.count; i++) fble_push(b->arena, &words, flags.at[i]);
     const char *program[] = {"-rdynamic", "-o",   b->output, b->library,
