@@ -32,7 +32,6 @@ static void show_code_name(FILE *to, uint64_t word) {
 static uint32_t show_return(const struct reader *r, const uint64_t *at) {
     fprintf(r->to, " -> s%u", (unsigned)(at[0] & 0xffff));
     show_site(r->to, at[1]);
-    fprintf(r->to, "  then %u", (unsigned)(at[0] >> 32));
     return 3;
 }
 

@@ -43,12 +43,12 @@ struct ins {
 // What encode.c finds out about an instruction. First ones begin a stretch.
 struct facts {
     bool dropped, target;
-    uint64_t *live;         // of first ones: at the instruction's beginning
-    uint32_t bytes;         // of first ones: what the stretch allocates
+    uint64_t *live;         // of first ones, and after calls: at the instruction's beginning
+    uint32_t bytes;         // what is allocated from here to the next call or choice
     uint32_t charge;        // of first ones: instructions up to the next choice, or ENTER
     uint32_t after;         // of ENTER and the like: the same, for what comes after it
     struct fble_site *site; // of calls
-    struct fble_site *heap; // of first ones with bytes
+    struct fble_site *heap; // if there are bytes
     uint32_t word;          // where it stands, with HEAP
     uint32_t place;         // and without, as spots say
 };

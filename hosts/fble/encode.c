@@ -3,10 +3,10 @@
 // From a function's simple instructions to the words that run. All branches go forward, since loops
 // are tail calls, so one pass from the end to the beginning finds everything:
 //   - which slots are live at each call and each allocation, for the collector;
-//   - how many bytes a stretch allocates: its first instruction becomes HEAP, which makes room for
-//     all of it at once, so nothing in between can move;
+//   - how many bytes are allocated up to the next call or choice: HEAP makes room for all of them at
+//     once, so nothing in between can move;
 //   - how many instructions a stretch has, which is what profiles charge.
-// A stretch begins at the function's entry, after a call, and where a branch leads.
+// A stretch begins at the function's entry and where a branch leads.
 
 #include "emit.h"
 #include "vm/machine.h"
@@ -151,17 +151,23 @@ static void join_targets(struct encoder *n, const struct ins *ins) {
     }
 }
 
-// The stretch that begins at i is complete.
-static void begin_stretch(struct encoder *n, uint32_t i) {
+// What is allocated from i on, up to the next call or choice, is known.
+static void make_room(struct encoder *n, uint32_t i) {
     struct facts *facts = n->facts + i;
     if (n->bytes > UINT32_MAX / 2) {
         too_large(n->e, "a function allocates too much at once", n->f->label->loc);
         n->bytes = 0;
     }
+    if (!n->bytes) return;
     facts->bytes = (uint32_t)n->bytes;
-    facts->charge = n->instructions + (n->bytes != 0);
-    if (n->bytes) facts->heap = make_site(n, n->f->ins + i, &n->live, false);
+    facts->heap = make_site(n, n->f->ins + i, &n->live, false);
+    n->instructions++; // HEAP itself
     n->bytes = 0;
+}
+
+// The stretch that begins at i is complete.
+static void begin_stretch(struct encoder *n, uint32_t i) {
+    n->facts[i].charge = n->instructions;
     n->instructions = 0;
 }
 
@@ -184,9 +190,11 @@ static void look_at(struct encoder *n, uint32_t i) {
 static void look_backwards(struct encoder *n) {
     for (uint32_t i = n->f->count; i-- > 0;) {
         look_at(n, i);
-        bool first = i == 0 || n->facts[i].target || is_call(n->f->ins + i - 1);
+        bool first = i == 0 || n->facts[i].target;
+        bool begins = first || is_call(n->f->ins + i - 1);
+        if (begins) make_room(n, i);
         if (first) begin_stretch(n, i);
-        if (first) {
+        if (begins) {
             n->facts[i].live = fble_alloc(n->e->arena, 8 * (size_t)n->live.words);
             memcpy(n->facts[i].live, n->live.at, 8 * (size_t)n->live.words);
         }
@@ -267,7 +275,7 @@ static uint64_t branch_word(const struct encoder *n, uint32_t target, const uint
 
 // The three words before the place that a call returns to.
 static void write_return(const struct encoder *n, uint32_t i, uint64_t *to) {
-    to[0] = fble_return_word(n->f->ins[i].a, n->facts[i + 1].charge) | (uint64_t)n->f->most << 16;
+    to[0] = fble_return_word(n->f->ins[i].a, n->f->most);
     to[1] = fble_pointer(n->facts[i].site);
     to[2] = (uint64_t)(uintptr_t)fble_interpret;
 }

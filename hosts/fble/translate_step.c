@@ -230,7 +230,7 @@ static void begin_slots(struct translator *t) {
         t->now.flags[i] = live_at(t, step->start, i) ? IN_FRAME : 0;
         t->now.tags[i] = 0;
     }
-    t->now.charge = step->kind == AT_JOIN ? 0 : t->f->facts[step->start].charge;
+    t->now.charge = step->kind == ENTERING ? t->f->facts[0].charge : 0; // calls end no stretch
     if (step->kind == AFTER_CALL) t->now.flags[t->f->ins[step->start - 1].a] = IN_LOCAL;
     for (uint32_t i = 0; step->kind == ENTERING && i < 3 && i < t->f->code->arity; i++)
         t->now.flags[FBLE_FP_ARGS + i] = IN_LOCAL;

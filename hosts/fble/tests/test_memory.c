@@ -96,6 +96,35 @@ TEST(deep_stacks_are_scanned_once) {
     run_end(&run);
 }
 
+static void add_threads(struct fble_machine *m) { fble_register_threads(m, "/Main%"); }
+
+// Two threads that keep values while they wait, and collect in turns.
+TEST(threads_that_wait_keep_what_they_need) {
+    const char *text =
+        "N@ = +(N@ s, U@ z); N@ z = N@(z: u); (N@, N@) { N@; } DD = (N@ n, N@ to) {\n"
+        "n.?(z: to); DD(n.s, N@(s: N@(s: to))); }; D = (N@ n) { DD(n, z); };\n"
+        "(N@, N@) { U@; } Same = (N@ a, N@ b) { a.?(z: b.z); Same(a.s, b.s); };\n"
+        "T@ = *(U@ a, U@ b); L@ = *((U@) { N@; } get, (N@, U@) { U@; } put); (U@) { L@; } Link;\n"
+        "((U@) { U@; }, U@) { T@; } Fork; (T@, U@) { U@; } Wait; in = Link(u); out = Link(u);\n"
+        "(N@) { U@; } Echo = (N@ left) { left.?(z: u); N@ keep = D(D(D(D(N@(s: z))))); N@ n = "
+        "in.get(u); U@ _ = out.put(D(n), u); N@ m = in.get(u); U@ _ = Same(D(n), m); U@ _ = "
+        "Same(keep, D(D(D(D(N@(s: z)))))); Echo(left.s); };\n"
+        "(N@, N@) { U@; } Ask = (N@ left, N@ k) { left.?(z: u); N@ big = D(D(k)); U@ _ = "
+        "in.put(big, "
+        "u); N@ got = out.get(u); U@ _ = Same(D(big), got); U@ _ = in.put(got, u); Ask(left.s, k); "
+        "};\n"
+        "n = D(D(D(D(D(N@(s: z)))))); t = Fork((U@ _) { Echo(n); }, u); U@ _ = Ask(n, n); Wait(t, "
+        "u);";
+    for (int way = 0; way < 4; way++) {
+        struct text_run run;
+        struct run_how how = {.prepare = add_threads, .options = {.nursery = 700u << 2 * way}};
+        if (way == 3) how.options = (fble_machine_options){.collect_after = 1};
+        if (CHECK(run_text(&run, text, &how)) && !CHECK(run.value))
+            fputs(fble_error(run.machine), stderr);
+        run_end(&run);
+    }
+}
+
 TEST(a_literal_larger_than_the_nursery_is_built) {
     struct fble_arena arena = {0};
     struct fble_text text = {.arena = &arena};

@@ -15,8 +15,7 @@
 //
 // Return. The three words before a return pc are for whoever returns there:
 //
-//   pc[-3]  dst slot (16 bits) | - (16) | charge (32): the result goes to fp[dst] of the caller;
-//           charge is the number of instructions that run next without a choice
+//   pc[-3]  dst slot (16 bits) | slots of the caller's frame (16): the result goes to fp[dst]
 //   pc[-2]  struct fble_site *
 //   pc[-1]  fble_step *: goes on at pc, for compiled code; fble_interpret for bytecode
 //
@@ -30,9 +29,11 @@
 // in compiled code to a trampoline (machine.c), and so does C that cannot jump.
 //
 // Charges. Instructions are counted per stretch, that is code that runs from its first to its last
-// instruction without a choice: at the entry of a function (code->charge), after a call (pc[-3]),
-// in a branch (the table of SWITCH), after one (JUMP). A profile of instructions adds these numbers
-// up, which costs one addition per stretch, and nothing without a profile.
+// instruction without a choice: at the entry of a function (code->charge), in a branch (the table of
+// SWITCH), after one (JUMP). A call does not end a stretch: what follows it is charged before it, to
+// the same position, since the call will return. (If it never does, because the program fails, the
+// rest of the stretch was charged nevertheless.) A profile of instructions adds these numbers up,
+// which costs one addition per stretch, and nothing without a profile.
 
 #ifndef FBLE_VM_CODE_H
 #define FBLE_VM_CODE_H
@@ -126,8 +127,8 @@ static inline uint64_t fble_instruction(unsigned op, unsigned x, unsigned a, uns
 }
 
 // pc[-3] of a return pc.
-static inline uint64_t fble_return_word(unsigned dst, uint32_t charge) {
-    return (uint64_t)dst | (uint64_t)charge << 32;
+static inline uint64_t fble_return_word(unsigned dst, unsigned frame_slots) {
+    return (uint64_t)dst | (uint64_t)frame_slots << 16;
 }
 
 static inline const struct fble_site *fble_site_of(const uint64_t *pc) {

@@ -229,7 +229,7 @@ fble_any_step fble_interpret(FBLE_STEP_PARAMETERS) {
     const uint64_t *pc = (const uint64_t *)(uintptr_t)b;
     fp = FBLE_CALLER_OF(fp);
     fp[pc[-3] & 0xffff] = a;
-    return go_on_interpreted(m, fp, hp, pc, pc[-3] >> 32);
+    return go_on_interpreted(m, fp, hp, pc, 0);
     (void)c;
 }
 

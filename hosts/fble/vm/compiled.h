@@ -68,7 +68,7 @@ static inline fble_any_step fble_bounce(FBLE_STEP_PARAMETERS, fble_any_step step
 
 // The words around a return pc, which is the address of `op`.
 struct fble_return {
-    uint64_t word; // no charge: the step charges
+    uint64_t word;
     const struct fble_site *site;
     fble_step *step;
     uint64_t op;
@@ -307,6 +307,8 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
 // places in turn.
 #define FBLE_HINTS 4
 #define FBLE_HINT(n) hints[(n)*FBLE_HINTS + (c >> 3) % FBLE_HINTS]
+// Most steps after a call have nothing to charge.
+#define FBLE_SAMPLE(cursor, n) ((n) ? ouro_cursor_sample(cursor, n) : (void)0)
 #define FBLE_CURSOR \
     { m->recorder, m->nodes, (ouro_position)c }
 
@@ -325,7 +327,7 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
         ouro_cursor at_ = FBLE_CURSOR;                                               \
         FBLE_PASS_THIRD(frame, n, z);                                                \
         if (FBLE_LIKELY(at_.thread)) {                                               \
-            ouro_cursor_sample(&at_, charge);                                        \
+            FBLE_SAMPLE(&at_, charge);                                               \
             if (FBLE_LIKELY(ouro_cursor_try_enter(&at_, (code_)->block, &(hint)))) { \
                 (frame)[FBLE_FP_TOKEN] = c;                                          \
                 FBLE_JUMP(step, frame, hp, x, y, at_.position_);                     \
@@ -343,7 +345,7 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
         ouro_cursor at_ = FBLE_CURSOR;                                               \
         FBLE_PASS_THIRD(fp, n, z);                                                   \
         if (FBLE_LIKELY(at_.thread)) {                                               \
-            ouro_cursor_sample(&at_, charge);                                        \
+            FBLE_SAMPLE(&at_, charge);                                               \
             if (FBLE_LIKELY(ouro_cursor_try_replace(&at_, (code_)->block, &(hint)))) \
                 FBLE_JUMP(step, fp, hp, x, y, at_.position_);                        \
         } else {                                                                     \
@@ -361,7 +363,7 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
             m->pending += (charge);                               \
             FBLE_JUMP(fble_return_slowly, fp, hp, value, 0, 0);   \
         }                                                         \
-        ouro_cursor_sample(&at_, charge);                         \
+        FBLE_SAMPLE(&at_, charge);                                \
         ouro_cursor_exit(&at_, (ouro_position)fp[FBLE_FP_TOKEN]); \
         FBLE_JUMP_BACK(value, at_.position_);                     \
     } while (0)

@@ -97,6 +97,7 @@ static bool stop_here(struct fble_machine *m) {
     t->pc = fble_resume_code;
     t->site = m->site;
     t->state = FBLE_THREAD_WAITING;
+    t->touched = true; // also if it has run on after a collection
     t->next = NULL;
     return true;
 }

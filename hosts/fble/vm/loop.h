@@ -221,7 +221,6 @@ return_without_exit:
     pc = POINTER(const uint64_t, fp[FBLE_FP_RETURN]);
     fp = POINTER(uint64_t, fp[FBLE_FP_CALLER]);
     R(pc[-3] & 0xffff) = value;
-    CHARGE(pc[-3] >> 32);
     DISPATCH;
 
     OP(CALL) : {

@@ -119,13 +119,14 @@ static const struct fble_site do_site = {.slots = DO_SLOTS, .live = {1 << DO_F |
 
 void fble_make_do(struct fble_native_code *n) {
     n->words[0] = fble_instruction(FBLE_OP_CALL, 1, DO_M, DO_UNIT, DO_UNIT);
-    n->words[2] = fble_return_word(DO_X, 1) | (uint64_t)DO_SLOTS << 16;
+    n->words[2] = fble_return_word(DO_X, DO_SLOTS);
     n->words[3] = fble_pointer(&do_site);
     n->words[4] = (uint64_t)(uintptr_t)fble_interpret;
     n->words[5] = fble_instruction(FBLE_OP_TAIL, 2, DO_F, DO_X, DO_UNIT);
     n->words[1] = n->words[6] = 0; // hints
     n->code.frame_slots = DO_SLOTS;
     n->code.enter = fble_interpret_enter;
+    n->code.charge = 2;
 }
 
 static struct fble_native_code *helper(struct fble_machine *m, const char *name, uint32_t arity) {
