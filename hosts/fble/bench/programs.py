@@ -112,4 +112,5 @@ def main():
           f"{mean(rows, 'rate'):.0f} | | | | |")
 
 
-main()
+if __name__ == "__main__":
+    main()
