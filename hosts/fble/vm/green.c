@@ -82,7 +82,7 @@ static fble_value run_next(struct fble_machine *m) {
     m->fp = t->fp;
     m->pc = t->pc;
     m->site = t->site;
-    if (m->stack_limit) m->stack_limit = t->chunk->limit;
+    fble_set_stack_limit(m, t->chunk->limit);
     return 0;
 }
 

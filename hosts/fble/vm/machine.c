@@ -123,7 +123,7 @@ static void unwind(struct fble_machine *m) {
     fble_thread_run(m, t);
     m->fp = t->fp;
     m->site = t->site;
-    m->stack_limit = m->interrupted ? NULL : t->chunk->limit;
+    fble_set_stack_limit(m, t->chunk->limit);
     m->runs = 0;
 }
 

@@ -210,6 +210,12 @@ struct fble_frame {
 // False: it was the last.
 bool fble_frame_next(struct fble_frame *frame);
 
+// A signal may come at any moment: it must not be overwritten.
+static inline void fble_set_stack_limit(struct fble_machine *machine, uint64_t *limit) {
+    machine->stack_limit = limit;
+    if (machine->interrupted) machine->stack_limit = NULL;
+}
+
 // ---------------------------------------------------------------- apply.c
 
 // Applies fp[2] to machine->argument_count arguments from fp[4] on. True: machine->applied is the

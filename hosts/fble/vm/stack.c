@@ -94,7 +94,7 @@ void fble_stack_grow(struct fble_machine *m, uint32_t used, uint32_t slots) {
     chunk->older = t->chunk;
     t->chunk = chunk;
     m->fp = chunk->slots;
-    m->stack_limit = chunk->limit;
+    fble_set_stack_limit(m, chunk->limit);
     m->stack_bytes += chunk_bytes(chunk);
 }
 
@@ -111,7 +111,7 @@ const uint64_t *fble_stack_underflow(struct fble_machine *m) {
         free(chunk);
         t->spare = NULL;
     }
-    if (m->stack_limit) m->stack_limit = t->chunk->limit;
+    fble_set_stack_limit(m, t->chunk->limit);
     return real;
 }
 
