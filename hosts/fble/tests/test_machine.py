@@ -224,6 +224,19 @@ def the_status_of_a_program_is_its_own(t):
     same(run(t, "run", "No.fble")[0], 117)
 
 
+def with_all_blocks_overall_numbers_are_exact_too(t):
+    write(t, "A.fble", NUMBERS + """(N@, N@) { N@; } Ack = (N@ a, N@ b) {
+  a.?(z: N@(s: b));
+  b.?(z: Ack(a.s, one));
+  Ack(a.s, Ack(a, b.s));
+};
+Ack(N@(s: one), N@(s: one));
+""")
+    same(run(t, "eval", "--profile", "a.pb", "--profile-blocks", "all", "A.fble")[0], 0)
+    same(run(t, "eval", "--profile", "b.pb", "--profile-blocks", "all", "--profile-compact", "loops", "A.fble")[0], 0)
+    same(paths(t, "a.pb"), paths(t, "b.pb"))
+
+
 def memory_prints_a_number(t):
     write(t, "A.fble", NUMBERS + "B@ = +(U@ 0, U@ 1); L@ = +(*(B@ h, L@ t) c, U@ n); (L@ l) { l; };")
     code, out, err = run(t, "memory", "A.fble", "5")
