@@ -224,6 +224,16 @@ def the_status_of_a_program_is_its_own(t):
     same(run(t, "run", "No.fble")[0], 117)
 
 
+def what_does_not_fit_is_a_compile_error(t):
+    tags = ", ".join(f"U@ t{i}" for i in range(70000))
+    write(t, "A.fble", f"U@ = *(); B@ = +({tags}); B@(t69999: U@()).t69999;")
+    code, _, err = run(t, "eval", "A.fble")
+    same(code, 2)
+    assert "error: a struct or union has too many fields" in err, err
+    write(t, "A.fble", f"U@ = *(); u = U@(); B@ = *({tags}); B@({', '.join(70000 * ['u'])}).t69999;")
+    same(run(t, "eval", "A.fble")[0], 2)
+
+
 def with_all_blocks_overall_numbers_are_exact_too(t):
     write(t, "A.fble", NUMBERS + """(N@, N@) { N@; } Ack = (N@ a, N@ b) {
   a.?(z: N@(s: b));
