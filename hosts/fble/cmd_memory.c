@@ -16,7 +16,8 @@ static int measure(struct fble_machine *m, fble_ref function, uint64_t n) {
 }
 
 static int run(struct fble_program *program, struct fble_options *options) {
-    struct fble_runner runner = {.program = program, .options = options, .command = "memory"};
+    struct fble_runner runner = {
+        .program = program, .options = options, .command = "memory", .arguments = 1};
     char *end;
     uint64_t n = strtoull(options->number, &end, 10);
     fble_ref value;

@@ -44,7 +44,11 @@ static int run_main(struct fble_runner *r, fble_ref main) {
 }
 
 static int run(struct fble_program *program, struct fble_options *options) {
-    struct fble_runner runner = {.program = program, .options = options, .command = "run"};
+    struct fble_runner runner = {.program = program,
+                                 .options = options,
+                                 .command = "run",
+                                 .arguments = 3,
+                                 .gives_action = true};
     fble_ref main;
     int status = fble_runner_start(&runner, &(fble_machine_options){0}, &main);
     if (status != FBLE_FINE) return statuses[fble_runner_end(&runner, status)];

@@ -224,6 +224,16 @@ def the_status_of_a_program_is_its_own(t):
     same(run(t, "run", "No.fble")[0], 117)
 
 
+def only_programs_are_run(t):
+    for text in ("*()();", "U@ = *(); +(U@ a, U@ b)(a: U@());", "U@ = *(); (U@ a) { a; };", "U@ = *(); (U@ a, U@ b, U@ _) { @(a, b); };"):
+        write(t, "A.fble", text)
+        code, _, err = run(t, "run", "A.fble")
+        same(code, 114)
+        assert "A.fble:1:1: error: the module's value cannot be run" in err, err
+    write(t, "A.fble", "*()();")
+    same(run(t, "memory", "A.fble", "5")[0], 2)
+
+
 def what_does_not_fit_is_a_compile_error(t):
     tags = ", ".join(f"U@ t{i}" for i in range(70000))
     write(t, "A.fble", f"U@ = *(); B@ = +({tags}); B@(t69999: U@()).t69999;")
