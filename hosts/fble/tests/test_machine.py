@@ -234,6 +234,23 @@ def only_programs_are_run(t):
     same(run(t, "memory", "A.fble", "5")[0], 2)
 
 
+def files_that_nobody_has_are_closed_when_there_are_too_many(t):
+    write(t, "A.fble", """Int@, Int, Zero, One, IsZero, Previous .= /Std/Int%; Str, String@ .= /Std/String%; List@ .= /Std/List%;
+Maybe@ .= /Std/Maybe%; Monad@ .= /Std/Monad%; Io@ .= /Std/Io%; Main .= /Std/Io/Cli%; File@, Open .= /Std/Io/File/Binary%;
+Main(<<@>@ M@>(Monad@<M@> m, Io@<M@> io, List@<String@> _) {
+  (Int@) { M@<Int@>; } Go = (Int@ n) {
+    IsZero(n).?(true: m.return(Zero));
+    Maybe@<File@> f := m.do(io.run(Open(Str|'/dev/null', Str|'r')));
+    f.?(nothing: m.return(One));
+    Go(Previous(n));
+  };
+  Go(Int|200);
+});
+""")
+    limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
+    same(run(t, "run", "-p", "std", "A.fble", preexec_fn=limit), (0, "", ""))
+
+
 def what_does_not_fit_is_a_compile_error(t):
     tags = ", ".join(f"U@ t{i}" for i in range(70000))
     write(t, "A.fble", f"U@ = *(); B@ = +({tags}); B@(t69999: U@()).t69999;")
