@@ -99,6 +99,7 @@ struct fble_machine {
     // Heap: collect.c.
     char *nursery, *nursery_end;
     size_t nursery_size; // usual
+    char *counted;       // up to here a profile knows what C code has allocated
     struct fble_blocks old;
     size_t full_at;                // collect everything when the old part has this many bytes
     struct fble_vector remembered; // old objects that were changed
