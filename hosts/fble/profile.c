@@ -168,7 +168,10 @@ static int write_file(const struct fble_runner *r) {
     }
     if (plain) return FBLE_FINE;
     int status = convert(r, first, file);
-    unlink(first);
+    if (status == FBLE_FINE)
+        unlink(first);
+    else // the run may have been long
+        fprintf(stderr, "fble %s: the profile is in %s, as pprof\n", r->command, first);
     return status;
 }
 

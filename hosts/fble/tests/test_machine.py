@@ -113,6 +113,14 @@ def without_the_tool_other_formats_are_refused_at_once(t):
     assert "neither beside fble nor in PATH" in err, err
 
 
+def what_cannot_be_converted_is_kept_as_pprof(t):
+    write(t, "A.fble", NUMBERS + "K(one);")
+    code, _, err = run(t, "eval", "--profile", "p.strange", "A.fble")
+    same(code, 5)
+    assert "the profile is in p.strange.tmp.pb" in err, err
+    same(paths(t, "p.strange.tmp.pb")["/A%;/A%.K"], 1)
+
+
 def a_live_profile_is_readable_later(t):
     write(t, "A.fble", NUMBERS + "K(one);")
     same(run(t, "eval", "--profile-live", "a.ouro", "--profile-max-nodes", "1000", "A.fble"), (0, "", ""))
@@ -280,7 +288,9 @@ def memory_prints_a_number(t):
     same((code, err), (0, ""))
     assert 0 <= int(out) < 5000
     same(run(t, "memory", "A.fble")[0], 4)
-    same(run(t, "memory", "A.fble", "x")[0], 4)
+    for number in ("x", "", "5x", "99999999999999999999999"):
+        same(run(t, "memory", "A.fble", number)[0], 4)
+    same(run(t, "memory", "--", "A.fble", "-5")[0], 4)
 
 
 def code_can_be_looked_at(t):
