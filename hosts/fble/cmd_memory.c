@@ -5,6 +5,7 @@
 #include "measure.h"
 #include "runner.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,11 +17,13 @@ static int measure(struct fble_machine *m, fble_ref function, uint64_t n) {
 }
 
 static int run(struct fble_program *program, struct fble_options *options) {
-    struct fble_runner runner = {.program = program, .options = options, .command = "memory"};
+    struct fble_runner runner = {
+        .program = program, .options = options, .command = "memory", .arguments = 1};
     char *end;
+    errno = 0;
     uint64_t n = strtoull(options->number, &end, 10);
     fble_ref value;
-    if (*end || end == options->number) {
+    if (*end || errno || *options->number < '0' || *options->number > '9') {
         fprintf(stderr, "fble memory: not a number: %s\n", options->number);
         return FBLE_USAGE;
     }

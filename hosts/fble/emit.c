@@ -17,6 +17,9 @@ static void *grown(struct emitter *e, void *old, uint32_t count, uint32_t *capac
 
 struct ins *add_ins(struct emitter *e, unsigned op, uint32_t a, uint32_t b, uint32_t c) {
     struct function *f = e->function;
+    // Slots are counted where they are made; the rest are fields, tags, and numbers of them.
+    if (b > UINT16_MAX || c > UINT16_MAX)
+        too_large(e, "a struct or union has too many fields", f->label->loc);
     f->ins = grown(e, f->ins, f->count, &f->capacity, sizeof *f->ins);
     struct ins *ins = f->ins + f->count++;
     *ins = (struct ins){.op = (uint8_t)op, .a = a, .b = b, .c = c};

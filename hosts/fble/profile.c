@@ -59,11 +59,7 @@ static int read_rule(const struct fble_runner *r, ouro_options *options) {
                  {"edges:1", OURO_EDGES, 1}, {"edges:2", OURO_EDGES, 2}, {"edges:3", OURO_EDGES, 3},
                  {"none", OURO_NONE, 0}};
     const struct fble_run_options *run = &r->options->run;
-    // Branches of recursive functions make so many different paths that an exact tree is as large as
-    // the cap and slow; shorter paths keep all but the overall numbers of recursive blocks exact.
-    const char *name = run->compact                                 ? run->compact
-                       : run->blocks && !strcmp(run->blocks, "all") ? "edges"
-                                                                    : "loops";
+    const char *name = run->compact ? run->compact : "loops";
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (!strcmp(rules[i].name, name)) {
             options->compaction = rules[i].rule;
@@ -187,7 +183,10 @@ static int write_file(const struct fble_runner *r) {
     }
     if (plain) return FBLE_FINE;
     int status = convert(r, first, file);
-    unlink(first);
+    if (status == FBLE_FINE)
+        unlink(first);
+    else // the run may have been long
+        fprintf(stderr, "fble %s: the profile is in %s, as pprof\n", r->command, first);
     return status;
 }
 

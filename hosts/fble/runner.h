@@ -13,6 +13,8 @@ struct fble_runner {
     struct fble_program *program;
     const struct fble_options *options;
     const char *command;
+    uint32_t arguments; // that the main module's value will be called with, and
+    bool gives_action;  // once more, with unit
     struct fble_machine *machine;
     ouro_profile *profile;
     struct fble_list libraries; // handles of dlopen

@@ -120,6 +120,19 @@ TEST(functions_in_c_call_back) {
     });
 }
 
+TEST(functions_in_c_that_call_back_without_end_fail) {
+    BOTH(m, {
+        fble_ref function = fble_make_function(m, "down", 2, count_down, OURO_PHANTOM);
+        fble_ref arguments[2] = {function, fble_make_int(m, 1000000)};
+        CHECK(!fble_call(m, function, 2, arguments));
+        CHECK(fble_error(m) && strstr(fble_error(m), "levels deep"));
+        fble_clear_error(m);
+        int64_t n = 0;
+        fble_ref again[2] = {function, fble_make_int(m, 20)};
+        CHECK(fble_get_int(m, fble_call(m, function, 2, again), &n) && n == 7);
+    });
+}
+
 static fble_ref refuse(fble_machine *m, const fble_ref *a) {
     (void)a;
     return fble_fail(m, "no %s", "way");

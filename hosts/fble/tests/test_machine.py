@@ -113,6 +113,14 @@ def without_the_tool_other_formats_are_refused_at_once(t):
     assert "neither beside fble nor in PATH" in err, err
 
 
+def what_cannot_be_converted_is_kept_as_pprof(t):
+    write(t, "A.fble", NUMBERS + "K(one);")
+    code, _, err = run(t, "eval", "--profile", "p.strange", "A.fble")
+    same(code, 5)
+    assert "the profile is in p.strange.tmp.pb" in err, err
+    same(paths(t, "p.strange.tmp.pb")["/A%;/A%.K"], 1)
+
+
 def a_live_profile_is_readable_later(t):
     write(t, "A.fble", NUMBERS + "K(one);")
     same(run(t, "eval", "--profile-live", "a.ouro", "--profile-max-nodes", "1000", "A.fble"), (0, "", ""))
@@ -225,13 +233,65 @@ def the_status_of_a_program_is_its_own(t):
     same(run(t, "run", "No.fble")[0], 117)
 
 
+def only_programs_are_run(t):
+    for text in ("*()();", "U@ = *(); +(U@ a, U@ b)(a: U@());", "U@ = *(); (U@ a) { a; };", "U@ = *(); (U@ a, U@ b, U@ _) { @(a, b); };"):
+        write(t, "A.fble", text)
+        code, _, err = run(t, "run", "A.fble")
+        same(code, 114)
+        assert "A.fble:1:1: error: the module's value cannot be run" in err, err
+    write(t, "A.fble", "*()();")
+    same(run(t, "memory", "A.fble", "5")[0], 2)
+
+
+def files_that_nobody_has_are_closed_when_there_are_too_many(t):
+    write(t, "A.fble", """Int@, Int, Zero, One, IsZero, Previous .= /Std/Int%; Str, String@ .= /Std/String%; List@ .= /Std/List%;
+Maybe@ .= /Std/Maybe%; Monad@ .= /Std/Monad%; Io@ .= /Std/Io%; Main .= /Std/Io/Cli%; File@, Open .= /Std/Io/File/Binary%;
+Main(<<@>@ M@>(Monad@<M@> m, Io@<M@> io, List@<String@> _) {
+  (Int@) { M@<Int@>; } Go = (Int@ n) {
+    IsZero(n).?(true: m.return(Zero));
+    Maybe@<File@> f := m.do(io.run(Open(Str|'/dev/null', Str|'r')));
+    f.?(nothing: m.return(One));
+    Go(Previous(n));
+  };
+  Go(Int|200);
+});
+""")
+    limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
+    same(run(t, "run", "-p", "std", "A.fble", preexec_fn=limit), (0, "", ""))
+
+
+def what_does_not_fit_is_a_compile_error(t):
+    tags = ", ".join(f"U@ t{i}" for i in range(70000))
+    write(t, "A.fble", f"U@ = *(); B@ = +({tags}); B@(t69999: U@()).t69999;")
+    code, _, err = run(t, "eval", "A.fble")
+    same(code, 2)
+    assert "error: a struct or union has too many fields" in err, err
+    write(t, "A.fble", f"U@ = *(); u = U@(); B@ = *({tags}); B@({', '.join(70000 * ['u'])}).t69999;")
+    same(run(t, "eval", "A.fble")[0], 2)
+
+
+def with_all_blocks_overall_numbers_are_exact_too(t):
+    write(t, "A.fble", NUMBERS + """(N@, N@) { N@; } Ack = (N@ a, N@ b) {
+  a.?(z: N@(s: b));
+  b.?(z: Ack(a.s, one));
+  Ack(a.s, Ack(a, b.s));
+};
+Ack(N@(s: one), N@(s: one));
+""")
+    same(run(t, "eval", "--profile", "a.pb", "--profile-blocks", "all", "A.fble")[0], 0)
+    same(run(t, "eval", "--profile", "b.pb", "--profile-blocks", "all", "--profile-compact", "loops", "A.fble")[0], 0)
+    same(paths(t, "a.pb"), paths(t, "b.pb"))
+
+
 def memory_prints_a_number(t):
     write(t, "A.fble", NUMBERS + "B@ = +(U@ 0, U@ 1); L@ = +(*(B@ h, L@ t) c, U@ n); (L@ l) { l; };")
     code, out, err = run(t, "memory", "A.fble", "5")
     same((code, err), (0, ""))
     assert 0 <= int(out) < 5000
     same(run(t, "memory", "A.fble")[0], 4)
-    same(run(t, "memory", "A.fble", "x")[0], 4)
+    for number in ("x", "", "5x", "99999999999999999999999"):
+        same(run(t, "memory", "A.fble", number)[0], 4)
+    same(run(t, "memory", "--", "A.fble", "-5")[0], 4)
 
 
 def code_can_be_looked_at(t):

@@ -207,6 +207,24 @@ TEST(a_deadlock_is_reported) {
     run_end(&run);
 }
 
+// Swap is called by a native, which makes nothing itself; the module makes d and a partial
+// application.
+TEST(objects_are_counted_once_where_they_are_made) {
+    struct text_run run;
+    struct run_how how = {
+        .profile = true, .prepare = add_twice, .options = {.objects = 1, .instructions = 2}};
+    if (CHECK(run_text(&run,
+                       "Duo@ = *(Flag@ l, Flag@ r); ((Duo@) { Duo@; }, Duo@) { Duo@; } Twice;\n"
+                       "Swap = (Duo@ d) { Duo@(d.r, d.l); }; Keep = (Duo@ _, Duo@ d) { d; };\n"
+                       "d = Duo@(on, off); e = Twice(Swap, d); p = Keep(d); p(e);",
+                       &how))) {
+        char *got = paths(&run, true);
+        CHECK_TEXT(got, " 2; / 0; //Swap 2; /Keep 0; ");
+        free(got);
+    }
+    run_end(&run);
+}
+
 // ---------------------------------------------------------------- natives of these tests
 
 static fble_ref same(fble_machine *m, const fble_ref *arguments) {

@@ -240,7 +240,7 @@ static void restart_nursery(struct fble_machine *m, size_t bytes) {
         fble_nursery_free(m);
         fble_nursery_new(m, wanted);
     }
-    m->hp = m->nursery;
+    m->hp = m->counted = m->nursery;
     m->heap_limit = m->nursery_end;
     if (m->step && bytes + m->step < wanted) m->heap_limit = m->nursery + bytes + m->step;
 }

@@ -164,14 +164,14 @@ void fble_thread_ended(struct fble_machine *m) {
 
 // ---------------------------------------------------------------- links
 
-enum { FIRST, LAST, WAITERS };
+enum { FIRST, LAST, WAITERS, LAST_WAITER, LINK_WORDS };
 
 static struct fble_object *link_of(const struct fble_machine *m) {
     return fble_object(fble_object(m->fp[FBLE_FP_SELF])->words[1]);
 }
 
-static struct fble_thread *first_waiter(const struct fble_object *link) {
-    return (struct fble_thread *)(uintptr_t)(link->words[WAITERS] & ~(fble_value)1);
+static struct fble_thread *waiter(const struct fble_object *link, unsigned which) {
+    return (struct fble_thread *)(uintptr_t)(link->words[which] & ~(fble_value)1);
 }
 
 static fble_value native_get(struct fble_machine *m, fble_value *arguments) {
@@ -185,19 +185,20 @@ static fble_value native_get(struct fble_machine *m, fble_value *arguments) {
         return cell->words[0];
     }
     if (!stop_here(m)) return 0;
-    struct fble_thread *waiter = first_waiter(link);
-    if (!waiter) link->words[WAITERS] = fble_pointer(m->thread) | 1;
-    while (waiter && waiter->next) waiter = waiter->next;
-    if (waiter) waiter->next = m->thread;
+    if (waiter(link, WAITERS))
+        waiter(link, LAST_WAITER)->next = m->thread;
+    else
+        link->words[WAITERS] = fble_pointer(m->thread) | 1;
+    link->words[LAST_WAITER] = fble_pointer(m->thread) | 1;
     return run_next(m);
 }
 
 static fble_value native_put(struct fble_machine *m, fble_value *arguments) {
     struct fble_object *link = link_of(m);
-    struct fble_thread *waiter = first_waiter(link);
-    if (waiter) {
-        link->words[WAITERS] = fble_pointer(waiter->next) | 1;
-        make_ready(m, waiter, arguments[0]);
+    struct fble_thread *first = waiter(link, WAITERS);
+    if (first) {
+        link->words[WAITERS] = fble_pointer(first->next) | 1;
+        make_ready(m, first, arguments[0]);
         return FBLE_UNIT;
     }
     fble_reserve(m, 24);
@@ -234,10 +235,10 @@ static struct fble_object *end_of_link(struct fble_machine *m, const struct fble
 // Not inlined, so that a build without profiling has the same instructions.
 static __attribute__((noinline)) fble_value make_link(struct fble_machine *m,
                                                       const struct link_block *block) {
-    fble_reserve(m, 32 + 24 + 24 + 24);
-    struct fble_object *link = fble_new(m, FBLE_HEADER(FBLE_LINK, 0, 3));
+    fble_reserve(m, 8 + 8 * LINK_WORDS + 24 + 24 + 24);
+    struct fble_object *link = fble_new(m, FBLE_HEADER(FBLE_LINK, 0, LINK_WORDS));
     link->words[FIRST] = link->words[LAST] = FBLE_UNIT;
-    link->words[WAITERS] = 1;
+    link->words[WAITERS] = link->words[LAST_WAITER] = 1;
     struct fble_object *get = end_of_link(m, block->get, link);
     struct fble_object *put = end_of_link(m, block->put, link);
     struct fble_object *both = fble_new(m, FBLE_HEADER(FBLE_STRUCT, 0, 2));

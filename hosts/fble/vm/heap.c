@@ -88,7 +88,7 @@ void *fble_old_alloc(struct fble_blocks *blocks, size_t bytes) {
 void fble_nursery_new(struct fble_machine *machine, size_t size) {
     machine->nursery = fble_take(size);
     machine->nursery_end = machine->nursery + size;
-    machine->hp = machine->nursery;
+    machine->hp = machine->counted = machine->nursery;
     machine->heap_limit = machine->nursery_end;
 }
 

@@ -25,16 +25,16 @@ static inline void flush(const struct fble_machine *m, ouro_thread *thread, uint
     *objects = *bytes = 0;
 }
 
-// What a native allocated: everything between two places of the nursery. What it allocated before
-// a collection that it caused is not counted.
-static void count_new(const struct fble_machine *m, const char *from, uint64_t *objects,
-                      uint64_t *bytes) {
-    if (from < m->nursery || from > m->hp) from = m->nursery;
-    while (from < m->hp) {
-        size_t size = fble_object_bytes(((const struct fble_object *)(const void *)from)->header);
+// What C code allocated, that is natives and partial applications: everything that is new in the
+// nursery and that no run which it asked for has counted. What a native allocated before a
+// collection that it caused is not counted.
+static void count_new(struct fble_machine *m, uint64_t *objects, uint64_t *bytes) {
+    while (m->counted < m->hp) {
+        size_t size =
+            fble_object_bytes(((const struct fble_object *)(const void *)m->counted)->header);
         ++*objects;
         *bytes += size;
-        from += size;
+        m->counted += size;
     }
 }
 

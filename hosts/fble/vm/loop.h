@@ -89,6 +89,7 @@ fble_any_step INTERPRET(struct fble_machine *m) {
     PROFILE(ouro_cursor at = ouro_cursor_new(m->thread->profile);)
 #if MODE == 2
     uint64_t objects = 0, bytes = 0;
+    if (m->runs > 1) count_new(m, &objects, &bytes);
 #endif
     DISPATCH;
 
@@ -444,9 +445,12 @@ return_without_exit:
 
     OP(NATIVE) : SAVE;
     m->site = POINTER(const struct fble_site, pc[2]);
+#if MODE == 2
+    m->counted = hp;
+#endif
     value = POINTER(fble_native, pc[1])(m, fp + FBLE_FP_ARGS);
 #if MODE == 2
-    count_new(m, hp, &objects, &bytes);
+    count_new(m, &objects, &bytes);
 #endif
     hp = m->hp;
     if (value) goto return_value;
@@ -490,6 +494,9 @@ rest:
     OP(HALT) : m->value = R(FBLE_FP_SELF);
     SAVE;
     PROFILE(FLUSH;)
+#if MODE == 2
+    m->counted = hp;
+#endif
     return NULL;
 
     OP(THREAD_END) : m->value = R(FBLE_FP_SELF);
@@ -516,9 +523,12 @@ switch_slowly:
 
 apply:
     SAVE;
+#if MODE == 2
+    m->counted = hp;
+#endif
     if (!fble_apply_args(m, how)) {
 #if MODE == 2
-        count_new(m, hp, &objects, &bytes);
+        count_new(m, &objects, &bytes); // a partial application
 #endif
         hp = m->hp;
         fp = m->fp;
@@ -559,5 +569,8 @@ no_foreign:
                    POINTER(const struct fble_foreign_use, pc[1])->module);
 failed:
     PROFILE(FLUSH;)
+#if MODE == 2
+    m->counted = m->hp;
+#endif
     return NULL;
 }

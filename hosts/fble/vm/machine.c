@@ -127,6 +127,9 @@ static void unwind(struct fble_machine *m) {
     m->runs = 0;
 }
 
+// Runs within runs are on the C stack; each takes up to 16 kB of it.
+enum { DEEPEST_RUN = 400 };
+
 // The frame that waits for HALT. Above the frame of a native, if one asks for the run.
 static uint64_t *base_frame(struct fble_machine *m) {
     if (!m->runs) return m->fp;
@@ -150,6 +153,10 @@ static void go(struct fble_machine *m) {
 
 fble_value fble_run(struct fble_machine *m, fble_value function, const fble_value *arguments,
                     uint32_t count) {
+    if (m->runs == DEEPEST_RUN) {
+        fble_fail_native(m, "functions in C have called back %d levels deep", DEEPEST_RUN);
+        return 0;
+    }
     uint64_t *outer_fp = m->fp, *base = base_frame(m), *callee = base + BASE_SLOTS;
     const uint64_t *outer_pc = m->pc;
     const struct fble_site *outer_site = m->site;

@@ -38,10 +38,18 @@ static char *text_argument(struct fble_machine *m, fble_value value) {
     return text;
 }
 
+// Files are closed when they are collected, so there may be too many open that nobody has any more.
+static FILE *open_named(struct fble_machine *m, const char *name, const char *mode) {
+    FILE *file = fopen(name, mode);
+    if (file || (errno != EMFILE && errno != ENFILE)) return file;
+    fble_collect_all(m);
+    return fopen(name, mode);
+}
+
 static fble_value open_file(struct fble_machine *m, fble_value *arguments) {
     char *name = text_argument(m, arguments[0]), *mode = text_argument(m, arguments[1]);
     fflush(NULL); // who reads a file finds what was written to it, closed or not
-    FILE *file = name && mode ? fopen(name, mode) : NULL;
+    FILE *file = name && mode ? open_named(m, name, mode) : NULL;
     free(name);
     free(mode);
     if (m->failed) return 0;

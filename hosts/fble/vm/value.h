@@ -23,7 +23,8 @@
 //   FUNC         tag = arity; code, captured values
 //   PARTIAL      function, the arguments so far
 //   PLACEHOLDER  the value of a variable of a recursive let: 0 while that is being evaluated
-//   LINK         of green threads: first and last cell of the queue, the waiting threads
+//   LINK         of green threads: first and last cell of the queue, first and last of
+//                those who wait
 //   HANDLE       of natives: a pointer | 1 that the collector does not follow
 //   THREAD       the same, a green thread
 //
