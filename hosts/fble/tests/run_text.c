@@ -19,7 +19,8 @@ void run_program(struct text_run *run, const struct run_how *how) {
     }
     run->machine = fble_machine_new(&options);
     if (how->prepare) how->prepare(run->machine);
-    struct fble_evaluation evaluation = {&run->program, run->machine, how->all_blocks};
+    struct fble_evaluation evaluation = {
+        .program = &run->program, .machine = run->machine, .all_blocks = how->all_blocks};
     run->value = fble_evaluate(&evaluation);
 }
 

@@ -462,6 +462,10 @@ return_without_exit:
     m->value = value;
     m->second = fble_pointer(pc);
     m->fp += pc[-3] >> 16 & 0xffff; // a frame that returned; 0: one that is entered
+#if MODE == 1                       // only so is compiled code ever come to
+    m->recorder = at.thread;
+    m->nodes = at.nodes_;
+#endif
     PROFILE(m->third = at.position_;)
     m->counted = hp;
     PROFILE(FLUSH;)

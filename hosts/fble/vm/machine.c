@@ -77,7 +77,6 @@ fble_machine *fble_machine_new(const fble_machine_options *options) {
     m->stack_limit = m->thread->chunk->limit;
     m->thread->profile = ouro_thread_new(m->profile);
     choose_loop(m);
-    fble_thread_run(m, m->thread);
     fble_register_std(m);
     fble_register_threads(m, "/Std/Io/Thread%");
     return m;
@@ -120,7 +119,7 @@ static void unwind(struct fble_machine *m) {
     fble_stack_start(m, t, m->first_chunk);
     m->ready = NULL;
     m->last_ready = &m->ready;
-    fble_thread_run(m, t);
+    m->thread = t;
     m->fp = t->fp;
     m->site = t->site;
     fble_set_stack_limit(m, t->chunk->limit);

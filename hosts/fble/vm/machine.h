@@ -309,7 +309,6 @@ fble_value fble_io_value(struct fble_machine *machine);
 struct fble_thread *fble_thread_new(struct fble_machine *machine, size_t slots);
 void fble_thread_free(struct fble_machine *machine, struct fble_thread *thread);
 void fble_thread_ended(struct fble_machine *machine);
-void fble_thread_run(struct fble_machine *machine, struct fble_thread *thread); // it runs now
 // As foreign values of that module: Fork, Wait, Link, Yield.
 void fble_register_threads(struct fble_machine *machine, const char *module);
 
