@@ -2,7 +2,7 @@
 //
 // ouro-lua: runs a script as `lua` does and records a profile of it. What the script sees is what
 // it sees in lua: arguments, standard streams, messages, exit status. The profile is written at
-// exit, however that comes: the end of the script, an error, os.exit, an interrupt.
+// exit, however that comes: the end of the script, an error, os.exit, an interrupt, SIGTERM.
 
 #include "options.h"
 #include "ouro_lua.h"
@@ -15,13 +15,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 // What the end of the process needs, from wherever it comes.
 static struct {
     command_line command;
     session *session;
-    pid_t pid; // a child of fork(2) writes nothing
+    pid_t pid;             // a child of fork(2) writes nothing
+    volatile int ended_by; // a signal
+    volatile int ends;     // how many signals
+    timer_t patience;      // ends a script that stays in a C function
 } run;
 
 static void complain(const char *message) {
@@ -51,19 +55,65 @@ static void finish(void) {
 
 static void interrupt_hook(lua_State *L, lua_Debug *ar) {
     (void)ar;
+    if (run.session) run.session->urgent = NULL;
     lua_sethook(L, NULL, 0, 0);
     luaL_error(L, "interrupted!");
+}
+
+// The script cannot catch it; in lua it would have ended at once.
+static void end_hook(lua_State *L, lua_Debug *ar) {
+    (void)ar;
+    timer_settime(run.patience, 0, &(struct itimerspec){0}, NULL);
+    if (run.session) run.session->urgent = NULL;
+    lua_sethook(L, NULL, 0, 0);
+    run.command.view = false;
+    signal(run.ended_by, SIG_DFL);
+    finish();
+    raise(run.ended_by);
+}
+
+// Calls the hook before the next instruction of the script. False if none runs.
+static bool call_soon(lua_Hook hook) {
+    session *s = run.session;
+    if (s) s->urgent = hook;
+    lua_State *L = s ? s->main : NULL;
+    if (s && s->current) L = s->current->L;
+    if (s && s->sampler) L = s->sampler->link->L;
+    int mask = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
+    if (L) lua_sethook(L, hook, mask, 1);
+    return L != NULL;
 }
 
 // As lua does: the first one is an error in the script, the second one ends it.
 static void on_interrupt(int signal_number) {
     signal(signal_number, SIG_DFL);
-    const session *s = run.session;
-    lua_State *L = s ? s->main : NULL;
-    if (s && s->current) L = s->current->L;
-    if (s && s->sampler) L = s->sampler->link->L;
-    int mask = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
-    if (L) lua_sethook(L, interrupt_hook, mask, 1);
+    call_soon(interrupt_hook);
+}
+
+// The first one writes the profile and then ends the process. It may come just before the script
+// waits for input, so the timer sends a second one soon; the third one ends the process as it is.
+static void on_end(int signal_number) {
+    if (!run.ended_by) run.ended_by = signal_number;
+    struct itimerspec soon = {.it_value.tv_nsec = 100000000}, later = {.it_value.tv_sec = 1};
+    int times = ++run.ends;
+    bool armed = timer_settime(run.patience, 0, times == 1 ? &soon : &later, NULL) == 0;
+    if (armed && times < 3 && call_soon(end_hook)) return;
+    signal(run.ended_by, SIG_DFL);
+    raise(run.ended_by);
+}
+
+// Without SA_RESTART: a script that waits for input goes on to its next instruction.
+static void handle_signals(void) {
+    static const int ends[] = {SIGTERM, SIGHUP};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGTERM};
+    signal(SIGINT, on_interrupt);
+    if (timer_create(CLOCK_MONOTONIC, &event, &run.patience)) return;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct sigaction before, ours = {.sa_handler = on_end};
+        sigemptyset(&ours.sa_mask);
+        if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(ends[i], &ours, NULL);
+    }
 }
 
 // The message of an error with a traceback, as lua prints it.
@@ -93,7 +143,7 @@ static bool begin(lua_State *L) {
         return false;
     }
     run.session = session_keep(s);
-    signal(SIGINT, on_interrupt);
+    handle_signals();
     return true;
 }
 

@@ -200,6 +200,7 @@ static void precise_arm(session *s, ticker *t) {
     while (co && co->resumer && !coroutine_is_active(co->L)) co = co->resumer;
     if (!co || s->settings.instructions || lua_gethook(co->L) != precise_hook) return;
     lua_sethook(co->L, precise_hook, usual_mask(co) | LUA_MASKRET | LUA_MASKCOUNT, 1);
+    session_urgent(s, co->L);
 }
 
 // Sets our hook, with what the program's own asks for as well.
@@ -207,6 +208,7 @@ void precise_rehook(const coroutine *co) {
     const session *s = co->session;
     int count = s->settings.instructions ? s->settings.period : co->chain.count;
     lua_sethook(co->L, precise_hook, usual_mask(co), count);
+    session_urgent(s, co->L);
 }
 
 static coroutine *adopt(session *s, lua_State *L) {

@@ -30,6 +30,7 @@ static void sample_arm(session *s, ticker *t) {
     link->armed = true;
     int mask = LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT | link->saved.mask;
     lua_sethook(link->L, sample_hook, mask, 1);
+    session_urgent(s, link->L);
 }
 
 // ---------------------------------------------------------------- the walk
@@ -127,6 +128,7 @@ static void sample_hook(lua_State *L, lua_Debug *ar) {
     uint64_t start = ticker_now();
     t->busy = 1;
     chain saved = disarm(s->sampler, L);
+    session_urgent(s, L);
     if (t->ticks) {
         charge(s, L, ar, ar->event == LUA_HOOKCOUNT && ticker_was_late(t, start));
         ticker_rest(t, start);

@@ -115,8 +115,15 @@ struct session {
     // both
     ticker *ticker;
     ticker_arm *arm;
+    lua_Hook volatile urgent; // a signal handler wants it to be called before the next instruction
     cached cache[1 << CACHE_BITS];
 };
+
+// After setting a hook of ours: a signal that came in the meantime is not lost.
+static inline void session_urgent(const session *s, lua_State *L) {
+    int mask = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
+    if (__builtin_expect(s->urgent != NULL, 0)) lua_sethook(L, s->urgent, mask, 1);
+}
 
 // The session of a state, running or the last one; NULL if there was none.
 session *session_of(lua_State *L);

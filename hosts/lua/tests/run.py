@@ -374,6 +374,29 @@ def an_interrupt_writes_the_profile():
 
 
 @test
+def a_signal_that_ends_the_script_writes_the_profile():
+    import signal, time
+    scripts = {"spin": "local function spin() while true do pcall(function() while true do end end) end end spin()",
+               "in a coroutine": "coroutine.wrap(function() while true do end end)()",
+               "waits": "io.read() while true do end"}
+    for name, script in scripts.items():
+        with open("t.lua", "w") as f:
+            f.write("local t = os.clock() while os.clock() < t + 0.1 do end print('ready') io.flush() " + script)
+        for options in ([], ["--precise"]):
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                child = subprocess.Popen([HOST, *options, "--quiet", "-o", "term.pb", "t.lua"], stdin=subprocess.PIPE,
+                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+                child.stdout.readline()
+                time.sleep(0.3)
+                child.send_signal(number)
+                child.wait(timeout=60)
+                _, errors = child.communicate(timeout=60)
+                assert child.returncode == -number and errors == "", (name, child.returncode, errors)
+                assert sum(folded("term.pb", "time").values()) > 50e6, (name, folded("term.pb", "time"))
+                os.remove("term.pb")
+
+
+@test
 def a_live_file_survives_a_kill():
     import signal, time
     with open("t.lua", "w") as f:
