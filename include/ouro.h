@@ -419,6 +419,40 @@ OURO_INLINE_ void ouro_cursor_sample(const ouro_cursor *cursor, uint64_t n) {
     ouro_add_(((ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_))->metrics, n);
 }
 
+// For compiled code, which has its slow path elsewhere: false, and nothing has happened, where
+// enter or replace would have to search. Call that then, so that the hint learns.
+static inline bool ouro_cursor_try_enter(ouro_cursor *cursor, ouro_block block,
+                                         const ouro_hint *hint) {
+    ouro_node_ *node = (ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_);
+    if (OURO_LIKELY_(node->memo_block == block)) {
+        ouro_increment_(&cursor->nodes_[node->memo_slot]);
+        ouro_cursor_move_(cursor, node->memo_target);
+    } else if ((node = ouro_cursor_hinted_(cursor, block, *hint))) {
+        ouro_increment_(&node->entries[0]);
+        ouro_cursor_move_(cursor, *hint);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static inline bool ouro_cursor_try_replace(ouro_cursor *cursor, ouro_block block,
+                                           const ouro_hint *hint) {
+    ouro_node_ *here = (ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_), *node;
+    if (OURO_LIKELY_(here->memo_block == block)) {
+        ouro_decrement_(&here->balance);
+        ouro_increment_(&cursor->nodes_[here->memo_slot]);
+        ouro_cursor_move_(cursor, here->memo_target);
+    } else if ((node = ouro_cursor_hinted_(cursor, block, *hint))) {
+        ouro_decrement_(&here->balance);
+        ouro_increment_(&node->entries[0]);
+        ouro_cursor_move_(cursor, *hint);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 // ---------------------------------------------------------------- the clock
 
 // Starts a timer (CLOCK_MONOTONIC) that charges the position of `thread` hz times a second: the

@@ -141,8 +141,11 @@ const middle = values => [...values].sort((a, b) => a - b)[values.length >> 1];
 const high = values => [...values].sort((a, b) => a - b)[Math.floor(values.length * 0.95)];
 
 function row(name, goal, text, isMet) {
+  const verdict = isMet === undefined ? "-" : isMet ? "ok" : "MISSED";
+  if (process.env.OURO_FIGURES) // see bench/figures.py
+    fs.appendFileSync(process.env.OURO_FIGURES, ["pages", name, goal, text, verdict].join("\t") + "\n");
   console.log(
-    `| ${name} | ${goal} | ${text} | ${isMet === undefined ? "-" : isMet ? "ok" : "MISSED"} |`,
+    `| ${name} | ${goal} | ${text} | ${verdict} |`,
   );
 }
 

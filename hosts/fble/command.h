@@ -20,8 +20,15 @@ struct fble_run_options {
     const char *profile, *live; // files
     const char *metrics;        // names with commas
     const char *compact, *max_nodes, *period, *blocks;
-    struct fble_list foreign; // const char *, shared objects
+    struct fble_list foreign;  // const char *, shared objects
+    struct fble_list compiled; // the same, of compiled modules
     bool statistics;
+};
+
+// Of compile.
+struct fble_compile_options {
+    const char *output, *emit, *folder, *jobs;
+    bool eval, library, no_profile, verbose;
 };
 
 struct fble_options {
@@ -31,6 +38,8 @@ struct fble_options {
     const char *number;     // of memory
     char **arguments;       // of run: what follows --
     struct fble_run_options run;
+    struct fble_compile_options compile;
+    struct fble_list packages; // const char *, folders of -p
     bool json, alone;
 };
 
@@ -41,6 +50,7 @@ struct fble_command {
     bool runs;          // takes --profile and the like
     bool has_arguments; // those after -- are the program's
     bool has_number;    // one more argument, a number
+    bool compiles;      // takes -o and the like
     // The exit statuses of other commands, as this one gives them; NULL: the same.
     const int *statuses;
     int (*run)(struct fble_program *program, struct fble_options *options);
@@ -48,6 +58,7 @@ struct fble_command {
 
 #define FBLE_RUN_USAGE                                                                   \
     "      --foreign LIB.so    functions in C, see fble.h\n"                             \
+    "      --compiled LIB.so   modules that fble compile --library made\n"               \
     "      --profile FILE      write a profile; the format goes by the extension\n"      \
     "      --profile-live FILE a profile that can be looked at while the program runs\n" \
     "      --profile-blocks functions|all\n"                                             \
@@ -57,7 +68,7 @@ struct fble_command {
     "      --profile-period N       charge instructions N at a time\n"
 
 extern const struct fble_command fble_command_check, fble_command_deps, fble_command_eval,
-    fble_command_run, fble_command_memory, fble_command_disassemble;
+    fble_command_run, fble_command_memory, fble_command_disassemble, fble_command_compile;
 
 // Reads the arguments of a command. FBLE_FINE, or what to exit with, after a message.
 int fble_options_read(struct fble_program *program, struct fble_options *options,

@@ -165,6 +165,7 @@ struct fble_emitted *fble_emit(struct fble_program *program, struct fble_module 
         fble_encode(&e, e.functions.at[i], emitted->globals);
     for (uint32_t i = 0; i < e.functions.count; i++)
         fble_push(e.arena, &emitted->codes, ((struct function *)e.functions.at[i])->code);
+    emitted->functions = e.functions;
     emitted->foreign = e.foreign;
     emitted->problem = e.problem;
     emitted->problem_loc = e.problem_loc;

@@ -40,11 +40,25 @@ struct ins {
     struct fble_loc loc;
 };
 
+// What encode.c finds out about an instruction. First ones begin a stretch.
+struct facts {
+    bool dropped, target;
+    uint64_t *live;         // of first ones, and after calls: at the instruction's beginning
+    uint32_t bytes;         // what is allocated from here to the next call or choice
+    uint32_t charge;        // of first ones: instructions up to the next choice, or ENTER
+    uint32_t after;         // of ENTER and the like: the same, for what comes after it
+    struct fble_site *site; // of calls
+    struct fble_site *heap; // if there are bytes
+    uint32_t word;          // where it stands, with HEAP
+    uint32_t place;         // and without, as spots say
+};
+
 struct function {
     struct function *outer; // NULL: the module's body
     struct fble_code *code;
     const struct fble_label *label;
     struct ins *ins;
+    struct facts *facts;
     uint32_t count, capacity;
     uint16_t *lists;
     uint32_t list_count, list_capacity;
@@ -87,10 +101,11 @@ struct want {
 // What a module became. Everything is in the program's arena; the sources may go on being read.
 struct fble_emitted {
     struct fble_module *module;
-    struct fble_code *main;   // no arguments, the result is the module's value
-    struct fble_list codes;   // struct fble_code *, all of it
-    struct fble_list foreign; // struct foreign_declaration *
-    fble_value *globals;      // the first is the module's value
+    struct fble_code *main;     // no arguments, the result is the module's value
+    struct fble_list codes;     // struct fble_code *, all of it
+    struct fble_list functions; // struct function *, the same in simple instructions
+    struct fble_list foreign;   // struct foreign_declaration *
+    fble_value *globals;        // the first is the module's value
     uint32_t global_count;
     const char *problem;
     struct fble_loc problem_loc;

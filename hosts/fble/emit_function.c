@@ -17,6 +17,7 @@ struct fble_code *new_code(struct emitter *e, const struct fble_label *label, ui
     code->file = label->unit->file;
     code->line = label->loc.line;
     code->column = label->loc.column;
+    code->enter = fble_interpret_enter;
     fble_code_own_value(code);
     return code;
 }

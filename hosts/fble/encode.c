@@ -18,18 +18,6 @@ struct bits {
     uint32_t words;
 };
 
-// What the backward pass finds out about an instruction.
-struct facts {
-    bool dropped, target;
-    uint64_t *live;         // of targets: at the instruction's beginning
-    uint32_t bytes;         // what is allocated from here to the next call or choice
-    uint32_t charge;        // of first ones: instructions up to the next choice, or ENTER
-    uint32_t after;         // of ENTER and the like: the same, for what comes after it
-    struct fble_site *site; // of calls
-    struct fble_site *heap; // if there are bytes
-    uint32_t word;          // where it will stand
-};
-
 struct encoder {
     struct emitter *e;
     struct function *f;
@@ -203,9 +191,10 @@ static void look_backwards(struct encoder *n) {
     for (uint32_t i = n->f->count; i-- > 0;) {
         look_at(n, i);
         bool first = i == 0 || n->facts[i].target;
-        if (first || is_call(n->f->ins + i - 1)) make_room(n, i);
+        bool begins = first || is_call(n->f->ins + i - 1);
+        if (begins) make_room(n, i);
         if (first) begin_stretch(n, i);
-        if (n->facts[i].target) {
+        if (begins) {
             n->facts[i].live = fble_alloc(n->e->arena, 8 * (size_t)n->live.words);
             memcpy(n->facts[i].live, n->live.at, 8 * (size_t)n->live.words);
         }
@@ -378,13 +367,14 @@ static void add_spots(struct encoder *n, const struct ins *ins, uint64_t word) {
 
 static void write_all(struct encoder *n) {
     for (uint32_t i = 0; i < n->f->count; i++) {
-        const struct facts *facts = n->facts + i;
+        struct facts *facts = n->facts + i;
         uint64_t *to = n->out + facts->word;
         if (facts->heap) {
             *to++ = (uint64_t)FBLE_OP_HEAP | (uint64_t)facts->bytes << 32;
             *to++ = fble_pointer(facts->heap);
         }
         if (facts->dropped) continue;
+        facts->place = (uint32_t)(to - n->out);
         write_ins(n, i, to);
         add_spots(n, n->f->ins + i, (uint64_t)(to - n->out));
     }
@@ -392,7 +382,7 @@ static void write_all(struct encoder *n) {
 
 void fble_encode(struct emitter *e, struct function *f, fble_value *globals) {
     struct encoder n = {.e = e, .f = f, .globals = globals};
-    n.facts = fble_alloc(e->arena, (f->count + 1) * sizeof *n.facts);
+    f->facts = n.facts = fble_alloc(e->arena, (f->count + 1) * sizeof *n.facts);
     n.live.words = (f->most + 63) / 64;
     n.live.at = fble_alloc(e->arena, 8 * (size_t)n.live.words);
     mark_targets(&n);

@@ -4,8 +4,11 @@
 // profile as one range, finds its foreign values, and makes its globals roots of the collector.
 
 #include "evaluate.h"
+#include "hash.h"
+#include "vm/compiled.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static ouro_block add_blocks(const struct fble_evaluation *v, const struct fble_module *module) {
     struct fble_arena *arena = &v->program->arena;
@@ -51,12 +54,46 @@ static bool load(const struct fble_evaluation *v, struct fble_module *module) {
     return true;
 }
 
+// A module that was compiled takes part like any other: dependents only know its value's place.
+static const struct fble_compiled_module *find_compiled(const struct fble_evaluation *v,
+                                                        const struct fble_module *module) {
+    for (uint32_t i = 0; i < v->compiled.count; i++) {
+        const struct fble_compiled_module *compiled = v->compiled.at[i];
+        if (!strcmp(compiled->path, module->path->text)) return compiled;
+    }
+    return NULL;
+}
+
+static bool load_compiled(const struct fble_evaluation *v, struct fble_module *module,
+                          const struct fble_compiled_module *compiled) {
+    struct fble_arena *arena = &v->program->arena;
+    if (missing(v->program, module)) return false;
+    const char *source = fble_hash(arena, module->value->text, module->value->length);
+    if (strcmp(source, compiled->source)) {
+        fble_report(&v->program->diagnostics, FBLE_ERROR, module->value, (struct fble_loc){1, 1},
+                    "the module has changed since the library of --compiled was made");
+        return false;
+    }
+    struct fble_emitted *emitted = fble_alloc(arena, sizeof *emitted);
+    *emitted = (struct fble_emitted){.module = module,
+                                     .main = compiled->codes,
+                                     .globals = compiled->globals,
+                                     .global_count = compiled->global_count};
+    module->emitted = emitted;
+    return fble_compiled_load(v->machine, compiled);
+}
+
+static bool load_any(const struct fble_evaluation *v, struct fble_module *module) {
+    const struct fble_compiled_module *compiled = find_compiled(v, module);
+    return compiled ? load_compiled(v, module, compiled) : load(v, module);
+}
+
 fble_ref fble_evaluate(struct fble_evaluation *v) {
     fble_value value = 0;
     if (!v->machine->profile) v->all_blocks = false; // there is nobody to enter them
     for (uint32_t i = 0; i < v->program->modules.count; i++) {
         struct fble_module *module = v->program->modules.at[i];
-        if (!load(v, module)) return 0;
+        if (!load_any(v, module)) return 0;
         value = fble_run(v->machine, fble_pointer(&module->emitted->main->self), NULL, 0);
         if (!value) return 0;
         module->emitted->globals[0] = value;
@@ -64,11 +101,12 @@ fble_ref fble_evaluate(struct fble_evaluation *v) {
     return value ? fble_ref_new(v->machine, value) : 0;
 }
 
-bool fble_emit_program(struct fble_program *program) {
+bool fble_emit_program(struct fble_program *program, ouro_block first_block, bool all_blocks) {
     for (uint32_t i = 0; i < program->modules.count; i++) {
         struct fble_module *module = program->modules.at[i];
         if (missing(program, module)) return false;
-        if (!report_problem(program, fble_emit(program, module, OURO_PHANTOM, false))) return false;
+        if (!report_problem(program, fble_emit(program, module, first_block, all_blocks)))
+            return false;
     }
     return true;
 }

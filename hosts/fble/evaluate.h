@@ -12,7 +12,8 @@
 struct fble_evaluation {
     struct fble_program *program;
     struct fble_machine *machine;
-    bool all_blocks; // profiles have blocks of lets and branches, too
+    bool all_blocks;           // profiles have blocks of lets and branches, too
+    struct fble_list compiled; // const struct fble_compiled_module *, used in place of sources
 };
 
 // Evaluates all modules; the last is the main one. 0: an error, which is in the program's
@@ -20,6 +21,6 @@ struct fble_evaluation {
 fble_ref fble_evaluate(struct fble_evaluation *evaluation);
 
 // Bytecode of all modules, without running anything.
-bool fble_emit_program(struct fble_program *program);
+bool fble_emit_program(struct fble_program *program, ouro_block first_block, bool all_blocks);
 
 #endif

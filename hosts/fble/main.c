@@ -16,8 +16,8 @@
 #endif
 
 static const struct fble_command *const commands[] = {
-    &fble_command_check, &fble_command_deps,   &fble_command_eval,
-    &fble_command_run,   &fble_command_memory, &fble_command_disassemble,
+    &fble_command_check,  &fble_command_deps,        &fble_command_eval,    &fble_command_run,
+    &fble_command_memory, &fble_command_disassemble, &fble_command_compile,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "parser.h"
+#include "profile.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -54,6 +55,7 @@ static bool package_in(struct reader *r, const char *folder, size_t length, cons
     const char *directory = fble_format(&r->program->arena, "%.*s/%s", (int)length, folder, name);
     if (!length || !is_directory(directory)) return false;
     fble_program_search(r->program, directory);
+    fble_push(&r->program->arena, &r->options->packages, (void *)directory);
     return true;
 }
 
@@ -95,23 +97,48 @@ static int set_main(struct reader *r, const char *text) {
 // Options of commands that run programs: --name VALUE, each into its place.
 static bool takes_run_option(struct reader *r, const char **value) {
     struct fble_run_options *run = &r->options->run;
-    const struct {
-        const char *word;
-        const char **to;
-    } all[] = {
-        {"profile", &run->profile},         {"profile-live", &run->live},
-        {"profile-metrics", &run->metrics}, {"profile-blocks", &run->blocks},
-        {"profile-compact", &run->compact}, {"profile-max-nodes", &run->max_nodes},
-        {"profile-period", &run->period},
-    };
     if (!r->command->runs) return false;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (takes(r, 0, all[i].word, value)) {
-            *all[i].to = *value;
-            return true;
-        }
+    size_t length = strcspn(*r->at, "=");
+    const char **to = length > 2 ? fble_profile_option(run, *r->at + 2, length - 2) : NULL;
+    if (to && !strncmp(*r->at, "--", 2)) {
+        *to = *value = (*r->at)[length] ? *r->at + length + 1 : *++r->at;
+        return true;
+    }
+    if (takes(r, 0, "compiled", value)) {
+        if (*value) fble_push(&r->program->arena, &run->compiled, (void *)*value);
+        return true;
+    }
     if (!takes(r, 0, "foreign", value)) return false;
     if (*value) fble_push(&r->program->arena, &run->foreign, (void *)*value);
+    return true;
+}
+
+static bool is_flag(const char *text, const char *name, bool *flag) {
+    if (strcmp(text, name)) return false;
+    return *flag = true;
+}
+
+// Options of compile, those with a value and those without.
+static bool takes_compile_option(struct reader *r, const char **value) {
+    struct fble_compile_options *compile = &r->options->compile;
+    if (!r->command->compiles) return false;
+    if (takes(r, 'o', "output", value)) {
+        compile->output = *value;
+    } else if (takes(r, 'j', "jobs", value)) {
+        compile->jobs = *value;
+    } else if (takes(r, 0, "emit-c", value)) {
+        compile->emit = *value;
+    } else if (takes(r, 0, "build-dir", value)) {
+        compile->folder = *value;
+    } else if (takes(r, 0, "profile-blocks", value)) {
+        r->options->run.blocks = *value;
+    } else {
+        *value = "";
+        return is_flag(*r->at, "--eval", &compile->eval) ||
+               is_flag(*r->at, "--library", &compile->library) ||
+               is_flag(*r->at, "--no-profile", &compile->no_profile) ||
+               is_flag(*r->at, "--verbose", &compile->verbose);
+    }
     return true;
 }
 
@@ -130,7 +157,7 @@ static int read_option(struct reader *r) {
         status = set_main(r, value);
     else if (value && r->command->has_target && takes(r, 't', "target", &value) && value)
         r->options->target = value;
-    else if (!value || !takes_run_option(r, &value) || !value)
+    else if (!value || (!takes_run_option(r, &value) && !takes_compile_option(r, &value)) || !value)
         return usage_error(r, value ? "unknown option " : "no value for ", text);
     if (status == FBLE_FINE) r->at++;
     return status;
@@ -188,5 +215,6 @@ int fble_options_read(struct fble_program *program, struct fble_options *options
     if (r.files.count > 1) return usage_error(&r, "one file at a time, not also ", r.files.at[1]);
     if (r.files.count && options->main) return usage_error(&r, "give a file or -m, not both", "");
     if (r.files.count) return set_file(&r, r.files.at[0]);
-    return options->main ? FBLE_FINE : usage_error(&r, "give a file or -m /Module%", "");
+    if (options->main || (options->compile.library && options->packages.count)) return FBLE_FINE;
+    return usage_error(&r, "give a file or -m /Module%", "");
 }

@@ -28,6 +28,21 @@ static int usage(const struct fble_runner *r, const char *option, const char *va
 
 // ---------------------------------------------------------------- options
 
+const char **fble_profile_option(struct fble_run_options *run, const char *name, size_t length) {
+    const struct {
+        const char *word;
+        const char **to;
+    } all[] = {
+        {"profile", &run->profile},         {"profile-live", &run->live},
+        {"profile-metrics", &run->metrics}, {"profile-blocks", &run->blocks},
+        {"profile-compact", &run->compact}, {"profile-max-nodes", &run->max_nodes},
+        {"profile-period", &run->period},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strlen(all[i].word) == length && !strncmp(all[i].word, name, length)) return all[i].to;
+    return NULL;
+}
+
 static bool read_number(const char *text, uint64_t most, uint64_t *n) {
     char *end;
     errno = 0;

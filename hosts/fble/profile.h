@@ -7,6 +7,8 @@
 
 #include "runner.h"
 
+// The place of the value of --NAME among the options of a run; NULL: it is none about profiles.
+const char **fble_profile_option(struct fble_run_options *run, const char *name, size_t length);
 // Reads the options, makes the profile and tells the machine which metric is which.
 int fble_profile_start(struct fble_runner *runner, fble_machine_options *options);
 // The machine is there: starts the clock, and sees to it that signals end the program properly.

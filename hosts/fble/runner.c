@@ -1,30 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Runs programs for the command line: see runner.h. Functions in C come from shared objects, which
-// stay loaded while the machine lives.
+// Runs programs from their sources: see runner.h.
 
 #include "runner.h"
 #include "profile.h"
+#include "vm/compiled.h"
 
 #include <dlfcn.h>
 #include <string.h>
-
-static int load_foreign(struct fble_runner *r) {
-    const struct fble_list *files = &r->options->run.foreign;
-    for (uint32_t i = 0; i < files->count; i++) {
-        void *library = dlopen(files->at[i], RTLD_NOW);
-        fble_foreign_entry *entry =
-            library ? (fble_foreign_entry *)dlsym(library, FBLE_FOREIGN_ENTRY) : NULL;
-        if (library) fble_push(&r->program->arena, &r->libraries, library);
-        if (!entry) {
-            fprintf(stderr, "fble %s: cannot load %s: %s\n", r->command, (const char *)files->at[i],
-                    dlerror());
-            return FBLE_OTHER;
-        }
-        entry(r->machine);
-    }
-    return FBLE_FINE;
-}
 
 static struct fble_type *without_polys(struct fble_types *types, struct fble_type *type) {
     for (;;) {
@@ -56,6 +39,39 @@ static int check(struct fble_runner *r) {
     return fble_finish(r->program, r->options);
 }
 
+static int refuse(const struct fble_runner *r, const char *file, const char *why) {
+    fprintf(stderr, "fble %s: cannot use %s: %s\n", r->command, file, why);
+    return FBLE_OTHER;
+}
+
+// Their globals are one another's, so that a module that is in two of them is one module.
+static int load_library(struct fble_runner *r, struct fble_evaluation *v, const char *file) {
+    struct fble_arena *arena = &r->program->arena;
+    if (!strchr(file, '/')) file = fble_format(arena, "./%s", file);
+    void *library = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
+    if (!library) return refuse(r, file, dlerror());
+    fble_push(arena, &r->libraries, library);
+    const struct fble_compiled *compiled = dlsym(library, FBLE_COMPILED_LIBRARY);
+    if (!compiled) return refuse(r, file, "fble compile --library did not make it");
+    if (compiled->format != FBLE_COMPILED_FORMAT)
+        return refuse(r, file, "it was compiled for another version of fble");
+    if (r->profile && !compiled->profiled) return refuse(r, file, "it has no profiling");
+    if (r->profile && compiled->all_blocks != v->all_blocks)
+        return refuse(r, file, "it was compiled with another --profile-blocks");
+    for (uint32_t i = 0; i < compiled->count; i++)
+        fble_push(arena, &v->compiled,
+                  (void *)(r->profile ? compiled->profiled : compiled->modules)[i]);
+    return FBLE_FINE;
+}
+
+static int load_compiled(struct fble_runner *r, struct fble_evaluation *v) {
+    const struct fble_list *files = &r->options->run.compiled;
+    int status = FBLE_FINE;
+    for (uint32_t i = 0; i < files->count && status == FBLE_FINE; i++)
+        status = load_library(r, v, files->at[i]);
+    return status;
+}
+
 int fble_runner_start(struct fble_runner *r, const fble_machine_options *given, fble_ref *value) {
     fble_machine_options options = *given;
     int status = check(r);
@@ -63,27 +79,18 @@ int fble_runner_start(struct fble_runner *r, const fble_machine_options *given, 
     if (status != FBLE_FINE) return status;
     r->machine = fble_machine_new(&options);
     status = fble_profile_begin(r);
-    if (status == FBLE_FINE) status = load_foreign(r);
+    if (status == FBLE_FINE) status = fble_runner_foreign(r);
     if (status != FBLE_FINE) return status;
     const char *blocks = r->options->run.blocks;
-    struct fble_evaluation evaluation = {r->program, r->machine, blocks && !strcmp(blocks, "all")};
+    struct fble_evaluation evaluation = {
+        .program = r->program,
+        .machine = r->machine,
+        .all_blocks = blocks && !strcmp(blocks, "all"),
+    };
+    status = load_compiled(r, &evaluation);
+    if (status != FBLE_FINE) return status;
     *value = fble_evaluate(&evaluation);
     if (*value) return FBLE_FINE;
     if (fble_error(r->machine)) return FBLE_RUNTIME_ERROR;
     return fble_finish(r->program, r->options);
-}
-
-int fble_runner_end(struct fble_runner *r, int status) {
-    if (!r->machine) return status;
-    const char *error = fble_error(r->machine);
-    if (error) {
-        fflush(stdout);
-        fputs(error, stderr);
-        status = FBLE_RUNTIME_ERROR;
-    }
-    int written = fble_profile_finish(r);
-    fble_machine_free(r->machine);
-    ouro_profile_free(r->profile);
-    for (uint32_t i = 0; i < r->libraries.count; i++) dlclose(r->libraries.at[i]);
-    return written == FBLE_FINE ? status : written;
 }

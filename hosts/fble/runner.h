@@ -31,4 +31,11 @@ int fble_runner_start(struct fble_runner *runner, const fble_machine_options *op
 // another if something fails only now.
 int fble_runner_end(struct fble_runner *runner, int status);
 
+// Loads the shared objects of --foreign into the machine.
+int fble_runner_foreign(struct fble_runner *runner);
+// Runs a value of type Main@ and ends the runner. The exit status.
+int fble_run_main(struct fble_runner *runner, fble_ref main);
+// The exit statuses of commands as `run` gives them.
+extern const int fble_run_statuses[];
+
 #endif

@@ -149,11 +149,15 @@ static void in_child(void) {
 
 // ---------------------------------------------------------------- threads
 
-// Other keys' destructors may enter functions: ours comes in the last round.
+// Of ThreadSanitizer, if the program has it: it takes a thread's state away in the last round of the
+// destructors of keys, and its pthread functions crash after that.
+extern void __tsan_init(void) __attribute__((weak));
+
+// Other keys' destructors may enter functions: ours comes in the last round that it can.
 static void thread_end(void *pointer) {
     native_self *self = pointer;
     native_section section;
-    if (self->endings++ < 3) {
+    if (self->endings++ < (__tsan_init ? 2 : 3)) {
         pthread_setspecific(thread_key, self);
         return;
     }

@@ -115,6 +115,21 @@ static void note_blocks(const profile *p, const uint32_t *group, bool after, com
     }
 }
 
+// Rows that neither side has are of blocks that only the tables name.
+static void drop_absent(comparison *c) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < c->count; i++) {
+        difference *row = &c->rows[i];
+        if (row->in_before || row->in_after) {
+            c->rows[kept++] = *row;
+        } else {
+            free(row->name);
+            free(row->file);
+        }
+    }
+    c->count = kept;
+}
+
 // A block counts as there if a path has it: tables may hold blocks that nothing was charged to.
 static void note_sides(const profile *p, const uint32_t *group, uint8_t side, uint8_t *sides) {
     for (uint32_t n = 1; n < p->node_count; n++) sides[group[p->block[n]]] |= side;
@@ -146,6 +161,7 @@ bool ouro__compare(const profile *a, uint32_t before, const profile *b, uint32_t
     if (ok) {
         note_blocks(a, group_a, false, c);
         note_blocks(b, group_b, true, c);
+        drop_absent(c);
         qsort(c->rows, c->count, sizeof *c->rows, by_change);
     }
     ouro__texts_free(&t.names);

@@ -151,6 +151,7 @@ typedef struct {
 } comparison;
 
 // By name: blocks that moved to another line are the same. `before` and `after` are metric numbers.
+// Every row is of a block that a path of a side has.
 bool ouro__compare(const profile *a, uint32_t before, const profile *b, uint32_t after,
                    comparison *c);
 void ouro__comparison_free(comparison *c);

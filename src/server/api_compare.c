@@ -31,9 +31,6 @@ static state state_of(const difference *d) {
     return change > 0 ? SLOWER : change < 0 ? FASTER : SAME;
 }
 
-// The filters left it on a side; the tables of blocks have more.
-static bool is_there(const difference *d) { return d->in_before || d->in_after; }
-
 // ---------------------------------------------------------------- both in the same unit
 
 static bool times_ten(int64_t *value) { return !__builtin_mul_overflow(*value, 10, value); }
@@ -205,8 +202,8 @@ static uint32_t keep_rows(const question *q, const pair *p, uint8_t *keep,
     uint32_t kept = 0;
     for (uint32_t i = 0; i < p->comparison.count; i++) {
         const difference *d = &p->comparison.rows[i];
-        bool found = is_there(d) && (!search || ouro__contains(d->name, search) ||
-                                     ouro__contains(file_of(p, d), search));
+        bool found =
+            !search || ouro__contains(d->name, search) || ouro__contains(file_of(p, d), search);
         if (found) counts[state_of(d)]++;
         keep[i] = found && state_is_wanted(q->request, state_of(d));
         kept += keep[i];

@@ -18,6 +18,9 @@ import sys
 import tempfile
 
 HOST = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(HOST.parent.parent / "bench"))
+from figures import figure  # noqa: E402
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
 WORD = sys.argv[3] if len(sys.argv) > 3 else ""
@@ -96,6 +99,20 @@ def mean(rows, key):
     return math.exp(sum(math.log(row[key]) for row in rows) / len(rows))
 
 
+def tell(rows):
+    """What was to reach, for the table of all benchmarks."""
+    functions, blocks, worst = mean(rows, "functions"), mean(rows, "all"), max(row["functions"] for row in rows)
+    slowest, most = min(row["rate"] for row in rows), max(row["more"] for row in rows)
+    size, report = max(row["size"] for row in rows), max(row["report"] for row in rows)
+    figure("fble", "with --profile, geometric mean and worst", "<= 1.10, <= 1.25", f"{functions:.2f}, {worst:.2f}",
+           functions <= 1.10 and worst <= 1.25)
+    figure("fble", "with --profile-blocks all, geometric mean", "<= 1.6", f"{blocks:.2f}", blocks <= 1.6)
+    figure("fble", "calls per second, interpreted", ">= 40 million", f"{slowest:.0f} million at least", slowest >= 40)
+    figure("fble", "memory that a profile adds, at most", "<= 20 MB", f"{most:.1f} MB", most <= 20)
+    figure("fble", "largest profile, slowest report", "< 1 MB, < 0.2 s", f"{size:.0f} kB, {report:.2f} s",
+           size < 1024 and report < 0.2)
+
+
 def main():
     print("| program | CPU s | with profile | all blocks | million calls/s | peak MB | profile adds MB | profile kB | report s |\n"
           "| --- | --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
@@ -110,6 +127,8 @@ def main():
                   "{report:.2f} |".format(**row), flush=True)
     print(f"| geometric mean | {mean(rows, 'seconds'):.2f} | {mean(rows, 'functions'):.2f} | {mean(rows, 'all'):.2f} | "
           f"{mean(rows, 'rate'):.0f} | | | | |")
+    tell(rows)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -13,7 +13,7 @@
 //
 // Also here: what happens when a recursive let is done.
 
-#include "machine.h"
+#include "compiled.h"
 
 #include <string.h>
 
@@ -29,7 +29,8 @@ static uint64_t rest_enter[4], rest_tail[4];
 __attribute__((constructor)) static void make_rests(void) {
     rest_enter[0] = rest_tail[0] = fble_return_word(FBLE_FP_SELF, 0);
     rest_enter[1] = rest_tail[1] = fble_pointer(&rest_site);
-    rest_enter[2] = rest_tail[2] = (uint64_t)(uintptr_t)fble_interpret;
+    rest_enter[2] = (uint64_t)(uintptr_t)fble_rest_enter;
+    rest_tail[2] = (uint64_t)(uintptr_t)fble_rest_tail;
     rest_enter[3] = FBLE_OP_REST_ENTER;
     rest_tail[3] = FBLE_OP_REST_TAIL;
 }

@@ -22,8 +22,11 @@
 // So bytecode returns into compiled code (there, *pc is COMPILED) and the other way round, and
 // nobody keeps anything on the C stack.
 //
-// Steps. Control goes between interpreter and compiled code by a trampoline: a step runs until it
-// calls or returns into code of the other kind, and returns the step that goes on there.
+// Steps. Compiled code is made of steps, C functions with one signature that end by jumping to the
+// next step (compiled.h). The one that a return pc names goes on there, with the frame that has
+// returned as fp, the result as `a` and the pc as `b`; the one of a code enters it, with the first three arguments as `a`, `b` and `c`,
+// which need not be in the frame. The interpreter is a step, too: it returns the step that goes on
+// in compiled code to a trampoline (machine.c), and so does C that cannot jump.
 //
 // Charges. Instructions are counted per stretch, that is code that runs from its first to its last
 // instruction without a choice: at the entry of a function (code->charge), in a branch (the table of
@@ -54,7 +57,8 @@ enum {
 };
 
 typedef void (*fble_any_step)(void);
-typedef fble_any_step fble_step(struct fble_machine *machine);
+typedef fble_any_step fble_step(struct fble_machine *machine, uint64_t *fp, char *hp, fble_value a,
+                                fble_value b, fble_value c);
 
 // A place where a frame waits: for a callee, or for the collector.
 struct fble_site {
@@ -77,6 +81,7 @@ struct fble_module_image;
 
 struct fble_code {
     const uint64_t *start;
+    fble_step *enter;     // for compiled callers
     uint32_t frame_slots; // the four of the header included
     uint32_t charge;      // of the first stretch
     ouro_block block;     // entered by a call

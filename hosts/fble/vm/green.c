@@ -50,6 +50,14 @@ void fble_thread_free(struct fble_machine *m, struct fble_thread *t) {
     free(t);
 }
 
+void fble_thread_run(struct fble_machine *m, struct fble_thread *t) {
+    m->thread = t;
+#ifndef FBLE_NO_PROFILE
+    m->recorder = m->interpret == fble_interpret_profiled ? t->profile : NULL;
+    m->nodes = m->recorder ? ouro_cursor_new(m->recorder).nodes_ : NULL;
+#endif
+}
+
 static void make_ready(struct fble_machine *m, struct fble_thread *t, fble_value value) {
     t->value = value;
     t->state = FBLE_THREAD_READY;
@@ -70,11 +78,11 @@ static fble_value run_next(struct fble_machine *m) {
     if (!m->ready) m->last_ready = &m->ready;
     t->next = NULL;
     t->touched = true;
-    m->thread = t;
+    fble_thread_run(m, t);
     m->fp = t->fp;
     m->pc = t->pc;
     m->site = t->site;
-    if (m->stack_limit) m->stack_limit = t->chunk->limit;
+    fble_set_stack_limit(m, t->chunk->limit);
     return 0;
 }
 

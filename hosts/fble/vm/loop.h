@@ -423,7 +423,8 @@ return_without_exit:
     NEXT(2);
 
 #if MODE == 0
-    OP(ENTER) : OP(REPLACE) : NEXT(3);
+    OP(ENTER) : R(fble_a(w)) = 1; // the slot is live
+    OP(REPLACE) : NEXT(3);
     OP(EXIT) : NEXT(2);
 #else
     OP(ENTER) : FLUSH;
@@ -459,6 +460,10 @@ return_without_exit:
 
     OP(COMPILED) : SAVE;
     m->value = value;
+    m->second = fble_pointer(pc);
+    m->fp += pc[-3] >> 16 & 0xffff; // a frame that returned; 0: one that is entered
+    PROFILE(m->third = at.position_;)
+    m->counted = hp;
     PROFILE(FLUSH;)
     return (fble_any_step)(uintptr_t)pc[-1];
 

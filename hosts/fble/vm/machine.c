@@ -77,6 +77,7 @@ fble_machine *fble_machine_new(const fble_machine_options *options) {
     m->stack_limit = m->thread->chunk->limit;
     m->thread->profile = ouro_thread_new(m->profile);
     choose_loop(m);
+    fble_thread_run(m, m->thread);
     fble_register_std(m);
     fble_register_threads(m, "/Std/Io/Thread%");
     return m;
@@ -119,10 +120,10 @@ static void unwind(struct fble_machine *m) {
     fble_stack_start(m, t, m->first_chunk);
     m->ready = NULL;
     m->last_ready = &m->ready;
-    m->thread = t;
+    fble_thread_run(m, t);
     m->fp = t->fp;
     m->site = t->site;
-    m->stack_limit = m->interrupted ? NULL : t->chunk->limit;
+    fble_set_stack_limit(m, t->chunk->limit);
     m->runs = 0;
 }
 
@@ -139,6 +140,15 @@ static uint64_t *base_frame(struct fble_machine *m) {
     base[FBLE_FP_RETURN] = fble_pointer(native->words + 6);
     base[FBLE_FP_CALLER] = fble_pointer(m->fp);
     return base;
+}
+
+// From step to step. What a step gets is no root while it runs.
+static void go(struct fble_machine *m) {
+    for (fble_any_step step = m->interpret(m); step;) {
+        fble_value a = m->value;
+        m->value = 0;
+        step = ((fble_step *)step)(m, m->fp, m->hp, a, m->second, m->third);
+    }
 }
 
 fble_value fble_run(struct fble_machine *m, fble_value function, const fble_value *arguments,
@@ -158,7 +168,7 @@ fble_value fble_run(struct fble_machine *m, fble_value function, const fble_valu
     m->fp = callee;
     m->pc = fble_rest_pc();
     m->runs++;
-    for (fble_any_step step = (fble_any_step)m->interpret; step;) step = ((fble_step *)step)(m);
+    go(m);
     if (m->failed) {
         if (m->runs == 1)
             unwind(m);

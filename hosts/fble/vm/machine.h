@@ -77,17 +77,21 @@ struct fble_handle {
 
 enum fble_entering { FBLE_BY_CALL, FBLE_BY_TAIL };
 
+// The interpreter: goes on where the machine stands, gives the step that goes on elsewhere.
+typedef fble_any_step fble_loop(struct fble_machine *machine);
+
 struct fble_machine {
     // Where the running thread stands, when the interpreter does not hold it in registers.
     const uint64_t *pc;
     uint64_t *fp;
     char *hp;
     const struct fble_site *site; // what is live in fp
-    fble_value value;             // result of a run
+    fble_value value;             // result of a run; `a` of a step that is to be jumped to,
+    fble_value second, third;     // and its `b` and `c`
     // A signal handler may set this to NULL, so that the next call takes the slow path.
     uint64_t *volatile stack_limit;
     char *heap_limit;
-    fble_step *interpret; // of the loops, the one that this machine uses
+    fble_loop *interpret; // the one that this machine uses
 
     // Results of fble_apply_args, besides the frame.
     const struct fble_code *applied;
@@ -99,7 +103,6 @@ struct fble_machine {
     // Heap: collect.c.
     char *nursery, *nursery_end;
     size_t nursery_size; // usual
-    char *counted;       // up to here a profile knows what C code has allocated
     struct fble_blocks old;
     size_t full_at;                // collect everything when the old part has this many bytes
     size_t since_full, patience;   // bytes allocated since that was done, see collect.c
@@ -131,6 +134,12 @@ struct fble_machine {
     uint64_t period, pending; // instructions per charge, and those not charged yet
     uint64_t executed;        // instructions, counted one by one, in builds that do that
     ouro_hint hint;           // of calls that are not plain
+    ouro_hint *hint_at;       // of the call that is not plain, of compiled code
+    // Compiled code records here; NULL: whatever it records goes through compiled.c.
+    ouro_thread *recorder;
+    uint64_t *nodes;             // of the recorder's cursor
+    uint64_t underflow_frame[2]; // see stack.c
+    char *counted; // objects from here to hp are not counted yet, while C or compiled code runs
     struct fble_vector link_blocks;
 
     // Foreign values by module and name.
@@ -202,6 +211,12 @@ struct fble_frame {
 // False: it was the last.
 bool fble_frame_next(struct fble_frame *frame);
 
+// A signal may come at any moment: it must not be overwritten.
+static inline void fble_set_stack_limit(struct fble_machine *machine, uint64_t *limit) {
+    machine->stack_limit = limit;
+    if (machine->interrupted) machine->stack_limit = NULL;
+}
+
 // ---------------------------------------------------------------- apply.c
 
 // Applies fp[2] to machine->argument_count arguments from fp[4] on. True: machine->applied is the
@@ -217,7 +232,9 @@ bool fble_resolve(struct fble_machine *machine, uint64_t *fp, const uint16_t *li
 
 // ---------------------------------------------------------------- machine.c, errors.c
 
-fble_step fble_interpret_plain, fble_interpret_profiled, fble_interpret_metered, fble_interpret;
+fble_loop fble_interpret_plain, fble_interpret_profiled, fble_interpret_metered;
+// Steps of bytecode: going on after a call, and entering.
+fble_step fble_interpret, fble_interpret_enter;
 
 // One per instruction: 1 if it counts as one.
 extern const uint8_t fble_counts[FBLE_OPCODE_COUNT];
@@ -293,6 +310,7 @@ fble_value fble_io_value(struct fble_machine *machine);
 struct fble_thread *fble_thread_new(struct fble_machine *machine, size_t slots);
 void fble_thread_free(struct fble_machine *machine, struct fble_thread *thread);
 void fble_thread_ended(struct fble_machine *machine);
+void fble_thread_run(struct fble_machine *machine, struct fble_thread *thread); // it runs now
 // As foreign values of that module: Fork, Wait, Link, Yield.
 void fble_register_threads(struct fble_machine *machine, const char *module);
 

@@ -5,7 +5,7 @@
 // from bytecode. Each foreign declaration makes code of its own, so that calls are charged to the
 // place of the declaration.
 
-#include "machine.h"
+#include "compiled.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +42,7 @@ struct fble_native_code *fble_native_code(struct fble_machine *machine, const ch
                                             .file = ""}};
     n->site = native_site(&n->code);
     n->code.start = n->words;
+    n->code.enter = fble_enter_native;
     n->words[0] = FBLE_OP_NATIVE;
     n->words[1] = (uint64_t)(uintptr_t)native;
     n->words[2] = fble_pointer(n->site);

@@ -9,7 +9,7 @@
 // to BARRIER. As long as that does not run, nothing below that frame has run either, so nothing
 // there can refer to the nursery.
 
-#include "machine.h"
+#include "compiled.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,7 @@ enum {
 };
 
 static const struct fble_site end_site;
-static fble_any_step at_underflow(struct fble_machine *machine);
-static fble_any_step at_barrier(struct fble_machine *machine);
+static fble_step at_underflow, at_barrier;
 
 // No return pc, but the words before one: the bottom of a stack.
 static uint64_t bottom[5];
@@ -95,7 +94,7 @@ void fble_stack_grow(struct fble_machine *m, uint32_t used, uint32_t slots) {
     chunk->older = t->chunk;
     t->chunk = chunk;
     m->fp = chunk->slots;
-    m->stack_limit = chunk->limit;
+    fble_set_stack_limit(m, chunk->limit);
     m->stack_bytes += chunk_bytes(chunk);
 }
 
@@ -112,7 +111,7 @@ const uint64_t *fble_stack_underflow(struct fble_machine *m) {
         free(chunk);
         t->spare = NULL;
     }
-    if (m->stack_limit) m->stack_limit = t->chunk->limit;
+    fble_set_stack_limit(m, t->chunk->limit);
     return real;
 }
 
@@ -140,18 +139,23 @@ const uint64_t *fble_stack_barrier(struct fble_machine *m) {
     return real;
 }
 
-// For compiled code, whose results are in machine->value: the real step goes on.
-static fble_any_step go_on(struct fble_machine *machine, const uint64_t *real) {
-    machine->pc = real;
-    return (fble_any_step)(uintptr_t)real[-1];
+// For compiled code: the real step goes on. It finds its frame either from the one that returned,
+// or by its caller (compiled.h); that frame's chunk is gone, so another stands for it.
+static fble_any_step at_underflow(FBLE_STEP_PARAMETERS) {
+    uint64_t *caller = FBLE_CALLER_OF(fp);
+    const uint64_t *real = fble_stack_underflow(m);
+    m->underflow_frame[FBLE_FP_CALLER] = fble_pointer(caller);
+    fp = fble_op(*real) == FBLE_OP_COMPILED ? caller + (real[-3] >> 16 & 0xffff)
+                                            : m->underflow_frame;
+    FBLE_JUMP((fble_step *)(uintptr_t)real[-1], fp, hp, a, fble_pointer(real), c);
+    (void)b;
 }
 
-static fble_any_step at_underflow(struct fble_machine *machine) {
-    return go_on(machine, fble_stack_underflow(machine));
-}
-
-static fble_any_step at_barrier(struct fble_machine *machine) {
-    return go_on(machine, fble_stack_barrier(machine));
+static fble_any_step at_barrier(FBLE_STEP_PARAMETERS) {
+    m->fp = FBLE_CALLER_OF(fp);
+    const uint64_t *real = fble_stack_barrier(m);
+    FBLE_JUMP((fble_step *)(uintptr_t)real[-1], fp, hp, a, fble_pointer(real), c);
+    (void)b;
 }
 
 bool fble_frame_next(struct fble_frame *frame) {

@@ -133,6 +133,7 @@ void fble_make_do(struct fble_native_code *n) {
     n->words[5] = fble_instruction(FBLE_OP_TAIL, 2, DO_F, DO_X, DO_UNIT);
     n->words[1] = n->words[6] = 0; // hints
     n->code.frame_slots = DO_SLOTS;
+    n->code.enter = fble_interpret_enter;
     n->code.charge = 2;
 }
 

@@ -11,6 +11,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tests"))
 import real  # noqa: E402
 
+sys.path.insert(0, os.path.join(HERE, "../../../bench"))
+from figures import figure  # noqa: E402
+
 ROUNDS = 4
 FLAGS = ["-O2"]
 
@@ -135,9 +138,15 @@ def main():
         missed += " above gprof" if added["ours"] > added["gprof"] else ""
         missed += " ABOVE UFTRACE" if added["ours"] > added["uftrace"] else ""
         missed += " ABOVE CALLGRIND" if added["ours"] > added["callgrind"] else ""
+        if heavy and ratio == ratio:
+            figure("native", f"{name}: added, by what empty hooks add", "<= 2.0", f"{ratio:.2f}", ratio <= 2)
+        figure("native", f"{name}: added, against uftrace, callgrind and gprof", "below the first two",
+               f"{added['ours']:.2f} s; {added['uftrace']:.2f}, {added['callgrind']:.2f}, {added['gprof']:.2f} s",
+               added["ours"] < min(added["uftrace"], added["callgrind"]))
         xray = (best["xray"] / best["clang"] - 1) * 100
         row([name, *[f"{best[c]:.2f} s" for c in ("bare", "floor", "ours", "gprof", "uftrace", "callgrind")],
              "-" if ratio != ratio else f"{ratio:.2f}{goal}{missed}", f"{xray:+.1f}%" + (" MISSED" if xray > 2 else "")])
+        figure("native", f"{name}: XRay, not switched on, against clang", "<= 2%", f"{xray:+.1f}%", xray <= 2)
         if name in ("walk", "sqlite3"):
             sizes.append((name, [[bench.data_size(name, case, made, f) for f in (1, 4)] for case in ("ours", "uftrace")]))
     print()
@@ -145,6 +154,8 @@ def main():
     row(["---"] * 5)
     for name, (ours, theirs) in sizes:
         row([name, *[f"{n / 1e3:,.1f} KB" for n in ours + theirs]])
+        figure("native", f"{name}: size of the recording, 4 times as long", "flat", f"{ours[0] / 1e3:,.0f} and {ours[1] / 1e3:,.0f} KB; "
+               f"uftrace {theirs[0] / 1e3:,.0f} and {theirs[1] / 1e3:,.0f} KB", ours[1] < 1.1 * ours[0])
     shutil.rmtree(folder, ignore_errors=True)
 
 

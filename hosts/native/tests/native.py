@@ -37,6 +37,7 @@ class Host:
         "static-pie": ([], "gcc", ["-O2", "-static-pie"]),
         "no-pie": ([], "gcc", ["-O2", "-no-pie", "-fno-pie"]),
         "asan": ([], "gcc", ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]),
+        "tsan": ([], "gcc", ["-O1", "-fsanitize=thread"]),
         "xray": (["--xray"], "clang", ["-O2"]),
         "xray-static": (["--xray"], "clang", ["-O2", "-static"]),
     }

@@ -56,7 +56,7 @@ for way in ["gcc", "clang", "static", "xray"]:
                           *(["-Wl,-z,muldefs"] if way == "static" else []))
 
 
-for way in ["gcc", "clang", "static", "xray"]:
+for way in ["gcc", "clang", "static", "tsan", "xray"]:
     @case(f"threads_of_the_standard_library_{way}")
     def std_threads(host, way=way):
         totals_as_printed(host, way, "threads.cpp", "-pthread")

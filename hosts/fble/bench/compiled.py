@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the programs compiled: compiled.py BUILD [ROUNDS [WORD]]
+
+For each program: CPU time interpreted and compiled, and their ratio; calls per second, compiled; the ratio of compiled
+with --profile to without; and the instructions, as callgrind counts them in a small run, of a program without
+--profile to those of one that was compiled with --no-profile. Before that, how long it takes to compile the standard
+library from nothing, and with one module changed. The best of ROUNDS (5) counts.
+"""
+import math
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from programs import BUILD, HOST, PROGRAMS, ROUNDS, WORD, calls_in, figure, mean, run
+
+SMALL = {"BinaryTrees": ["6"], "Fannkuch": ["5"], "Life": ["12"], "Pi": ["10"], "Queens": ["6"]}
+
+
+def compiled(work, source, name, *options):
+    program = os.path.join(work, name)
+    subprocess.run([BUILD / "fble", "compile", "-p", "std", source, "-o", program, "--build-dir",
+                    os.path.join(work, "objects"), *options], check=True)
+    return program
+
+
+def library(work):
+    """Seconds to make a library of all of std from nothing, and after a change of one module: wall clock and CPU."""
+    packages = os.path.join(work, "packages")
+    shutil.copytree(HOST / "std", os.path.join(packages, "std"))
+    line = [BUILD / "fble", "compile", "--library", "-p", "std", "-o", os.path.join(work, "std.so"), "--build-dir",
+            os.path.join(work, "library"), "-j", "2"]
+    times = []
+    for _ in range(2):
+        before, start = os.times(), time.monotonic()
+        subprocess.run(line, check=True, env={**os.environ, "FBLE_PACKAGE_PATH": packages})
+        after = os.times()
+        times += [time.monotonic() - start, after.children_user + after.children_system
+                  - before.children_user - before.children_system]
+        with open(os.path.join(packages, "std/Std/List.fble"), "a") as f:
+            f.write("# changed\n")
+    return times
+
+
+def instructions(work, program, arguments):
+    out = os.path.join(work, "callgrind")
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + out, program, *arguments],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return int(re.search(r"Collected : (\d+)", done.stderr).group(1))
+
+
+def measure(work, name, folder, arguments, text):
+    source, profile = HOST / folder / (name + ".fble"), os.path.join(work, "profile.pb")
+    program = compiled(work, source, name)
+    ways = {"interpreted": [BUILD / "fble", "run", "-p", "std", source, "--"], "compiled": [program, "--"],
+            "profiled": [program, "--profile", profile, "--"]}
+    best = dict.fromkeys(ways, math.inf)
+    for _ in range(ROUNDS):
+        for way, line in ways.items():
+            best[way] = min(best[way], run([*line, *arguments], text)[0])
+    row = {"name": " ".join([name, *arguments]), "interpreted": best["interpreted"], "compiled": best["compiled"],
+           "faster": best["interpreted"] / best["compiled"], "profiled": best["profiled"] / best["compiled"],
+           "rate": calls_in(profile) / best["compiled"] / 1e6, "off": ""}
+    if name in SMALL and shutil.which("valgrind"):
+        without = compiled(work, source, name + ".without", "--no-profile")
+        row["off"] = f"{instructions(work, program, SMALL[name]) / instructions(work, without, SMALL[name]):.4f}"
+    return row
+
+
+def tell(times, rows):
+    """What was to reach, for the table of all benchmarks."""
+    part, faster, profiled = "fble, compiled", mean(rows, "faster"), mean(rows, "profiled")
+    worst, fastest = max(row["profiled"] for row in rows), max(row["rate"] for row in rows)
+    off = max((float(row["off"]) for row in rows if row["off"]), default=math.nan)
+    figure(part, "against interpreted, geometric mean", ">= 4 times", f"{faster:.1f} times", faster >= 4)
+    figure(part, "with --profile, geometric mean and worst", "<= 1.15, <= 1.35", f"{profiled:.2f}, {worst:.2f}",
+           profiled <= 1.15 and worst <= 1.35)
+    figure(part, "profiling off against left out, instructions, at most", "<= 1.01", f"{off:.4f}", off <= 1.01)
+    figure(part, "calls per second, the most", ">= 150 million", f"{fastest:.0f} million", fastest >= 150)
+    figure(part, "std from nothing; one changed module", "< 60 s; < 2 s", f"{times[0]:.1f} s; {times[2]:.1f} s",
+           times[0] < 60 and times[2] < 2)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        times = library(work)
+        print("std from nothing: {:.1f} s ({:.1f} s of CPU); one changed module: {:.1f} s ({:.1f} s of CPU)\n".format(
+            *times), flush=True)
+        print("| program | interpreted s | compiled s | times faster | million calls/s | with profile | off / left out |\n"
+              "| --- | --- | --- | --- | --- | --- | --- |", flush=True)
+        rows = []
+        for program in PROGRAMS:
+            if WORD in program[0]:
+                rows.append(measure(work, *program))
+                print("| {name} | {interpreted:.2f} | {compiled:.3f} | {faster:.1f} | {rate:.0f} | {profiled:.2f} | {off} |"
+                      .format(**rows[-1]), flush=True)
+        print(f"| geometric mean | {mean(rows, 'interpreted'):.2f} | {mean(rows, 'compiled'):.3f} | {mean(rows, 'faster'):.1f} | "
+              f"{mean(rows, 'rate'):.0f} | {mean(rows, 'profiled'):.2f} | |")
+        tell(times, rows)
+
+
+main()

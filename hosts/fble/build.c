@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+//
+// The cache and the compiler's processes. An object file is called by a hash of everything that it
+// depends on: the C, the compiler's words, the runtime's headers. So what has not changed is found,
+// whoever asks, and nothing is ever out of date; the folder can be deleted at any time. Files are
+// written under another name and renamed, so builds at the same time do not disturb each other.
+// No shell is involved.
+
+#include "build.h"
+#include "hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct unit {
+    const char *name, *definition;
+    const char *source, *object, *fresh; // files; fresh: the object, while it is being written
+    pid_t child;
+};
+
+// ---------------------------------------------------------------- words
+
+// As a shell would split them: spaces, quotes and backslashes, nothing else.
+static bool split_words(struct fble_arena *arena, const char *text, struct fble_list *words) {
+    while (*(text += strspn(text, " \t\n"))) {
+        struct fble_text word = {.arena = arena};
+        char quote = 0;
+        fble_add_string(&word, "");
+        for (; *text && (quote || !strchr(" \t\n", *text)); text++) {
+            if (*text == '\\' && quote != '\'' && text[1])
+                fble_add(&word, ++text, 1);
+            else if (*text == quote)
+                quote = 0;
+            else if (!quote && (*text == '"' || *text == '\''))
+                quote = *text;
+            else
+                fble_add(&word, text, 1);
+        }
+        if (quote) return false;
+        fble_push(arena, words, word.at);
+    }
+    return true;
+}
+
+static bool starts(const char *word, const char *start) {
+    return !strncmp(word, start, strlen(start));
+}
+
+// Flags under which gcc is known to make real jumps of the calls at the ends of steps. With any
+// other, steps go by the trampoline. Clang promises the jumps and needs no list.
+static bool is_harmless(const char *word) {
+    static const char *const all[] = {"-g",
+                                      "-W",
+                                      "-w",
+                                      "-D",
+                                      "-U",
+                                      "-I",
+                                      "-pipe",
+                                      "-std=",
+                                      "-march=",
+                                      "-mtune=",
+                                      "-fPIC",
+                                      "-fPIE",
+                                      "-fpic",
+                                      "-fpie",
+                                      "-fno-plt",
+                                      "-fno-pie",
+                                      "-fomit-frame-pointer",
+                                      "-fno-omit-frame-pointer",
+                                      "-fstack-protector",
+                                      "-fcf-protection",
+                                      "-fno-strict-aliasing",
+                                      "-ffile-prefix-map=",
+                                      "-fdebug-prefix-map=",
+                                      "-fdiagnostics"};
+    static const char *const levels[] = {"-O", "-O1", "-O2", "-O3", "-Os", "-Ofast"};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        if (!strcmp(word, levels[i])) return true;
+    if (starts(word, "-Wl,") || starts(word, "-Wa,") || starts(word, "-Wp,")) return false;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (starts(word, all[i])) return true;
+    return false;
+}
+
+static bool read_words(struct fble_build *b) {
+    const char *cc = getenv("CC"), *flags = getenv("CFLAGS");
+    bool direct = true;
+    if (!split_words(b->arena, cc && *cc ? cc : "cc", &b->compiler) || !b->compiler.count) {
+        fprintf(stderr, "fble compile: CC has a quote without an end\n");
+        return false;
+    }
+    // At a fixed address nothing has to be relocated when the program starts. Flags can say otherwise.
+    fble_push(b->arena, &b->compiler, (void *)(b->shared ? "-fPIC" : "-fno-pie"));
+    if (!split_words(b->arena, flags ? flags : "-O2", &b->compiler)) {
+        fprintf(stderr, "fble compile: CFLAGS has a quote without an end\n");
+        return false;
+    }
+    for (uint32_t i = 1; i < b->compiler.count; i++) direct &= is_harmless(b->compiler.at[i]);
+    if (direct) fble_push(b->arena, &b->compiler, (void *)"-DFBLE_DIRECT");
+    return true;
+}
+
+// ---------------------------------------------------------------- places
+
+static bool exists(const char *file) { return !access(file, R_OK); }
+
+// Beside this program: in a build folder, or where it was installed.
+static bool find_runtime(struct fble_build *b) {
+    char program[4096];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    while (length > 1 && program[length - 1] != '/') length--;
+    static const char *const places[][3] = {
+        {"libfble_runtime.a", "packages/vm", "packages/../../include"},
+        {"../lib/fble/libfble_runtime.a", "../lib/fble/include", "../lib/fble/include"},
+    };
+    for (size_t i = 0; length > 0 && i < sizeof places / sizeof *places; i++) {
+        const char *names[3];
+        for (int k = 0; k < 3; k++)
+            names[k] = fble_format(b->arena, "%.*s%s", (int)length, program, places[i][k]);
+        b->library = names[0];
+        b->include[0] = names[1];
+        b->include[1] = names[2];
+        const char *header = fble_format(b->arena, "%s/compiled.h", names[1]);
+        if (exists(b->library) && exists(header)) return true;
+    }
+    fprintf(stderr, "fble compile: the runtime (libfble_runtime.a and compiled.h) is not beside "
+                    "fble, nor in ../lib/fble\n");
+    return false;
+}
+
+static bool make_folders(struct fble_arena *arena, const char *folder) {
+    char *path = fble_copy(arena, folder, strlen(folder));
+    for (char *p = path + 1;; p++) {
+        if (*p && *p != '/') continue;
+        char end = *p;
+        *p = 0;
+        if (mkdir(path, 0777) && errno != EEXIST) return false;
+        *p = end;
+        if (!end) return true;
+    }
+}
+
+static bool find_folder(struct fble_build *b) {
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (!b->folder && cache && *cache) b->folder = fble_format(b->arena, "%s/fble", cache);
+    if (!b->folder && home && *home) b->folder = fble_format(b->arena, "%s/.cache/fble", home);
+    if (!b->folder) b->folder = ".fble";
+    if (make_folders(b->arena, b->folder)) return true;
+    fprintf(stderr, "fble compile: cannot make the folder %s: %s\n", b->folder, strerror(errno));
+    return false;
+}
+
+bool fble_build_start(struct fble_build *b) {
+    if (!b->jobs) {
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        b->jobs = cores > 0 ? (unsigned)cores : 1;
+    }
+    return read_words(b) && find_runtime(b) && find_folder(b);
+}
+
+// ---------------------------------------------------------------- units
+
+static void add_file(struct fble_text *text, const char *file) {
+    char bytes[4096];
+    size_t n;
+    FILE *from = fopen(file, "r");
+    while (from && (n = fread(bytes, 1, sizeof bytes, from))) fble_add(text, bytes, n);
+    if (from) fclose(from);
+}
+
+// Everything that an object depends on.
+static const char *key_of(const struct fble_build *b, const char *text, size_t length,
+                          const char *definition) {
+    static const char *const headers[] = {"compiled.h", "machine.h", "code.h",
+                                          "opcodes.h",  "value.h",   "fble.h"};
+    struct fble_text all = {.arena = b->arena};
+    for (uint32_t i = 0; i < b->compiler.count; i++) {
+        fble_add_string(&all, b->compiler.at[i]);
+        fble_add(&all, "", 1);
+    }
+    fble_add_string(&all, definition ? definition : "");
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        add_file(&all, fble_format(b->arena, "%s/%s", b->include[0], headers[i]));
+    add_file(&all, fble_format(b->arena, "%s/ouro.h", b->include[1]));
+    fble_add(&all, text, length);
+    return fble_hash(b->arena, all.at, all.length);
+}
+
+static bool write_source(struct fble_arena *arena, const char *file, const char *text,
+                         size_t length) {
+    const char *fresh = fble_format(arena, "%s.%ld", file, (long)getpid());
+    FILE *to = fopen(fresh, "w");
+    bool good = to && fwrite(text, 1, length, to) == length;
+    if (to && fclose(to)) good = false;
+    if (good) good = !rename(fresh, file);
+    if (!good) fprintf(stderr, "fble compile: cannot write %s: %s\n", file, strerror(errno));
+    return good;
+}
+
+void fble_build_add(struct fble_build *b, const char *name, const char *text, size_t length,
+                    const char *definition) {
+    const char *key = key_of(b, text, length, definition);
+    struct unit *unit = fble_alloc(b->arena, sizeof *unit);
+    unit->name = name;
+    unit->definition = definition;
+    unit->source = fble_format(b->arena, "%s/%s.c", b->folder, key);
+    unit->object = fble_format(b->arena, "%s/%s.o", b->folder, key);
+    unit->fresh = fble_format(b->arena, "%s/%s.%ld.o", b->folder, key, (long)getpid());
+    if (!exists(unit->object) && !write_source(b->arena, unit->source, text, length))
+        unit->source = NULL;
+    fble_push(b->arena, &b->units, unit);
+}
+
+// ---------------------------------------------------------------- processes
+
+static pid_t start(const struct fble_build *b, struct fble_list *words) {
+    fble_push(b->arena, words, NULL);
+    for (uint32_t i = 0; b->verbose && i + 1 < words->count; i++)
+        fprintf(stderr, "%s%c", (const char *)words->at[i], i + 2 < words->count ? ' ' : '\n');
+    pid_t child;
+    int failed = posix_spawnp(&child, words->at[0], NULL, NULL, (char **)words->at, environ);
+    if (!failed) return child;
+    fprintf(stderr, "fble compile: cannot run %s: %s\n", (const char *)words->at[0],
+            strerror(failed));
+    return -1;
+}
+
+static struct fble_list compiler_words(const struct fble_build *b) {
+    struct fble_list words = {0};
+    for (uint32_t i = 0; i < b->compiler.count; i++) fble_push(b->arena, &words, b->compiler.at[i]);
+    return words;
+}
+
+static bool start_unit(struct fble_build *b, struct unit *unit) {
+    struct fble_list words = compiler_words(b);
+    const char *more[] = {"-fno-tree-slp-vectorize",
+                          "-std=gnu11",
+                          "-w",
+                          "-I",
+                          b->include[0],
+                          "-I",
+                          b->include[1],
+                          "-c",
+                          "-o",
+                          unit->fresh,
+                          unit->source,
+                          unit->definition,
+                          NULL};
+    for (int i = 0; more[i]; i++) fble_push(b->arena, &words, (void *)more[i]);
+    unit->child = start(b, &words);
+    b->compiled++;
+    return unit->child > 0;
+}
+
+static bool end_unit(struct fble_build *b, pid_t child, int status) {
+    for (uint32_t i = 0; i < b->units.count; i++) {
+        struct unit *unit = b->units.at[i];
+        if (unit->child != child) continue;
+        unit->child = 0;
+        if (!status && !rename(unit->fresh, unit->object)) return true;
+        unlink(unit->fresh);
+        fprintf(stderr, "fble compile: the C compiler failed on %s (%s)\n", unit->source,
+                unit->name);
+    }
+    return false;
+}
+
+static bool wait_for_one(struct fble_build *b, uint32_t *running) {
+    int status;
+    pid_t child;
+    while ((child = waitpid(-1, &status, 0)) < 0 && errno == EINTR) continue;
+    --*running;
+    return child > 0 && end_unit(b, child, status);
+}
+
+static bool compile_all(struct fble_build *b) {
+    uint32_t running = 0;
+    bool good = true;
+    for (uint32_t i = 0; i < b->units.count && good; i++) {
+        struct unit *unit = b->units.at[i];
+        if (exists(unit->object)) continue;
+        while (good && running >= b->jobs) good = wait_for_one(b, &running);
+        good = good && unit->source && start_unit(b, unit);
+        if (good) running++;
+    }
+    while (running) good &= wait_for_one(b, &running);
+    return good;
+}
+
+static bool link_all(struct fble_build *b) {
+    struct fble_list words = compiler_words(b), flags = {0};
+    const char *linker = getenv("LDFLAGS");
+    for (uint32_t i = 0; i < b->units.count; i++)
+        fble_push(b->arena, &words, (void *)((struct unit *)b->units.at[i])->object);
+    if (!b->shared) fble_push(b->arena, &words, (void *)"-no-pie");
+    if (linker) split_words(b->arena, linker, &flags);
+    for (uint32_t i = 0; i < flags.count; i++) fble_push(b->arena, &words, flags.at[i]);
+    const char *program[] = {"-rdynamic", "-o",   b->output, b->library,
+                             "-lpthread", "-ldl", "-lm",     NULL};
+    const char *shared[] = {"-shared", "-o", b->output, NULL};
+    for (const char **more = b->shared ? shared : program; *more; more++)
+        fble_push(b->arena, &words, (void *)*more);
+    int status = -1;
+    pid_t child = start(b, &words);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    if (child > 0 && status) fprintf(stderr, "fble compile: linking %s failed\n", b->output);
+    return child > 0 && !status;
+}
+
+bool fble_build_finish(struct fble_build *b) {
+    if (!compile_all(b) || !link_all(b)) return false;
+    if (b->verbose)
+        fprintf(stderr, "fble compile: %u of %u files compiled\n", b->compiled, b->units.count);
+    return true;
+}

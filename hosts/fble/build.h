@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// Files of C made into a program or a shared object by the system's compiler.
+
+#ifndef FBLE_BUILD_H
+#define FBLE_BUILD_H
+
+#include "arena.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct fble_build {
+    struct fble_arena *arena;
+    const char *folder;  // of the cache
+    const char *output;  // what is made
+    bool shared;         // a shared object
+    bool verbose;        // show every command
+    unsigned jobs;       // at a time
+    const char *library; // the runtime, and where its headers are:
+    const char *include[2];
+    struct fble_list compiler; // words of CC and CFLAGS
+    struct fble_list units;
+    uint32_t compiled; // of them, not found in the cache
+};
+
+// Makes everything ready: words of CC and CFLAGS, the runtime, the cache's folder. False, with a
+// message on stderr.
+bool fble_build_start(struct fble_build *build);
+// Adds a file of C, to be compiled with a -D... or NULL; `name` is for messages.
+void fble_build_add(struct fble_build *build, const char *name, const char *text, size_t length,
+                    const char *definition);
+// Compiles what is not in the cache, in parallel, and links. False, with a message.
+bool fble_build_finish(struct fble_build *build);
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+//
+// The main function of compiled programs. Options about profiles come first and are ended by --;
+// if the first argument is none of them, all arguments are the program's. FBLE_PROFILE is a file,
+// or options separated by spaces, and goes before what the command line says.
+
+#include "profile.h"
+#include "vm/compiled.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int other_status;
+
+static void no_memory(void) {
+    fputs("out of memory\n", stderr);
+    exit(other_status);
+}
+
+static int usage(const char *program, const char *message, const char *what) {
+    fprintf(stderr,
+            "%s: %s%s\n"
+            "usage: %s [--profile FILE] [--profile-live FILE] [--profile-metrics LIST]\n"
+            "       [--profile-compact RULE] [--profile-max-nodes N] [--profile-period N]\n"
+            "       [--foreign LIB.so] [--] [ARGUMENTS]\n",
+            program, message, what, program);
+    return FBLE_USAGE;
+}
+
+// --NAME VALUE or --NAME=VALUE, of which `at` may take a second word. NULL: it is no option.
+static const char **option_at(struct fble_runner *r, struct fble_run_options *run, char **at) {
+    static const char *foreign;
+    size_t length = strcspn(at[0], "=");
+    if (strncmp(at[0], "--", 2) || length < 3) return NULL;
+    const char **to = fble_profile_option(run, at[0] + 2, length - 2);
+    if (to || length != 9 || strncmp(at[0] + 2, "foreign", 7)) return to;
+    fble_push(&r->program->arena, &run->foreign, at[0][9] ? at[0] + 10 : at[1]);
+    return &foreign;
+}
+
+// Gives the arguments that are left, or NULL after a message.
+static char **read_options(struct fble_runner *r, struct fble_run_options *run, char **at) {
+    const char **to;
+    bool any = false;
+    for (; *at && strcmp(*at, "--") && (to = option_at(r, run, at)); at++) {
+        char *equals = strchr(*at, '=');
+        if (!equals && !at[1]) {
+            usage(r->command, "no value for ", *at);
+            return NULL;
+        }
+        *to = equals ? equals + 1 : *++at;
+        any = true;
+    }
+    if (*at && !strcmp(*at, "--")) return at + 1;
+    if (!*at || !any) return at;
+    usage(r->command, "-- must stand before the program's own arguments, such as ", *at);
+    return NULL;
+}
+
+static bool read_environment(struct fble_runner *r, struct fble_run_options *run) {
+    const char *value = getenv("FBLE_PROFILE");
+    struct fble_arena *arena = &r->program->arena;
+    struct fble_list words = {0};
+    if (!value || !*value) return true;
+    if (strncmp(value, "--", 2)) {
+        run->profile = value;
+        return true;
+    }
+    char *text = fble_copy(arena, value, strlen(value)), *next = NULL;
+    for (char *word = strtok_r(text, " ", &next); word; word = strtok_r(NULL, " ", &next))
+        fble_push(arena, &words, word);
+    fble_push(arena, &words, NULL);
+    char **rest = read_options(r, run, (char **)words.at);
+    if (rest && *rest) usage(r->command, "FBLE_PROFILE is a file or options, not ", *rest);
+    return rest && !*rest;
+}
+
+// The modules with or without profiling, as the options ask.
+static const struct fble_compiled_module *const *choose(const struct fble_runner *r,
+                                                        const struct fble_compiled *program) {
+    const char *blocks = r->options->run.blocks;
+    if (!r->profile) return program->modules;
+    if (!program->profiled) {
+        usage(r->command, "the program was compiled with --no-profile", "");
+        return NULL;
+    }
+    if (blocks && !strcmp(blocks, "all") != program->all_blocks) {
+        usage(r->command, "it must be compiled with --profile-blocks ", blocks);
+        return NULL;
+    }
+    return program->profiled;
+}
+
+// The value of the last module; 0: an error.
+static fble_ref evaluate(struct fble_machine *m, const struct fble_compiled_module *const *modules,
+                         uint32_t count) {
+    fble_value value = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!fble_compiled_load(m, modules[i])) return 0;
+        value = fble_run(m, fble_pointer(&modules[i]->codes[0].self), NULL, 0);
+        if (!value) return 0;
+        modules[i]->globals[0] = value;
+    }
+    return fble_ref_new(m, value);
+}
+
+static int start(struct fble_runner *r, const struct fble_compiled *program, fble_ref *value) {
+    fble_machine_options options = {0};
+    int status = fble_profile_start(r, &options);
+    if (status != FBLE_FINE) return status;
+    const struct fble_compiled_module *const *modules = choose(r, program);
+    if (!modules) return FBLE_USAGE;
+    r->machine = fble_machine_new(&options);
+    status = fble_profile_begin(r);
+    if (status == FBLE_FINE) status = fble_runner_foreign(r);
+    if (status != FBLE_FINE) return status;
+    *value = evaluate(r->machine, modules, program->count);
+    return *value ? FBLE_FINE : FBLE_RUNTIME_ERROR;
+}
+
+static int run(struct fble_runner *r, const struct fble_compiled *program) {
+    fble_ref value;
+    int status = start(r, program, &value);
+    if (status == FBLE_FINE && !program->evaluates) return fble_run_main(r, value);
+    status = fble_runner_end(r, status);
+    return program->evaluates ? status : fble_run_statuses[status];
+}
+
+int fble_compiled_main(int argc, char **argv, const struct fble_compiled *program) {
+    static struct fble_program none; // only its arena is used
+    struct fble_options options = {0};
+    struct fble_runner runner = {
+        .program = &none, .options = &options, .command = argc ? argv[0] : "program"};
+    bool good = program->format == FBLE_COMPILED_FORMAT;
+    other_status = program->evaluates ? FBLE_OTHER : fble_run_statuses[FBLE_OTHER];
+    fble_out_of_memory = fble_no_memory = no_memory;
+    if (!good) fputs("the program was compiled for another version of the runtime\n", stderr);
+    good = good && read_environment(&runner, &options.run);
+    options.arguments = good && argc ? read_options(&runner, &options.run, argv + 1) : argv;
+    int status = good && options.arguments ? run(&runner, program)
+                 : program->evaluates      ? FBLE_USAGE
+                                           : fble_run_statuses[FBLE_USAGE];
+    fble_arena_free(&none.arena);
+    if (fflush(stdout) || ferror(stdout)) status = other_status;
+    return status;
+}
