@@ -103,6 +103,7 @@ struct fble_machine {
     // Heap: collect.c.
     char *nursery, *nursery_end;
     size_t nursery_size; // usual
+    char *counted;       // up to here a profile knows what natives and compiled code have allocated
     struct fble_blocks old;
     size_t full_at;                // collect everything when the old part has this many bytes
     size_t since_full, patience;   // bytes allocated since that was done, see collect.c
@@ -139,7 +140,6 @@ struct fble_machine {
     ouro_thread *recorder;
     uint64_t *nodes;             // of the recorder's cursor
     uint64_t underflow_frame[2]; // see stack.c
-    char *counted; // objects from here to hp are not counted yet, while C or compiled code runs
     struct fble_vector link_blocks;
 
     // Foreign values by module and name.
