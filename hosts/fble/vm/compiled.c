@@ -262,7 +262,10 @@ fble_any_step fble_enter_native(FBLE_STEP_PARAMETERS) {
     if (a) FBLE_JUMP(fble_return_slowly, fp, m->hp, a, 0, 0);
     if (m->failed) return NULL;
     // Somebody else's turn.
-    if (thread != m->thread->profile) ouro_clock_move(thread, m->thread->profile);
+    if (thread != m->thread->profile) {
+        ouro_clock_move(thread, m->thread->profile);
+        fble_thread_run(m, m->thread);
+    }
     return m->interpret(m);
 }
 

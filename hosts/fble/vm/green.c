@@ -78,7 +78,7 @@ static fble_value run_next(struct fble_machine *m) {
     if (!m->ready) m->last_ready = &m->ready;
     t->next = NULL;
     t->touched = true;
-    fble_thread_run(m, t);
+    m->thread = t; // loops with a profile see that it is another one
     m->fp = t->fp;
     m->pc = t->pc;
     m->site = t->site;

@@ -26,10 +26,11 @@
 #endif
 #if MODE != 0
 // The clock goes with the thread that runs.
-static inline void switch_thread(ouro_cursor *at, ouro_thread *to) {
-    if (at->thread == to) return;
-    ouro_clock_move(at->thread, to);
-    *at = ouro_cursor_new(to);
+static inline void switch_thread(struct fble_machine *m, ouro_cursor *at) {
+    if (at->thread == m->thread->profile) return;
+    ouro_clock_move(at->thread, m->thread->profile);
+    *at = ouro_cursor_new(m->thread->profile);
+    fble_thread_run(m, m->thread);
 }
 #endif
 #if MODE == 2
@@ -40,12 +41,12 @@ static inline void switch_thread(ouro_cursor *at, ouro_thread *to) {
 
 #define R(i) fp[i]
 #define SAVE (m->pc = pc, m->fp = fp, m->hp = hp)
-#define LOAD                                             \
-    do {                                                 \
-        pc = m->pc;                                      \
-        fp = m->fp;                                      \
-        hp = m->hp;                                      \
-        PROFILE(switch_thread(&at, m->thread->profile);) \
+#define LOAD                            \
+    do {                                \
+        pc = m->pc;                     \
+        fp = m->fp;                     \
+        hp = m->hp;                     \
+        PROFILE(switch_thread(m, &at);) \
     } while (0)
 #ifdef FBLE_COUNT_EXECUTED
 #define COUNT_EXECUTED (m->executed += fble_counts[fble_op(w)])
