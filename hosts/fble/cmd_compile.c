@@ -9,6 +9,7 @@
 #include "evaluate.h"
 #include "hash.h"
 #include "parser.h"
+#include "runner.h"
 #include "translate.h"
 
 #include <dirent.h>
@@ -60,7 +61,9 @@ static int load(struct compilation *c) {
     if (c->options->main) fble_program_load(c->program, c->options->main);
     for (uint32_t i = 0; !c->options->main && i < c->options->packages.count; i++)
         load_package(c, c->options->packages.at[i]);
-    fble_program_check(c->program);
+    bool runs = !c->options->compile.library && !c->options->compile.eval;
+    if (fble_program_check(c->program) && runs)
+        fble_check_main(c->program, c->options->main->module, &FBLE_CALLED_AS_PROGRAM);
     int status = fble_finish(c->program, c->options);
     if (status != FBLE_FINE) return status;
     if (fble_emit_program(c->program, FBLE_RELATIVE_BLOCK, c->all_blocks)) return FBLE_FINE;

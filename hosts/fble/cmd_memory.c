@@ -18,7 +18,7 @@ static int measure(struct fble_machine *m, fble_ref function, uint64_t n) {
 
 static int run(struct fble_program *program, struct fble_options *options) {
     struct fble_runner runner = {
-        .program = program, .options = options, .command = "memory", .arguments = 1};
+        .program = program, .options = options, .command = "memory", .calling = {.arguments = 1}};
     char *end;
     errno = 0;
     uint64_t n = strtoull(options->number, &end, 10);

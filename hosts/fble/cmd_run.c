@@ -10,8 +10,7 @@ static int run(struct fble_program *program, struct fble_options *options) {
     struct fble_runner runner = {.program = program,
                                  .options = options,
                                  .command = "run",
-                                 .arguments = 3,
-                                 .gives_action = true};
+                                 .calling = FBLE_CALLED_AS_PROGRAM};
     fble_ref main;
     int status = fble_runner_start(&runner, &(fble_machine_options){0}, &main);
     if (status != FBLE_FINE) return fble_run_statuses[fble_runner_end(&runner, status)];

@@ -18,24 +18,29 @@ static struct fble_type *without_polys(struct fble_types *types, struct fble_typ
 }
 
 // Only the number of arguments: which ones they are is between the program and its host.
-static bool can_be_called(const struct fble_runner *r, struct fble_type *type) {
-    struct fble_types *types = &r->program->types;
+static bool can_be_called(struct fble_types *types, struct fble_type *type,
+                          const struct fble_calling *as) {
     type = without_polys(types, type);
-    for (uint32_t i = 0; i < r->arguments; i++) {
+    for (uint32_t i = 0; i < as->arguments; i++) {
         if (type->kind != FBLE_T_FUNC) return false;
         type = without_polys(types, type->func.result);
     }
-    return !r->gives_action || (type->kind != FBLE_T_STRUCT && type->kind != FBLE_T_UNION);
+    return !as->gives_action || (type->kind != FBLE_T_STRUCT && type->kind != FBLE_T_UNION);
+}
+
+void fble_check_main(struct fble_program *program, const struct fble_module *main,
+                     const struct fble_calling *as) {
+    if (can_be_called(&program->types, main->type, as)) return;
+    fble_report(&program->diagnostics, FBLE_ERROR, main->value ? main->value : main->header,
+                (struct fble_loc){1, 1}, "the module's value cannot be %s",
+                as->gives_action ? "run: it must be a program, of type /Std/Io/Cli%.Main@"
+                                 : "called: it must be a function of one argument");
 }
 
 static int check(struct fble_runner *r) {
     fble_program_load(r->program, r->options->main);
-    const struct fble_module *main = r->options->main->module;
-    if (fble_program_check(r->program) && !can_be_called(r, main->type))
-        fble_report(&r->program->diagnostics, FBLE_ERROR, main->value ? main->value : main->header,
-                    (struct fble_loc){1, 1}, "the module's value cannot be %s",
-                    r->gives_action ? "run: it must be a program, of type /Std/Io/Cli%.Main@"
-                                    : "called: it must be a function of one argument");
+    if (fble_program_check(r->program))
+        fble_check_main(r->program, r->options->main->module, &r->calling);
     return fble_finish(r->program, r->options);
 }
 

@@ -9,12 +9,22 @@
 #include "command.h"
 #include "evaluate.h"
 
+// How the main module's value will be called: with so many arguments, and once more, with unit.
+struct fble_calling {
+    uint32_t arguments;
+    bool gives_action;
+};
+#define FBLE_CALLED_AS_PROGRAM ((struct fble_calling){3, true})
+
+// Reports it if a program that was checked cannot be called so.
+void fble_check_main(struct fble_program *program, const struct fble_module *main,
+                     const struct fble_calling *as);
+
 struct fble_runner {
     struct fble_program *program;
     const struct fble_options *options;
     const char *command;
-    uint32_t arguments; // that the main module's value will be called with, and
-    bool gives_action;  // once more, with unit
+    struct fble_calling calling;
     struct fble_machine *machine;
     ouro_profile *profile;
     struct fble_list libraries; // handles of dlopen

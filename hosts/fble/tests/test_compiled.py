@@ -330,8 +330,9 @@ def odd_requests_are_refused():
         for status, line, environment in (
                 (4, ["Main.fble"], {}), (4, ["-o", "x"], {}), (4, ["Main.fble", "-o", "x", "-j", "0"], {}),
                 (4, ["Main.fble", "-o", "x", "--library", "--eval"], {}), (2, ["Bad.fble", "-o", "x"], {}),
-                (5, ["Main.fble", "-o", "no/such/x"], {}), (5, ["Main.fble", "-o", "x"], {"CC": "no-such-compiler"}),
-                (5, ["Main.fble", "-o", "x"], {"CFLAGS": "--no-such-flag"}), (5, ["Main.fble", "-o", "x"], {"CFLAGS": "'"})):
+                (2, ["Main.fble", "-o", "x"], {}),
+                (5, ["Main.fble", "--eval", "-o", "no/such/x"], {}), (5, ["Main.fble", "--eval", "-o", "x"], {"CC": "no-such-compiler"}),
+                (5, ["Main.fble", "--eval", "-o", "x"], {"CFLAGS": "--no-such-flag"}), (5, ["Main.fble", "--eval", "-o", "x"], {"CFLAGS": "'"})):
             code, _, err = run(t, FBLE, "compile", "--build-dir", "o", *line, env={**os.environ, **environment})
             assert code == status and err, (line, code, err)
         assert not os.path.exists(os.path.join(t, "x"))

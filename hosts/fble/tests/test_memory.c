@@ -81,6 +81,27 @@ TEST(memory_goes_back) {
     run_end(&run);
 }
 
+// A list of 2^20 cells, 24 MB, is dropped; the rounds after it keep nothing, so the old part
+// does not grow any more.
+TEST(memory_goes_back_to_a_program_that_keeps_nothing) {
+    struct text_run run;
+    struct run_how how = {.options = {.nursery = 65536}};
+    const char *text =
+        "N@ = +(*(N@ s, Flag@ f) s, U@ z); N@ z = N@(z: u); (N@, N@) { N@; } DD = (N@ n, N@ to) {\n"
+        "n.?(z: to); DD(n.s.s, N@(s: @(s: N@(s: @(s: to, f: on)), f: on))); };\n"
+        "D = (N@ n) { DD(n, z); }; K = (N@ n) { D(D(D(D(D(D(D(D(n)))))))); };\n"
+        "(N@) { U@; } End = (N@ n) { n.?(z: n.z); End(n.s.s); }; one = N@(s: @(s: z, f: on));\n"
+        "U@ _ = End(K(K(D(D(D(D(one))))))); n = K(D(D(D(D(one))))); (N@, N@) { U@; } Rounds =\n"
+        "(N@ a, N@ b) { a.?(z: u); b.?(z: Rounds(a.s.s, n));\n"
+        "P = @(a, b, c: a, d: b, e: a, f: b, g: a, h: b); Rounds(P.a, P.b.s.s); };\n"
+        "Rounds(K(D(D(one))), n);";
+    if (CHECK(run_text(&run, text, &how)) && CHECK(run.value)) {
+        CHECK(run.machine->peak > (size_t)24 << 20);
+        CHECK(run.machine->old.bytes <= (size_t)4 << 20);
+    }
+    run_end(&run);
+}
+
 // With a stack of 2^17 frames and a collection every few hundred bytes, scanning all of it each time
 // would take 10^10 steps and never end.
 TEST(deep_stacks_are_scanned_once) {

@@ -18,6 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    LITTLE = 4 << 20, // bytes of the old part that may be dead for ever
+    // Bytes that are allocated per byte that a full collection looks at without need.
+    PATIENCE = 2,
+    MOST_PATIENCE = 512,
+};
+
 struct collection {
     struct fble_machine *machine;
     struct fble_blocks *to;
@@ -245,15 +252,36 @@ static void restart_nursery(struct fble_machine *m, size_t bytes) {
     if (m->step && bytes + m->step < wanted) m->heap_limit = m->nursery + bytes + m->step;
 }
 
+// The old part has not grown much, but it may be dead, and a program that keeps nothing would never
+// see it grow. So it is looked at from time to time, ever more seldom if that was for nothing.
+static bool is_long_ago(const struct fble_machine *m) {
+    return m->old.bytes > LITTLE &&
+           m->since_full / (m->patience + PATIENCE) > m->old.bytes + m->stack_bytes;
+}
+
+static void collect_fully(struct fble_machine *m, bool for_age) {
+    size_t before = m->old.bytes;
+    collect(m, true);
+    m->since_full = 0;
+    size_t twice = 2 * m->old.bytes;
+    m->full_at = twice > ((size_t)8 << 20) ? twice : (size_t)8 << 20;
+    m->full_at += m->nursery_size;
+    if (!for_age) return;
+    m->patience = m->old.bytes < before / 2 ? 0 : 4 * (m->patience + PATIENCE);
+    if (m->patience > MOST_PATIENCE) m->patience = MOST_PATIENCE;
+}
+
 void fble_collect(struct fble_machine *m, size_t bytes) {
+    size_t young = (size_t)(m->hp - m->nursery);
     measure(m);
-    bool full = m->step || m->old.bytes + (size_t)(m->hp - m->nursery) > m->full_at;
-    collect(m, full);
-    if (full && !m->step) {
-        size_t twice = 2 * m->old.bytes;
-        m->full_at = twice > ((size_t)8 << 20) ? twice : (size_t)8 << 20;
-        m->full_at += m->nursery_size;
-    }
+    m->since_full += young;
+    bool grown = m->old.bytes + young > m->full_at;
+    if (m->step)
+        collect(m, true);
+    else if (grown || is_long_ago(m))
+        collect_fully(m, !grown);
+    else
+        collect(m, false);
     restart_nursery(m, bytes);
 }
 

@@ -106,6 +106,7 @@ struct fble_machine {
     char *counted;       // up to here a profile knows what natives and compiled code have allocated
     struct fble_blocks old;
     size_t full_at;                // collect everything when the old part has this many bytes
+    size_t since_full, patience;   // bytes allocated since that was done, see collect.c
     struct fble_vector remembered; // old objects that were changed
     struct fble_vector handles;    // struct fble_handle *
     struct fble_vector roots;      // fble_value *, arrays of globals: (array, count) pairs
