@@ -229,23 +229,27 @@ static bool put_comparison(question *q, pair *p, const paging *page) {
     return ok;
 }
 
+// Without a choice both sides show the metric that the first one would, or else the first that
+// both have.
+static bool find_metrics(question *q, uint32_t metrics[2]) {
+    const profile *first = q->edition->sides[0]->profile, *second = q->edition->sides[1]->profile;
+    if (!ouro__question_metric(q, first, &metrics[0])) return false;
+    if (ouro__request_value(q->request, "metric"))
+        return ouro__question_metric(q, second, &metrics[1]);
+    metrics[1] = ouro__profile_find_metric(second, ouro__metric_name(first, metrics[0]));
+    for (uint32_t m = 0; metrics[1] == NO_ROW && m < first->metric_count; m++) {
+        metrics[0] = m;
+        metrics[1] = ouro__profile_find_metric(second, ouro__metric_name(first, m));
+    }
+    return metrics[1] != NO_ROW ||
+           ouro__refuse(q, 404, "no-such-metric", "the two files have no metric in common");
+}
+
 static bool find_pair(question *q, pair *p) {
     filter none = {0};
     error e;
+    if (!find_metrics(q, p->metrics)) return false;
     for (unsigned i = 0; i < 2; i++) {
-        const profile *of = q->edition->sides[i]->profile;
-        const char *asked = ouro__request_value(q->request, "metric");
-        const profile *first = q->edition->sides[0]->profile;
-        // Without a choice both sides show the metric that the first one would.
-        if (asked || i == 0) {
-            if (!ouro__question_metric(q, of, &p->metrics[i])) return false;
-        } else {
-            const char *name = ouro__metric_name(first, p->metrics[0]);
-            p->metrics[i] = ouro__profile_find_metric(of, name);
-            if (p->metrics[i] == NO_ROW)
-                return ouro__refuse(q, 404, "no-such-metric",
-                                    "the second file has no metric called %s", name);
-        }
         if (!(p->views[i] = ouro__question_view(q, i))) return false;
         view *all = ouro__cache_view(q->api->cache, q->edition, i, &none, false, &e);
         const totals *t = all ? ouro__view_totals(all, p->metrics[i]) : NULL;

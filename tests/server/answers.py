@@ -297,6 +297,20 @@ def two_profiles_are_compared_by_block():
 
 
 @case
+def files_with_other_metrics_are_compared_by_one_that_both_have():
+    for name, types in ("a.pb", ("calls", "alpha")), ("b.pb", ("beta", "calls")), ("c.pb", ("gamma",)):
+        p = Profile(tuple((t, "count") for t in types))
+        p.add(["main", "f"], list(range(3, 3 + len(types))))
+        write(name, p.bytes())
+    with Server("a.pb", "b.pb") as s:
+        a = s.api("compare")
+        assert (a["metric"], a["total_before"], a["total_after"]) == ("calls", 3, 4), a
+        assert s.api("compare", status=404, metric="alpha")["error"]["code"] == "no-such-metric"
+    with Server("a.pb", "c.pb") as s:
+        assert "no metric in common" in s.api("compare", status=404)["error"]["message"]
+
+
+@case
 def decimals_of_both_sides_are_made_the_same():
     write("a.folded", "main;f 1.5\n")
     write("b.folded", "main;f 2\n")
