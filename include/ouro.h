@@ -375,11 +375,11 @@ OURO_INLINE_ void ouro_cursor_missed_(ouro_cursor *cursor, ouro_hint *hint) {
         *hint = cursor->position_;
 }
 
-// As ouro_enter, ouro_replace, ouro_exit and ouro_sample.
-OURO_INLINE_ ouro_position ouro_cursor_enter(ouro_cursor *cursor, ouro_block block,
-                                             ouro_hint *hint) {
-    ouro_position caller = cursor->position_;
-    ouro_node_ *node = (ouro_node_ *)(void *)(cursor->nodes_ + caller);
+// What does not have to search, for compiled code, which has its slow path elsewhere. False, and
+// nothing has happened: call ouro_cursor_enter or ouro_cursor_replace, so that the hint learns.
+OURO_INLINE_ bool ouro_cursor_try_enter(ouro_cursor *cursor, ouro_block block,
+                                        const ouro_hint *hint) {
+    ouro_node_ *node = (ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_);
     if (OURO_LIKELY_(node->memo_block == block)) {
         ouro_increment_(&cursor->nodes_[node->memo_slot]);
         ouro_cursor_move_(cursor, node->memo_target);
@@ -387,13 +387,13 @@ OURO_INLINE_ ouro_position ouro_cursor_enter(ouro_cursor *cursor, ouro_block blo
         ouro_increment_(&node->entries[0]);
         ouro_cursor_move_(cursor, *hint);
     } else {
-        ouro_enter_miss_(cursor->thread, block);
-        ouro_cursor_missed_(cursor, hint);
+        return false;
     }
-    return caller;
+    return true;
 }
 
-OURO_INLINE_ void ouro_cursor_replace(ouro_cursor *cursor, ouro_block block, ouro_hint *hint) {
+OURO_INLINE_ bool ouro_cursor_try_replace(ouro_cursor *cursor, ouro_block block,
+                                          const ouro_hint *hint) {
     ouro_node_ *here = (ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_), *node;
     if (OURO_LIKELY_(here->memo_block == block)) {
         ouro_decrement_(&here->balance);
@@ -404,9 +404,26 @@ OURO_INLINE_ void ouro_cursor_replace(ouro_cursor *cursor, ouro_block block, our
         ouro_increment_(&node->entries[0]);
         ouro_cursor_move_(cursor, *hint);
     } else {
-        ouro_replace_miss_(cursor->thread, block);
+        return false;
+    }
+    return true;
+}
+
+// As ouro_enter, ouro_replace, ouro_exit and ouro_sample.
+OURO_INLINE_ ouro_position ouro_cursor_enter(ouro_cursor *cursor, ouro_block block,
+                                             ouro_hint *hint) {
+    ouro_position caller = cursor->position_;
+    if (!ouro_cursor_try_enter(cursor, block, hint)) {
+        ouro_enter_miss_(cursor->thread, block);
         ouro_cursor_missed_(cursor, hint);
     }
+    return caller;
+}
+
+OURO_INLINE_ void ouro_cursor_replace(ouro_cursor *cursor, ouro_block block, ouro_hint *hint) {
+    if (ouro_cursor_try_replace(cursor, block, hint)) return;
+    ouro_replace_miss_(cursor->thread, block);
+    ouro_cursor_missed_(cursor, hint);
 }
 
 OURO_INLINE_ void ouro_cursor_exit(ouro_cursor *cursor, ouro_position caller) {
@@ -419,40 +436,6 @@ OURO_INLINE_ void ouro_cursor_sample(const ouro_cursor *cursor, uint64_t n) {
     ouro_add_(((ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_))->metrics, n);
 }
 
-// For compiled code, which has its slow path elsewhere: false, and nothing has happened, where
-// enter or replace would have to search. Call that then, so that the hint learns.
-static inline bool ouro_cursor_try_enter(ouro_cursor *cursor, ouro_block block,
-                                         const ouro_hint *hint) {
-    ouro_node_ *node = (ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_);
-    if (OURO_LIKELY_(node->memo_block == block)) {
-        ouro_increment_(&cursor->nodes_[node->memo_slot]);
-        ouro_cursor_move_(cursor, node->memo_target);
-    } else if ((node = ouro_cursor_hinted_(cursor, block, *hint))) {
-        ouro_increment_(&node->entries[0]);
-        ouro_cursor_move_(cursor, *hint);
-    } else {
-        return false;
-    }
-    return true;
-}
-
-static inline bool ouro_cursor_try_replace(ouro_cursor *cursor, ouro_block block,
-                                           const ouro_hint *hint) {
-    ouro_node_ *here = (ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_), *node;
-    if (OURO_LIKELY_(here->memo_block == block)) {
-        ouro_decrement_(&here->balance);
-        ouro_increment_(&cursor->nodes_[here->memo_slot]);
-        ouro_cursor_move_(cursor, here->memo_target);
-    } else if ((node = ouro_cursor_hinted_(cursor, block, *hint))) {
-        ouro_decrement_(&here->balance);
-        ouro_increment_(&node->entries[0]);
-        ouro_cursor_move_(cursor, *hint);
-    } else {
-        return false;
-    }
-    return true;
-}
-
 // ---------------------------------------------------------------- the clock
 
 // Starts a timer (CLOCK_MONOTONIC) that charges the position of `thread` hz times a second: the
@@ -460,9 +443,10 @@ static inline bool ouro_cursor_try_replace(ouro_cursor *cursor, ouro_block block
 // of ticks. hz = 0 is 997. Call it on the OS thread that runs `thread`: the signal comes to that OS
 // thread. Recording costs nothing more while it runs; system calls may end early with EINTR
 // (SA_RESTART is set; with ouro_options.cpu_clock a thread that waits gets no signal, and the time
-// that it waits is not charged). A child of fork(2) has no clock. One clock per thread. 0, or -1 with errno:
-// EINVAL (no such metric, hz above 100,000), EBUSY (this thread has a clock, or the program handles
-// the signal itself: choose another, ouro_options.clock_signal), EAGAIN (too many timers).
+// that it waits is not charged). A child of fork(2) has no clock. One clock per thread. 0, or -1
+// with errno: EINVAL (no such metric, hz above 100,000), EBUSY (this thread has a clock, or the
+// program handles the signal itself: choose another, ouro_options.clock_signal), EAGAIN (too many
+// timers).
 OURO_API int ouro_clock_start(ouro_thread *thread, ouro_metric metric, unsigned hz);
 
 // Lets the clock of `from` charge `to` from now on: for a scheduler that switches green threads.

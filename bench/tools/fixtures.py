@@ -7,22 +7,8 @@ Files that are there are kept.
 """
 import os, random, subprocess, sys
 
-
-def varint(n):
-    out = bytearray()
-    while n > 127:
-        out.append(n & 127 | 128)
-        n >>= 7
-    out.append(n)
-    return bytes(out)
-
-
-def number(field, value):
-    return varint(field << 3) + varint(value)
-
-
-def message(field, body):
-    return varint(field << 3 | 2) + varint(len(body)) + body
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests/cli"))
+from pprof import msg, num, varint  # the encoder of the tests, which shares no code with ours
 
 
 def walk(rnd, blocks, deepest, stop):
@@ -38,25 +24,25 @@ def walk(rnd, blocks, deepest, stop):
 def make(path, blocks, paths, deepest, stop, seed=1):
     rnd, ids = random.Random(seed), [varint(b + 1) for b in range(blocks)]
     strings = ["", "calls", "count", "time", "nanoseconds", "program"]
-    body = bytearray(message(1, number(1, 1) + number(2, 2)) + message(1, number(1, 3) + number(2, 4)))
+    body = bytearray(msg(1, num(1, 1) + num(2, 2)) + msg(1, num(1, 3) + num(2, 4)))
     seen = set()
     for stack in walk(rnd, blocks, deepest, stop):
         if stack in seen:
             continue
         seen.add(stack)
         values = varint(rnd.randrange(1, 100)) + varint(rnd.randrange(1, 10**6))
-        body += message(2, message(1, b"".join(ids[b] for b in reversed(stack))) + message(2, values))
+        body += msg(2, msg(1, b"".join(ids[b] for b in reversed(stack))) + msg(2, values))
         if len(seen) == paths:
             break
-    body += message(3, number(1, 1) + number(5, 5) + number(7, 1) + number(8, 1) + number(9, 1))
+    body += msg(3, num(1, 1) + num(5, 5) + num(7, 1) + num(8, 1) + num(9, 1))
     for b in range(blocks):
-        body += message(4, number(1, b + 1) + number(2, 1) + message(4, number(1, b + 1) + number(2, 10 + b % 500)))
+        body += msg(4, num(1, b + 1) + num(2, 1) + msg(4, num(1, b + 1) + num(2, 10 + b % 500)))
     for b in range(blocks):
         strings += [f"fn_{b}", f"src/file{b % 200}.c"]
-        body += message(5, number(1, b + 1) + number(2, len(strings) - 2) + number(4, len(strings) - 1) +
-                        number(5, 10 + b % 500))
+        body += msg(5, num(1, b + 1) + num(2, len(strings) - 2) + num(4, len(strings) - 1) +
+                    num(5, 10 + b % 500))
     for text in strings:
-        body += message(6, text.encode())
+        body += msg(6, text.encode())
     with open(path, "wb") as f:
         f.write(body)
 
@@ -77,7 +63,7 @@ def large(deep, path, size):
     """deep.pb with its samples again and again, up to `size` bytes: concatenated messages are one message."""
     data = open(deep, "rb").read()
     first = 12  # behind the two sample types
-    end = data.rindex(message(3, number(1, 1) + number(5, 5) + number(7, 1) + number(8, 1) + number(9, 1)))
+    end = data.rindex(msg(3, num(1, 1) + num(5, 5) + num(7, 1) + num(8, 1) + num(9, 1)))
     with open(path, "wb") as f:
         f.write(data[:first])
         while f.tell() + len(data) - end < size:

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A number and its two percentages, of the whole profile and of what the filters left: in a cell of
-// a
-// table, with a quiet bar for the second, or in a line of text.
+// a table, with a quiet bar for the second, or in a line of text.
 
 import {amount, exact, number, percent, scaleFor, share} from "../model/format.js";
 import {h} from "./dom.js";
@@ -50,6 +49,21 @@ export function amountHead(scale) {
     h("span.part", null, "of all"),
     h("span.part.of-left", null, "of left"),
   );
+}
+
+/**
+ * The column of self or overall, which most tables have.
+ * @param {"self"|"overall"} kind
+ * @returns {import("./table.js").Column}
+ */
+export function amountColumn(kind) {
+  return {
+    title: kind === "self" ? "Self" : "Overall",
+    sort: kind,
+    kind: "num",
+    below: answer => amountHead(scaleOf(answer)),
+    cell: (row, answer) => amountCell(row[kind], answer, scaleOf(answer), kind),
+  };
 }
 
 /** @param {string} title @param {number|null} value @param {Answer} answer */

@@ -9,7 +9,7 @@ import {question} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {h} from "../parts/dom.js";
-import {amountCell, amountHead, callsAreKnown, scaleOf} from "../parts/numbers.js";
+import {amountColumn, callsAreKnown} from "../parts/numbers.js";
 import {Table} from "../parts/table.js";
 
 const TEXTS = {
@@ -22,16 +22,9 @@ const TEXTS = {
 
 /** @param {import("../main.js").App} app @returns {import("../parts/table.js").Column[]} */
 export function blockColumns(app) {
-  const amounts = kind => ({
-    title: kind === "self" ? "Self" : "Overall",
-    sort: kind,
-    kind: "num",
-    below: answer => amountHead(scaleOf(answer)),
-    cell: (row, answer) => amountCell(row[kind], answer, scaleOf(answer), kind),
-  });
   return [
-    amounts("self"),
-    amounts("overall"),
+    amountColumn("self"),
+    amountColumn("overall"),
     {
       title: "Calls",
       sort: "calls",

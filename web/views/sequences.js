@@ -7,22 +7,15 @@ import {window} from "../model/table.js";
 import {href, question, to} from "../model/url.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {h} from "../parts/dom.js";
-import {amountCell, amountHead, scaleOf} from "../parts/numbers.js";
+import {amountColumn} from "../parts/numbers.js";
 import {pathLine} from "../parts/path.js";
 import {Table} from "../parts/table.js";
 
 /** @param {import("../main.js").App} app @returns {import("../parts/table.js").Column[]} */
 function columns(app) {
-  const amounts = kind => ({
-    title: kind === "self" ? "Self" : "Overall",
-    sort: kind,
-    kind: "num",
-    below: answer => amountHead(scaleOf(answer)),
-    cell: (row, answer) => amountCell(row[kind], answer, scaleOf(answer), kind),
-  });
   return [
-    amounts("self"),
-    amounts("overall"),
+    amountColumn("self"),
+    amountColumn("overall"),
     {
       title: "Length",
       sort: "length",

@@ -11,21 +11,14 @@ import {changed, href, question, to} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {fill, h, unseen} from "../parts/dom.js";
-import {amountCell, amountHead, scaleOf} from "../parts/numbers.js";
+import {amountCell, amountColumn, amountHead, scaleOf} from "../parts/numbers.js";
 import {Table} from "../parts/table.js";
 
 /** @param {import("../main.js").App} app @returns {import("../parts/table.js").Column[]} */
 function fileColumns(app) {
-  const amounts = kind => ({
-    title: kind === "self" ? "Self" : "Overall",
-    sort: kind,
-    kind: "num",
-    below: answer => amountHead(scaleOf(answer)),
-    cell: (row, answer) => amountCell(row[kind], answer, scaleOf(answer), kind),
-  });
   return [
-    amounts("self"),
-    amounts("overall"),
+    amountColumn("self"),
+    amountColumn("overall"),
     {title: "Lines", kind: "calls", cell: row => h("td.calls", null, count(row.lines))},
     {
       title: "File",
