@@ -18,6 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
+// A script that is to end is told so this often, this far apart: for two seconds.
+enum { PATIENCE = 40, PATIENCE_NS = 50000000 };
+
 // What the end of the process needs, from wherever it comes.
 static struct {
     command_line command;
@@ -91,13 +94,15 @@ static void on_interrupt(int signal_number) {
 }
 
 // The first one writes the profile and then ends the process. It may come just before the script
-// waits for input, so the timer sends a second one soon; the third one ends the process as it is.
+// waits for input, or while a tick interrupts that, and then the wait goes on after it: so the timer
+// sends it again and again. A script that stays in a C function for all that time ends as it is.
 static void on_end(int signal_number) {
     if (!run.ended_by) run.ended_by = signal_number;
-    struct itimerspec soon = {.it_value.tv_nsec = 100000000}, later = {.it_value.tv_sec = 1};
+    struct timespec soon = {.tv_nsec = PATIENCE_NS};
     int times = ++run.ends;
-    bool armed = timer_settime(run.patience, 0, times == 1 ? &soon : &later, NULL) == 0;
-    if (armed && times < 3 && call_soon(end_hook)) return;
+    bool armed =
+        times > 1 || timer_settime(run.patience, 0, &(struct itimerspec){soon, soon}, NULL) == 0;
+    if (armed && times < PATIENCE && call_soon(end_hook)) return;
     signal(run.ended_by, SIG_DFL);
     raise(run.ended_by);
 }

@@ -272,8 +272,9 @@ bool precise_start(session *s, lua_State *L) {
 }
 
 void precise_stop(session *s) {
-    ticker_stop(s->ticker);
+    uint64_t rest = ticker_stop(s->ticker);
     s->ticker = NULL;
+    if (s->current && s->current->depth) ouro_count(s->current->thread, s->time, rest);
     for (size_t i = 0; i < BUCKETS && s->main; i++) {
         for (const coroutine *co = s->buckets[i]; co; co = co->next) {
             if (lua_gethook(co->L) == precise_hook)

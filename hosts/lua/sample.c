@@ -157,11 +157,12 @@ bool sample_start(session *s, lua_State *L) {
 }
 
 void sample_stop(session *s) {
-    ticker_stop(s->ticker);
+    uint64_t rest = ticker_stop(s->ticker);
     s->ticker = NULL;
     sampler *p = s->sampler;
     s->sampler = NULL;
     if (!p) return;
+    if (p->length) ouro_count(p->thread, s->time, rest); // to where it was seen last
     for (const resume_link *link = p->link; link && s->main; link = link->from) {
         if (link->armed && lua_gethook(link->L) == sample_hook)
             lua_sethook(link->L, link->saved.hook, link->saved.mask, link->saved.count);

@@ -5,8 +5,9 @@
 // The handler may run between any two instructions. lua_sethook is made for that; what else it
 // touches is one word each, and where two must change together, `busy` keeps it from arming.
 //
-// Arming and charging cost what the stack is deep (lua_sethook walks it, too). So after that the next one waits for a hundred
-// times as long; the ticks of the meantime are charged with it.
+// Arming and charging cost what the stack is deep (lua_sethook walks it, too). So after each of them
+// the next one waits for a hundred times as long; the ticks of the meantime are charged with it.
+// What they cost is the processor's time: on a busy machine the thread may have to wait in between.
 //
 // One instruction of the virtual machine takes nanoseconds, coming back from a signal one or two
 // microseconds, a step of the collector some ten to some hundred. So a tick is charged to `(gc)` if
@@ -29,13 +30,17 @@ static ticker tickers[TICKERS];
 
 uint64_t ticker_now(void) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 ticker *ticker_of_ticket(const void *ticket) {
     ticker *t = &tickers[(uintptr_t)ticket % TICKERS];
     return t->ticket == (uintptr_t)ticket && t->session ? t : NULL;
+}
+
+static uint32_t ticks_to_rest(const ticker *t, uint64_t cost) {
+    return 1 + (uint32_t)(cost * SHARE / t->period);
 }
 
 static void on_tick(int signal_number, siginfo_t *info, void *context) {
@@ -50,6 +55,9 @@ static void on_tick(int signal_number, siginfo_t *info, void *context) {
             t->due = 1;
             t->session->arm(t->session, t);
             t->arm_cost = ticker_now() - t->armed_at;
+            // Should nobody charge them: a handler that takes as long as a period must not be called
+            // again and again, or the program would not get a step further.
+            t->wait = t->ticks + ticks_to_rest(t, t->arm_cost);
         }
     }
     errno = error;
@@ -61,7 +69,7 @@ uint32_t ticker_take(ticker *t) {
 }
 
 void ticker_rest(ticker *t, uint64_t start) {
-    t->wait = 1 + (uint32_t)((ticker_now() - start + t->arm_cost) * SHARE / t->period);
+    t->wait = ticks_to_rest(t, ticker_now() - start + t->arm_cost);
 }
 
 bool ticker_was_late(const ticker *t, uint64_t now) {
@@ -137,9 +145,11 @@ ticker *ticker_start(session *s, unsigned hz) {
     return NULL;
 }
 
-void ticker_stop(ticker *t) {
-    if (!t) return;
+uint64_t ticker_stop(ticker *t) {
+    if (!t) return 0;
     t->busy = 1;
     if (t->started) timer_delete(t->timer);
+    uint64_t rest = ticker_take(t) * t->period;
     __atomic_store_n(&t->session, NULL, __ATOMIC_RELEASE);
+    return rest;
 }

@@ -14,7 +14,7 @@ typedef struct ticker {
     struct session *session;    // NULL: not in use
     volatile sig_atomic_t busy; // the hook is at work: count, but do not arm
     volatile uint32_t ticks;    // not charged yet
-    volatile uint32_t wait;     // so many are charged together
+    volatile uint32_t wait;     // not before there are so many
     volatile uint32_t due;      // they are to be charged at the next event
     volatile uint64_t armed_at; // nanoseconds
     volatile uint64_t arm_cost; // nanoseconds
@@ -29,10 +29,12 @@ typedef void ticker_arm(struct session *s, ticker *t);
 
 // NULL with errno. The signal comes to the OS thread that calls this.
 ticker *ticker_start(struct session *s, unsigned hz);
-void ticker_stop(ticker *t);
+// Returns the nanoseconds that nobody has charged yet.
+uint64_t ticker_stop(ticker *t);
 // NULL if its session has ended.
 ticker *ticker_of_ticket(const void *ticket);
 
+// Nanoseconds of the processor's time that this thread has used.
 uint64_t ticker_now(void);
 // Takes the ticks that are to be charged.
 uint32_t ticker_take(ticker *t);
