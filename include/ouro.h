@@ -194,10 +194,16 @@ typedef struct {
     uint32_t memo_target; // position to go to
     uint32_t block;       // 0: this node is not in use
     uint32_t parent;      // position
-    uint32_t
-        next_slot; // the transition that the parent took after the one to this node; 0 = not known
+    uint32_t reserved;
     uint64_t metrics[1]; // really the profile's number of metrics
 } ouro_node_;
+
+// Transitions of a lane that were taken lately, by a hash of source and block: from | slot << 32.
+// The entry is the right one if its source is, and its target has the block.
+typedef struct {
+    uint32_t shift;      // of the hash: there are 1 << (32 - shift) entries
+    uint64_t entries[2]; // at least
+} ouro_shortcuts_;
 
 struct ouro_lane_;
 struct ouro_clock_;
@@ -207,6 +213,7 @@ struct ouro_thread {
     ouro_position position_; // always a node of that array; read by the clock's handler
     uint32_t metric_count_;
     struct ouro_lane_ *lane_;
+    ouro_shortcuts_ **shortcuts_; // the lane's
     struct ouro_clock_ *clock_;
     ouro_thread *next_, *previous_; // of the same lane
 };
@@ -258,6 +265,21 @@ OURO_INLINE_ void ouro_move_(ouro_thread *thread, ouro_position position) {
     __atomic_store_n(&thread->position_, position, __ATOMIC_RELAXED);
 }
 
+OURO_INLINE_ uint32_t ouro_shortcut_hash_(ouro_position from, ouro_block block) {
+    return (from ^ block * UINT32_C(0x85EBCA6B)) * UINT32_C(0x9E3779B1);
+}
+
+// Finds the slot of a transition, if it is among them. An empty entry leads to the root, whose block
+// is none that can be entered.
+OURO_INLINE_ bool ouro_shortcut_(const ouro_thread *thread, ouro_position from, ouro_block block,
+                                 uint32_t *slot) {
+    const ouro_shortcuts_ *shortcuts = __atomic_load_n(thread->shortcuts_, __ATOMIC_RELAXED);
+    uint64_t entry = shortcuts->entries[ouro_shortcut_hash_(from, block) >> shortcuts->shift];
+    *slot = (uint32_t)(entry >> 32);
+    uint32_t target_block = ouro_node_at_(thread, *slot & ~UINT32_C(3))->block;
+    return (((uint32_t)entry ^ from) | (target_block ^ block)) == 0;
+}
+
 OURO_API void ouro_enter_miss_(ouro_thread *thread, ouro_block block);
 OURO_API void ouro_replace_miss_(ouro_thread *thread, ouro_block block);
 
@@ -266,7 +288,7 @@ OURO_API void ouro_replace_miss_(ouro_thread *thread, ouro_block block);
 // Enters a block: one call is counted, and the thread moves to the path that has `block` added, or
 // back to an earlier position where the compaction rule says so. Returns the caller's position:
 // keep it in the caller's or callee's frame, and give it to ouro_exit. 12 instructions when the
-// same block was entered from here the last time, 30 to 75 when it was ever entered from here; the
+// same block was entered from here the last time, 37 or more when it was ever entered from here; the
 // first time costs a walk up the path (at most 4,096 nodes).
 // Misuse: a block id that does not exist, or is not for entering, is charged to [lost].
 OURO_INLINE_ ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {
@@ -280,6 +302,25 @@ OURO_INLINE_ ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {
         ouro_enter_miss_(thread, block);
     }
     return caller;
+}
+
+// Enters a block if that needs no search. False, and nothing has happened: call ouro_enter. For code
+// that has its slow path elsewhere, as hooks do. ouro_thread_position before it is what ouro_enter
+// would return. The thread must not be NULL.
+OURO_INLINE_ bool ouro_try_enter(ouro_thread *thread, ouro_block block) {
+    ouro_position caller = thread->position_;
+    const ouro_node_ *node = ouro_node_at_(thread, caller);
+    if (node->memo_block == block) {
+        ouro_increment_(&thread->nodes_[node->memo_slot]);
+        ouro_move_(thread, node->memo_target);
+        return true;
+    }
+    // The memo stays: whoever goes to and fro is easier to guess for the processor then.
+    uint32_t slot;
+    if (!ouro_shortcut_(thread, caller, block, &slot)) return false;
+    ouro_increment_(&thread->nodes_[slot]);
+    ouro_move_(thread, slot & ~UINT32_C(3));
+    return true;
 }
 
 // As ouro_enter, but no call is counted: for a path that the host lays out again. A stack that was

@@ -20,6 +20,13 @@ uint64_t ouro_native_cache[1 << CACHE_BITS];
 HOOK void __cyg_profile_func_enter(void *function, void *site);
 HOOK void __cyg_profile_func_exit(void *function, void *site);
 
+// Ends the enter, so that the hook has fewer registers to save.
+static NATIVE_COLD void search_and_enter(native_frame *top, ouro_thread *thread, ouro_block block) {
+    ouro_enter(thread, block);
+    SIGNAL_FENCE;
+    ouro_native_self.top = top + 1;
+}
+
 void __cyg_profile_func_enter(void *function, void *site) {
     (void)site;
     native_self *self = &ouro_native_self;
@@ -39,7 +46,12 @@ void __cyg_profile_func_enter(void *function, void *site) {
     SIGNAL_FENCE;
     top->height = height;
     top->key = (uint32_t)address;
-    top->token = ouro_enter(thread, (ouro_block)block);
+    // Atomic only to keep the compiler from collecting key and token in a vector register.
+    __atomic_store_n(&top->token, ouro_thread_position(thread), __ATOMIC_RELAXED);
+    if (UNLIKELY(!ouro_try_enter(thread, (ouro_block)block))) {
+        search_and_enter(top, thread, (ouro_block)block);
+        return;
+    }
     SIGNAL_FENCE;
     self->top = top + 1;
 }

@@ -18,9 +18,10 @@
 //                  charged to it. Accounts need no allocation, so there is always somewhere to
 //                  stand, and they do not count as nodes.
 //   memo           (position, block) -> slot. The last transition is in the node, all are in the
-//                  lane's table. In between, a node remembers which transition its parent took
-//                  next (next_slot): a function that calls a, b and c in turn then finds each
-//                  without the table.
+//                  lane's table.
+//   shortcuts      transitions that were taken lately, in a table without collisions: what two
+//                  transitions want, the last one has. So that a function that calls many others
+//                  does not have to search. Made when a lane has missed it often enough.
 //   transition     tree edge (slot: entries[0]), back edge (entries[1]), back edge to itself
 //                  (entries[2]), phantom (balance)
 //   open           entries[0] + [1] + [2] + balance > 0: entered more often than left. Fork counts
@@ -34,7 +35,7 @@
 //   - every node in use but the root and [lost] is found by (parent, block) in the memo table
 //   - a memo's target is in use, and its block is the block that was entered; a tree edge's target
 //     has the source as parent, any other target is the source or an ancestor of it
-//   - a node's next_slot is a transition of its parent
+//   - a shortcut is a transition of the memo table
 //   - lane->live = number of nodes in use, [lost] not counted
 //
 // Locks, outermost first: fork_lock (atfork.c); profile->lock (blocks, list of lanes); lane->lock
@@ -104,6 +105,9 @@ struct ouro_lane_ {
     uint64_t *nodes;
     uint32_t *steps; // number of distinct steps on the path of each node, by index; for `loops`
     ouro__memo memo;
+    ouro_shortcuts_ *shortcuts;     // in use now: the lane's own, or an empty one
+    ouro_shortcuts_ *own_shortcuts; // NULL: none yet
+    uint32_t shortcuts_missed;      // since they were made or grew
     ouro_profile *profile;
     uint32_t stride;         // words per node
     uint32_t account_offset; // words from a node to its account
@@ -207,6 +211,13 @@ void ouro__node_init(ouro__lane *lane, ouro_position position, ouro_position par
 void ouro__account_open(ouro__lane *lane, ouro_position account);
 void ouro__node_forget_memo(ouro__lane *lane, ouro_position position);
 uint64_t ouro__lane_bytes(const ouro__lane *lane);
+
+// shortcuts.c
+void ouro__shortcut_put(ouro__lane *lane, ouro_position from, ouro_block block, uint32_t slot);
+void ouro__shortcuts_off(ouro__lane *lane);
+void ouro__shortcuts_on(ouro__lane *lane);
+void ouro__shortcuts_clear(ouro__lane *lane);
+uint64_t ouro__shortcuts_bytes(const ouro__lane *lane);
 
 // tree.c
 uint32_t ouro__transition_find(ouro__lane *lane, ouro_position from, ouro_block block);

@@ -29,7 +29,6 @@ void ouro__node_init(ouro__lane *lane, ouro_position position, ouro_position par
         counter_store(&node->metrics[m], 0);
     ouro__node_forget_memo(lane, position);
     node->parent = parent;
-    node->next_slot = 0;
     __atomic_store_n(&node->block, block, __ATOMIC_RELEASE);
 }
 
@@ -58,6 +57,7 @@ void ouro__lane_free(ouro__lane *lane) {
     if (!lane) return;
     if (lane->nodes) munmap(lane->nodes, lane->region_bytes);
     free(lane->memo.entries);
+    free(lane->own_shortcuts);
     free(lane->birth);
     free(lane->epochs);
     free(lane->trail);
@@ -74,6 +74,7 @@ static ouro__lane *lane_new(ouro_profile *profile) {
     lane->stride = profile->stride;
     lane->account_offset = profile->capacity * profile->stride;
     lane->state = &lane->own_state;
+    ouro__shortcuts_off(lane);
     if (!lane_map(lane) || !ouro__memo_reserve(&lane->memo, lane)) {
         ouro__lane_free(lane);
         errno = ENOMEM;
@@ -137,6 +138,7 @@ uint64_t ouro__lane_bytes(const ouro__lane *lane) {
     }
     return sizeof *lane + (lane->state->used + accounts) * lane->stride * sizeof(uint64_t) +
            lane->state->used * sizeof *lane->steps + (uint64_t)lane->memo.size * sizeof(uint64_t) +
+           ouro__shortcuts_bytes(lane) +
            (lane->birth ? lane->state->used * sizeof *lane->birth : 0) +
            (lane->epochs ? (uint64_t)EPOCHS_MAX * sizeof *lane->epochs : 0) +
            (lane->trail ? 2 * LOOKBACK * sizeof *lane->trail : 0);

@@ -25,7 +25,7 @@
 //         44  block        0: this node is not in use; 0xffffffff: the root
 //         48  parent       offset of the parent's record in 8-byte words, the nodes of the lane
 //                          taken as one array; the root's is 0
-//         52  next_slot    private to the writer
+//         52  reserved
 //         56  metrics      metric_count words; then zeros up to node_bytes
 //   account                as a node: the [pruned] account of the node of the same number, in
 //                          use if block is not 0

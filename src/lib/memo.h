@@ -9,8 +9,7 @@
 #include "internal.h"
 
 static inline uint32_t ouro__memo_home(uint32_t size, ouro_position from, ouro_block block) {
-    uint32_t hash = (from ^ block * UINT32_C(0x85EBCA6B)) * UINT32_C(0x9E3779B1);
-    return (uint32_t)((uint64_t)hash * size >> 32);
+    return (uint32_t)((uint64_t)ouro_shortcut_hash_(from, block) * size >> 32);
 }
 
 static inline uint64_t ouro__entry(ouro_position from, uint32_t slot) {

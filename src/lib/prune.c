@@ -243,14 +243,6 @@ static void evict_coldest(pruning *p, ouro__lane *lane, uint32_t wanted) {
     }
 }
 
-// What a node foresees may be gone.
-static void forget_evicted(const pruning *p, const ouro__lane *lane) {
-    for (uint32_t i = 0; i < p->count; i++) {
-        ouro_node_ *node = node_at(lane, p->order[i] * lane->stride);
-        if (!node_at(lane, slot_position(node->next_slot))->block) node->next_slot = 0;
-    }
-}
-
 // Two neighbours as one: the later and larger bound, and the earlier overflow.
 static ouro__epoch merged_epoch(const ouro__lane *lane, uint32_t first) {
     ouro__epoch merged = lane->epochs[first + 1 < EPOCHS_MAX ? first + 1 : first];
@@ -297,8 +289,8 @@ uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict_now) {
         __atomic_store_n(&state->sequence, state->sequence + 1, __ATOMIC_SEQ_CST);
         evict_coldest(&p, lane, wanted);
         __atomic_store_n(&state->sequence, state->sequence + 1, __ATOMIC_SEQ_CST);
-        forget_evicted(&p, lane);
         ouro__memo_keep_live(&lane->memo, lane, p.table);
+        ouro__shortcuts_clear(lane);
         p.table = NULL;
         lane->live -= wanted;
         lane->evicted += wanted;

@@ -4,7 +4,7 @@
 // only itself: the others are written by other OS threads, without locks. So a lane that finds no
 // room prunes itself; if it has less than its fair share, it first prunes lanes whose threads have
 // all ended, and asks those above their share: they prune themselves when they next look into
-// their table of transitions.
+// their table of transitions. That is soon: asking takes their shortcuts away.
 //
 // Amortised O(1): a pruning costs a pass over a lane, and is made only after a constant share of the
 // lane's nodes was asked for. Until then the lane is `full`, and new contexts go to accounts.
@@ -48,6 +48,7 @@ static void ask_others(const ouro__lane *needy) {
             ouro__prune(lane, ROOT_POSITION, true);
         } else if (above_fair_share(lane)) {
             atomic_store_explicit(&lane->asked, true, memory_order_relaxed);
+            ouro__shortcuts_off(lane);
         }
         pthread_mutex_unlock(&lane->lock);
     }
@@ -79,6 +80,7 @@ static bool prune_and_take(ouro__lane *lane, ouro_position standing) {
 void ouro__quota_share(ouro__lane *lane, ouro_position standing) {
     if (!is_asked(lane)) return;
     atomic_store_explicit(&lane->asked, false, memory_order_relaxed);
+    ouro__shortcuts_on(lane);
     if (above_fair_share(lane)) ouro__prune(lane, standing, true);
 }
 

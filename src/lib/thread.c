@@ -19,6 +19,7 @@ static void thread_begin(ouro_thread *thread, ouro__lane *lane, ouro_position po
     thread->position_ = position;
     thread->metric_count_ = lane->profile->metric_count;
     thread->lane_ = lane;
+    thread->shortcuts_ = &lane->shortcuts;
     thread->clock_ = NULL;
     thread->previous_ = NULL;
     thread->next_ = lane->first;

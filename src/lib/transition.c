@@ -4,7 +4,7 @@
 // one before, each ending in a tail call of the next, so that none pays for the registers that the
 // next one needs:
 //
-//   foreseen   what followed last time on the transition that was taken last
+//   shortcut   the lane's table of transitions that were taken lately
 //   search     the lane's table of all transitions, unless another lane asks for room
 //   new        under the lane's lock: tree.c
 //
@@ -53,9 +53,8 @@ static ALWAYS_INLINE bool search(ouro_thread *thread, ouro_block block, bool lea
     if (atomic_load_explicit(&thread->lane_->asked, memory_order_relaxed)) return false;
     uint32_t slot = ouro__memo_find(thread->lane_, from, block);
     if (slot == 0) return false;
+    ouro__shortcut_put(thread->lane_, from, block, slot);
     ouro_node_ *node = ouro_node_at_(thread, from);
-    if (node->memo_slot == node->memo_target) // a tree edge: its node can remember what followed
-        ouro_node_at_(thread, node->memo_target)->next_slot = slot;
     memo_set(node, block, slot);
     go(thread, node, slot, leave);
     return true;
@@ -69,24 +68,22 @@ static NOT_INLINE void replace_search(ouro_thread *thread, ouro_block block) {
     if (!search(thread, block, true)) replace_new(thread, block);
 }
 
-// Only its parent reads and sets a node's next_slot. So if the block is right, the transition is.
-static ALWAYS_INLINE bool foreseen(ouro_thread *thread, ouro_block block, bool leave) {
-    ouro_node_ *node = ouro_node_at_(thread, thread->position_);
-    uint32_t last = node->memo_target;
-    if (node->memo_slot != last) return false; // not a tree edge
-    uint32_t slot = ouro_node_at_(thread, last)->next_slot;
-    if (slot == 0 || ouro_node_at_(thread, slot_position(slot))->block != block) return false;
-    memo_set(node, block, slot);
+static ALWAYS_INLINE bool shortcut(ouro_thread *thread, ouro_block block, bool leave) {
+    ouro_position from = thread->position_;
+    uint32_t slot;
+    if (!ouro_shortcut_(thread, from, block, &slot)) return false;
+    ouro_node_ *node = ouro_node_at_(thread, from);
     go(thread, node, slot, leave);
+    memo_set(node, block, slot);
     return true;
 }
 
 void ouro_enter_miss_(ouro_thread *thread, ouro_block block) {
-    if (!foreseen(thread, block, false)) enter_search(thread, block);
+    if (!shortcut(thread, block, false)) enter_search(thread, block);
 }
 
 void ouro_replace_miss_(ouro_thread *thread, ouro_block block) {
-    if (!foreseen(thread, block, true)) replace_search(thread, block);
+    if (!shortcut(thread, block, true)) replace_search(thread, block);
 }
 
 // The way that an enter takes, if it is known; 0 if not.

@@ -49,11 +49,20 @@ static void check_nodes(const ouro__lane *lane) {
         if (i == 0 || i == 1) continue;
         CHECK(node_at(lane, node->parent)->block != 0);
         CHECK_EQUAL(ouro__memo_find(lane, node->parent, node->block), position + ENTRY_TREE);
-        if (!node->next_slot) continue;
-        ouro_block next = node_at(lane, slot_position(node->next_slot))->block;
-        CHECK_EQUAL(ouro__memo_find(lane, node->parent, next), node->next_slot);
     }
     CHECK_EQUAL(live, lane->live);
+}
+
+static void check_shortcuts(const ouro__lane *lane) {
+    const ouro_shortcuts_ *own = lane->own_shortcuts;
+    for (uint64_t i = 0; own && i < UINT64_C(1) << (32 - own->shift); i++) {
+        if (!own->entries[i]) continue;
+        ouro_position from = ouro__entry_from(own->entries[i]);
+        uint32_t slot = ouro__entry_slot(own->entries[i]);
+        ouro_block block = node_at(lane, slot_position(slot))->block;
+        CHECK_EQUAL(ouro__memo_find(lane, from, block), slot);
+        CHECK_EQUAL(ouro_shortcut_hash_(from, block) >> own->shift, i);
+    }
 }
 
 void check_lanes(ouro_profile *profile) {
@@ -61,6 +70,7 @@ void check_lanes(ouro_profile *profile) {
     for (uint32_t i = 0; i < profile->lane_count; i++) {
         check_nodes(profile->lanes[i]);
         check_memos(profile->lanes[i]);
+        check_shortcuts(profile->lanes[i]);
         nodes += profile->lanes[i]->live - 1;
     }
     CHECK_EQUAL(nodes, atomic_load(&profile->nodes_used));

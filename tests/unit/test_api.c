@@ -261,6 +261,29 @@ TEST(what_is_reentered_counts_no_call) {
     ouro_profile_free(profile);
 }
 
+// From many callees in turn on, a lane has shortcuts; try_enter finds what they and the memo know.
+TEST(try_enter_enters_what_is_known_and_nothing_else) {
+    ouro_profile *profile = ouro_profile_new(&(ouro_options){0});
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_block blocks[100];
+    for (int i = 0; i < 100; i++) blocks[i] = add(profile, "callee");
+    CHECK(!ouro_try_enter(thread, blocks[0]));
+    CHECK_EQUAL(ouro_thread_position(thread), 0);
+    for (int i = 0; i < 1000; i++) ouro_exit(thread, ouro_enter(thread, blocks[i % 100]));
+    uint64_t before = ouro_profile_stats(profile).calls;
+    int found = 0;
+    for (int i = 0; i < 100; i++) {
+        if (!ouro_try_enter(thread, blocks[i])) continue;
+        found++;
+        ouro_exit(thread, 0);
+    }
+    CHECK(found > 80);
+    CHECK_EQUAL(ouro_profile_stats(profile).calls, before + (uint64_t)found);
+    CHECK(!ouro_try_enter(thread, 12345));
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
 TEST(a_stack_without_a_thread_still_counts_its_depth) {
     ouro_stack stack;
     ouro_stack_init(&stack, NULL);

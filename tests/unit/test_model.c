@@ -73,9 +73,12 @@ static void push(player *p, ouro_position token, model_position before) {
     p->depth++;
 }
 
-// Half of the events go through a cursor, with some hint. It must not make a difference.
+// Events go through the thread or through a cursor, with some hint. It must not make a difference.
 static ouro_position record_enter(player *p, ouro_block block) {
-    if (random_below(2)) return ouro_enter(p->thread, block);
+    uint32_t way = random_below(3);
+    ouro_position caller = ouro_thread_position(p->thread);
+    if (way == 0 && p->thread && ouro_try_enter(p->thread, block)) return caller;
+    if (way < 2) return ouro_enter(p->thread, block);
     ouro_cursor cursor = ouro_cursor_new(p->thread);
     return ouro_cursor_enter(&cursor, block, &p->hints[random_below(3)]);
 }

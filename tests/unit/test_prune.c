@@ -59,8 +59,11 @@ static void enter(twin *t, pair *p, uint32_t block) {
     }
     frame *f = &p->frames[p->depth++];
     ouro_cursor cursor = ouro_cursor_new(p->capped);
-    f->token = block % 2 ? ouro_enter(p->capped, t->first + block)
-                         : ouro_cursor_enter(&cursor, t->first + block, &p->hints[block % 7]);
+    f->token = ouro_thread_position(p->capped);
+    if (block % 3 == 0)
+        ouro_cursor_enter(&cursor, t->first + block, &p->hints[block % 7]);
+    else if (block % 3 == 1 || !ouro_try_enter(p->capped, t->first + block))
+        ouro_enter(p->capped, t->first + block);
     f->exact = ouro_enter(p->exact, t->first + block);
     // Long paths are not written down: it would be quadratic.
     f->path = p->depth < 200 ? strdup(position_path(p->capped, f->token)) : NULL;
