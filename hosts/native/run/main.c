@@ -246,6 +246,19 @@ static pid_t child;
 
 static void pass_on(int signal_number) { kill(child, signal_number); }
 
+// Whoever ends us means the child.
+static int wait_for_child(void) {
+    struct sigaction pass = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
+    sigaction(SIGTERM, &pass, NULL);
+    sigaction(SIGHUP, &pass, NULL);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 static void set(const char *name, const char *value) {
     if (value) setenv(name, value, 1);
 }
@@ -302,15 +315,7 @@ static int run_program(const options *o, const char *folder) {
     if (child == 0) become_program(o, folder);
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
-    struct sigaction pass = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
-    sigaction(SIGTERM, &pass, NULL);
-    sigaction(SIGHUP, &pass, NULL);
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGHUP, SIG_DFL);
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return wait_for_child();
 }
 
 // ---------------------------------------------------------------- the profile
@@ -318,18 +323,16 @@ static int run_program(const options *o, const char *folder) {
 // Runs ouro; what it prints goes to standard error, because standard output is the program's.
 static bool run_ouro(char **arguments, bool visible) {
     fflush(NULL);
-    pid_t tool = fork();
-    if (tool == 0) {
+    child = fork();
+    if (child < 0) return false;
+    if (child == 0) {
         dup2(STDERR_FILENO, STDOUT_FILENO);
         if (visible) signal(SIGINT, SIG_DFL);
         execvp(ouro, arguments);
         fprintf(stderr, "ouro run: cannot run %s: %s\n", ouro, strerror(errno));
         _exit(127);
     }
-    int status = 1;
-    while (tool > 0 && waitpid(tool, &status, 0) < 0 && errno == EINTR) {
-    }
-    return tool > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return wait_for_child() == 0;
 }
 
 // The sum of some files, as pprof.
@@ -403,6 +406,7 @@ static void show(const options *o, const char *output) {
     char *report[] = {ouro, "report", (char *)output, NULL};
     char *view[] = {ouro, "view", (char *)output, NULL};
     if (o->view) {
+        signal(SIGINT, pass_on); // of a terminal it comes to the viewer, too, and once is enough
         run_ouro(view, true);
     } else if (!o->quiet) {
         fprintf(stderr, "ouro run: the profile is in %s\n", output);

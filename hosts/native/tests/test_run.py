@@ -186,6 +186,29 @@ def ctrl_c_ends_the_program_and_not_the_profile(host):
 
 
 @case
+def a_signal_ends_the_viewer_too(host):
+    exe = small(host)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        for whole_group in (False, True):  # a terminal sends Ctrl-C to all of them
+            with subprocess.Popen([host.ouro, "run", "--view", "-o", host.path("out.pb"), exe], stderr=subprocess.PIPE,
+                                  stdout=subprocess.DEVNULL, start_new_session=True, text=True, cwd=host.folder,
+                                  env={**os.environ, "BROWSER": "true"}) as child:
+                said = ""
+                while "http://" not in said and (line := child.stderr.readline()):
+                    said += line
+                need("http://" in said, said)
+                (os.killpg if whole_group else os.kill)(child.pid, number)
+                try:
+                    need(child.wait(60) == 7, f"{child.returncode}")  # the program's own
+                    need(not child.stderr.read(), "the viewer says something")  # its end is the viewer's, too
+                finally:
+                    try:
+                        os.killpg(child.pid, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+
+
+@case
 def a_program_is_off_without_ouro_run(host):
     exe = small(host)
     done = host.sh([exe], check=False)
