@@ -14,6 +14,10 @@ small = Profile()
 small.add(["main", ("serve", "inlined"), "leaf"], [10], [("request", "home")])
 small.add(["main", "leaf"], [-1])
 seeds["small.pb"] = small.bytes()
+unnamed = Profile()
+unnamed.add(["/bin/program+0x10", "/bin/program+0x24", ("/bin/library+0x30", "inlined")], [3])
+unnamed.add(["/bin/program+0x10", "/bin/program+0x31"], [4])
+seeds["unnamed.pb"] = unnamed.bytes()
 seeds["random.pb"] = random_profile(1, True).bytes()
 for i, (name, data) in enumerate(sorted(seeds.items())):
     with open(os.path.join(out, name), "wb") as f:
