@@ -108,6 +108,8 @@ const char *value_unit(const profile *p, uint32_t m, int64_t largest);
 typedef struct table table;
 table *table_new(const options *o, output *out);
 void table_cell(table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// Amount and percent; with filters, percent of the whole and of what is left.
+void amount_cells(table *t, const loaded *l, int64_t value, int64_t left);
 // A bar that is `share` (0 to 1) long; only on a terminal.
 void table_bar(table *t, double share);
 void table_row_end(table *t);

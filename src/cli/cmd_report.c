@@ -24,18 +24,6 @@ static uint32_t top_of(const options *o, uint32_t text) {
 
 // ---------------------------------------------------------------- lines for people
 
-// Amount and percent; with filters, percent of the whole and of what is left.
-static void amount_cells(table *t, const loaded *l, int64_t value, int64_t left) {
-    char text[64];
-    format_value(text, l->profile, l->metric, value, l->total);
-    table_cell(t, "%s", text);
-    format_percent(text, value, l->total);
-    table_cell(t, "%s", text);
-    if (!l->filtered) return;
-    format_percent(text, value, left);
-    table_cell(t, "%s", text);
-}
-
 static void amount_heading(table *t, const loaded *l, const char *name) {
     const char *unit = value_unit(l->profile, l->metric, l->total);
     table_cell(t, *unit ? "%s %s" : "%s%s", name, unit);

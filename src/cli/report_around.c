@@ -40,27 +40,17 @@ static void neighbours_csv(output *out, const loaded *l, const char *role, const
     }
 }
 
-static void amount(table *t, const loaded *l, int64_t value) {
-    char text[64];
-    format_value(text, l->profile, l->metric, value, l->total);
-    table_cell(t, "%s", text);
-    format_percent(text, value, l->total);
-    table_cell(t, "%s", text);
-    if (!l->filtered) return;
-    format_percent(text, value, ouro__total(l->profile, l->metric));
-    table_cell(t, "%s", text);
-}
-
 static void neighbours_text(const options *o, const loaded *l, output *out, const char *title,
                             const neighbour *rows, uint32_t count, bool has_calls, uint32_t top) {
     put_heading(o, out, "%s", title);
     if (count == 0) ouro__put_text(out, "  none\n");
     table *t = table_new(o, out);
+    int64_t left = ouro__total(l->profile, l->metric);
     for (uint32_t i = 0; i < count && i < top; i++) {
         char calls[32];
         char *label = ouro__block_label(l->profile, rows[i].block);
         if (!label) fail_memory();
-        amount(t, l, rows[i].overall);
+        amount_cells(t, l, rows[i].overall, left);
         if (has_calls) table_cell(t, "%s calls", ouro__grouped(calls, (uint64_t)rows[i].calls));
         table_cell(t, "%s", label);
         table_row_end(t);
@@ -193,9 +183,10 @@ static void knots_brief(const options *o, const loaded *l, const knots *k, uint3
     put_heading(o, out, "Knots (blocks that call each other in a circle)");
     if (!k->count) ouro__put_text(out, "  none\n");
     table *t = table_new(o, out);
+    int64_t left = ouro__total(l->profile, l->metric);
     for (uint32_t i = 0; i < k->count && i < top; i++) {
         char *members = member_names(l->profile, &k->knots[i], MEMBERS, ", ");
-        amount(t, l, k->knots[i].overall);
+        amount_cells(t, l, k->knots[i].overall, left);
         table_cell(t, "%u blocks", k->knots[i].block_count);
         table_cell(t, "%u deep", k->knots[i].deepest);
         table_cell(t, "%s", members);

@@ -222,6 +222,17 @@ void table_end(table *t) {
 
 // ---------------------------------------------------------------- output
 
+void amount_cells(table *t, const loaded *l, int64_t value, int64_t left) {
+    char text[64];
+    format_value(text, l->profile, l->metric, value, l->total);
+    table_cell(t, "%s", text);
+    format_percent(text, value, l->total);
+    table_cell(t, "%s", text);
+    if (!l->filtered) return;
+    format_percent(text, value, left);
+    table_cell(t, "%s", text);
+}
+
 void put_clean(output *out, const char *text) {
     for (const char *at = text; *at; at++)
         ouro__put(out, (unsigned char)*at < ' ' || *at == 127 ? "?" : at, 1);
