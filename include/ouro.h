@@ -274,7 +274,8 @@ OURO_INLINE_ uint32_t ouro_shortcut_hash_(ouro_position from, ouro_block block) 
 OURO_INLINE_ bool ouro_shortcut_(const ouro_thread *thread, ouro_position from, ouro_block block,
                                  uint32_t *slot) {
     const ouro_shortcuts_ *shortcuts = __atomic_load_n(thread->shortcuts_, __ATOMIC_RELAXED);
-    uint64_t entry = shortcuts->entries[ouro_shortcut_hash_(from, block) >> shortcuts->shift];
+    const uint64_t *entries = shortcuts->entries;
+    uint64_t entry = entries[ouro_shortcut_hash_(from, block) >> shortcuts->shift];
     *slot = (uint32_t)(entry >> 32);
     uint32_t target_block = ouro_node_at_(thread, *slot & ~UINT32_C(3))->block;
     return (((uint32_t)entry ^ from) | (target_block ^ block)) == 0;

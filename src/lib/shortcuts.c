@@ -69,5 +69,6 @@ void ouro__shortcut_put(ouro__lane *lane, ouro_position from, ouro_block block, 
         own = lane->own_shortcuts;
     }
     if (!own) return;
-    own->entries[ouro_shortcut_hash_(from, block) >> own->shift] = ouro__entry(from, slot);
+    uint64_t *entries = own->entries;
+    entries[ouro_shortcut_hash_(from, block) >> own->shift] = ouro__entry(from, slot);
 }

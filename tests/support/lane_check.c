@@ -55,10 +55,11 @@ static void check_nodes(const ouro__lane *lane) {
 
 static void check_shortcuts(const ouro__lane *lane) {
     const ouro_shortcuts_ *own = lane->own_shortcuts;
+    const uint64_t *entries = own ? own->entries : NULL;
     for (uint64_t i = 0; own && i < UINT64_C(1) << (32 - own->shift); i++) {
-        if (!own->entries[i]) continue;
-        ouro_position from = ouro__entry_from(own->entries[i]);
-        uint32_t slot = ouro__entry_slot(own->entries[i]);
+        if (!entries[i]) continue;
+        ouro_position from = ouro__entry_from(entries[i]);
+        uint32_t slot = ouro__entry_slot(entries[i]);
         ouro_block block = node_at(lane, slot_position(slot))->block;
         CHECK_EQUAL(ouro__memo_find(lane, from, block), slot);
         CHECK_EQUAL(ouro_shortcut_hash_(from, block) >> own->shift, i);

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What profiling costs a native program, side by side: run.py BUILD
+"""What profiling costs a native program, side by side: run.py BUILD [PROGRAM]
 
 The same programs, built and run as each profiler wants it: bare; with hooks that do nothing (the floor); with ours;
 uftrace; gprof; callgrind. Processor time of all processes, the best of several runs, which take turns. XRay's sleds
 that are not switched on are compared with what clang makes without them. Prints a table for README.md.
 """
-import os, resource, shutil, subprocess, sys, tempfile
+import concurrent.futures, os, resource, shutil, subprocess, sys, tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tests"))
 import real  # noqa: E402
@@ -22,6 +22,9 @@ def build_calls(folder, cc, cxx, flags):
     real.run([*cc, *flags, HERE + "/calls.c", "-o", "calls"], folder)
     return folder + "/calls"
 
+
+# Only when it is asked for: it takes longer to build than all others together.
+ON_DEMAND = "sqlite3"
 
 # Name: build, arguments for a size, the size, by what it is divided for uftrace and callgrind (whose times are multiplied
 # again), and whether it does little but call.
@@ -57,11 +60,16 @@ class Bench:
             "clang": ("clang", "clang++", []),
             "xray": (self.ouro + " cc --xray", self.ouro + " c++ --xray", []),
         }
-        made = {}
-        for way, (cc, cxx, more) in ways.items():
-            made[way] = build(self.folder_of(name, way), cc.split(), cxx.split(), FLAGS + more)
-        made["floor"] = self.build_floor(name, build)
-        return made
+        def build_one(way):
+            if way == "floor":
+                return self.build_floor(name, build)
+            cc, cxx, more = ways[way]
+            return build(self.folder_of(name, way), cc.split(), cxx.split(), FLAGS + more)
+
+        first = build_one("bare")  # which fetches the sources, too
+        others = [*ways, "floor"][1:]
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            return {"bare": first, **dict(zip(others, pool.map(build_one, others)))}
 
     def build_floor(self, name, build):
         for compiler in ("gcc", "g++"):
@@ -122,7 +130,8 @@ def row(cells):
 
 def main():
     build = os.path.abspath(sys.argv[1])
-    wanted = [n for n in PROGRAMS if len(sys.argv) < 3 or sys.argv[2] in n]
+    word = sys.argv[2] if len(sys.argv) > 2 else ""
+    wanted = [n for n in PROGRAMS if word in n and (word or n != ON_DEMAND)]
     folder = tempfile.mkdtemp(prefix="ouro-bench-")
     bench = Bench(build, folder)
     row(["program", "bare", "floor", "ours", "gprof", "uftrace", "callgrind", "ours / floor, added",
