@@ -50,8 +50,7 @@ static void describe(void *user, const ouro_visit *v) {
     sprintf(text + strlen(text), " %d", (int)v->calls);
     if (v->recursions) sprintf(text + strlen(text), " (%d)", (int)v->recursions);
     if (v->direct) sprintf(text + strlen(text), " (%d direct)", (int)v->direct);
-    for (int m = 0; v->metrics[m] && m < 1; m++)
-        sprintf(text + strlen(text), " *%d", (int)v->metrics[m]);
+    if (v->metrics[0]) sprintf(text + strlen(text), " *%d", (int)v->metrics[0]);
     strcat(text, ", ");
 }
 
