@@ -150,8 +150,10 @@ static uint64_t settle(native_self *self, uintptr_t place, bool entering) {
     if (is_on(self->stack, place)) return place - self->low;
     if (ouro_native_on_signal_stack(place)) return self->top[-1].height;
     native_stack *stack = &self->own;
-    if (!is_on(stack, place) && !own_stack_has_grown(self, place))
-        stack = ouro_native_stack_find(place);
+    // What is known is asked first: the other two read the memory map.
+    if (!is_on(stack, place)) stack = ouro_native_stack_known(place);
+    if (!stack)
+        stack = own_stack_has_grown(self, place) ? &self->own : ouro_native_stack_find(place);
     if (!stack) return self->top[-1].height;
     if (stack != self->stack) switch_to(self, stack, place, entering);
     return is_on(self->stack, place) ? place - self->low : self->top[-1].height;

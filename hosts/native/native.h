@@ -115,6 +115,7 @@ bool ouro_native_stack_grow(native_stack *stack);
 void ouro_native_stack_drop(native_stack *stack);
 void ouro_native_stack_of_thread(uintptr_t *low, uintptr_t *size);
 bool ouro_native_on_signal_stack(uintptr_t place);
+native_stack *ouro_native_stack_known(uintptr_t place); // a coroutine's, or NULL
 native_stack *ouro_native_stack_find(uintptr_t place);
 void ouro_native_stack_add(uintptr_t low, uintptr_t size);
 void ouro_native_stacks_lock(bool lock);

@@ -187,12 +187,23 @@ void ouro_native_stack_add(uintptr_t low, uintptr_t size) {
     ouro_native_section_end(&section);
 }
 
+static native_stack *known(uintptr_t place) {
+    size_t at = position(place);
+    return at < count && stacks[at]->low <= place ? stacks[at] : NULL;
+}
+
+native_stack *ouro_native_stack_known(uintptr_t place) {
+    pthread_mutex_lock(&lock);
+    native_stack *found = known(place);
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 // The coroutine's stack at `place`; found in the memory map if nobody has told of it. NULL if there
 // is no memory.
 native_stack *ouro_native_stack_find(uintptr_t place) {
     pthread_mutex_lock(&lock);
-    size_t at = position(place);
-    native_stack *found = at < count && stacks[at]->low <= place ? stacks[at] : NULL;
+    native_stack *found = known(place);
     uintptr_t low, high;
     if (!found && mapping_of(place - 1, &low, &high)) found = add(low, high - low);
     pthread_mutex_unlock(&lock);
