@@ -3,7 +3,7 @@
 
 _ouro() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local filters='--select --exclude --fold' reading='--from --compact --help' words=
+    local filters='--select --exclude --fold' reading='--from --compact --help --version' words=
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
         COMPREPLY=($(compgen -W 'view report diff convert merge lua run cc c++ help --help --version' -- "$current"))
@@ -32,7 +32,7 @@ _ouro() {
         lua) words='--output --view --quiet --hz --precise --instructions --memory --live --max-nodes --compact --luajit
                     --help --version' ;;
         run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder --symbolise
-                    --help' ;;
+                    --help --version' ;;
         cc | c++) words='--xray --all --help' ;;
         help) words='view report diff convert merge lua run cc c++' ;;
         esac

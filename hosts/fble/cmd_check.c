@@ -41,6 +41,11 @@ const struct fble_command fble_command_check = {
         "      --alone             check the main module only; headers are enough for the rest\n"
         "      --json              messages as JSON on stdout\n"
         "\n"
+        "examples:\n"
+        "  fble check Program.fble\n"
+        "  fble check -p std -m /Std/List%\n"
+        "  fble check --json -p std Program.fble\n"
+        "\n"
         "exit status: 0 fine, 2 compile error, 4 usage, 5 other, such as an unreadable file\n",
     .reports = true,
     .run = run,

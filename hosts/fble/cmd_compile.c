@@ -221,6 +221,12 @@ const struct fble_command fble_command_compile = {
         "      --build-dir DIR     keep objects there, not in $XDG_CACHE_HOME/fble\n"
         "      --verbose           show the commands\n"
         "\n"
+        "examples:\n"
+        "  fble compile -p std Program.fble -o program && ./program --profile program.pb -- one "
+        "two\n"
+        "  fble compile --library -p std -o std.so && fble run --compiled std.so -p std "
+        "Program.fble\n"
+        "\n"
         "environment: CC, CFLAGS (usual: -O2), LDFLAGS\n"
         "exit status: 0 fine, 2 compile error, 4 usage, 5 other\n",
     .compiles = true,

@@ -85,6 +85,9 @@ const struct fble_command fble_command_deps = {
              "      --alone             of other modules, files that are not needed for checking\n"
              "                          this one alone are left out\n"
              "\n"
+             "examples:\n"
+             "  fble deps -p std -t program Program.fble > program.d\n"
+             "\n"
              "exit status: 0 fine, 2 compile error, 4 usage, 5 other, such as an unreadable file\n",
     .has_target = true,
     .run = run,

@@ -29,6 +29,9 @@ const struct fble_command fble_command_disassemble = {
              "  -p PKG, --package PKG   and in the package PKG, found by FBLE_PACKAGE_PATH\n"
              "  -m PATH, --module PATH  the main module, such as /Foo/Bar%\n"
              "\n"
+             "examples:\n"
+             "  fble disassemble -p std Program.fble\n"
+             "\n"
              "exit status: 0 fine, 2 compile error, 4 usage, 5 other\n",
     .run = run,
 };

@@ -22,6 +22,10 @@ const struct fble_command fble_command_eval = {
              "  -I DIR, --include DIR   look for modules in DIR too\n"
              "  -p PKG, --package PKG   and in the package PKG, found by FBLE_PACKAGE_PATH\n"
              "  -m PATH, --module PATH  the main module, such as /Foo/Bar%\n" FBLE_RUN_USAGE "\n"
+             "examples:\n"
+             "  fble eval -p std Program.fble\n"
+             "  fble eval --profile eval.pb.gz -I src -m /Foo/Bar%\n"
+             "\n"
              "exit status: 0 fine, 2 compile error, 3 run-time error, 4 usage, 5 other\n",
     .runs = true,
     .run = run,

@@ -46,6 +46,9 @@ const struct fble_command fble_command_memory = {
         "  -I DIR, --include DIR   look for modules in DIR too\n"
         "  -p PKG, --package PKG   and in the package PKG, found by FBLE_PACKAGE_PATH\n"
         "  -m PATH, --module PATH  the main module, such as /Foo/Bar%\n" FBLE_RUN_USAGE "\n"
+        "examples:\n"
+        "  fble memory Program.fble 1000\n"
+        "\n"
         "exit status: 0 fine, 2 compile error, 3 run-time error, 4 usage, 5 other\n",
     .runs = true,
     .has_number = true,

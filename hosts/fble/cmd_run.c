@@ -28,6 +28,11 @@ const struct fble_command fble_command_run = {
              "  -I DIR, --include DIR   look for modules in DIR too\n"
              "  -p PKG, --package PKG   and in the package PKG, found by FBLE_PACKAGE_PATH\n"
              "  -m PATH, --module PATH  the main module, such as /Foo/Bar%\n" FBLE_RUN_USAGE "\n"
+             "examples:\n"
+             "  fble run -p std Program.fble -- one two\n"
+             "  fble run --profile program.pb.gz -p std Program.fble && ouro view program.pb.gz\n"
+             "  fble run --profile-live /dev/shm/program.ouro -p std Program.fble\n"
+             "\n"
              "exit status: 0-111 the program's, 112 the program's is out of range,\n"
              "             114 compile error, 115 run-time error, 116 usage, 117 other\n",
     .runs = true,

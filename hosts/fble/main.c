@@ -38,7 +38,13 @@ static void print_help(FILE *to) {
     fputs("usage: fble COMMAND [options]\n\n", to);
     for (int i = 0; i < COMMANDS; i++)
         fprintf(to, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("\n`fble help COMMAND` says more about one of them.\n", to);
+    fputs("\n"
+          "`fble help COMMAND` says more about one of them, `fble --version` which one this is.\n"
+          "\n"
+          "examples:\n"
+          "  fble check -p std Program.fble\n"
+          "  fble run --profile program.pb.gz -p std Program.fble -- one two\n",
+          to);
 }
 
 static int help(const char *name) {
@@ -52,11 +58,18 @@ static int help(const char *name) {
     return command || !name ? FBLE_FINE : FBLE_USAGE;
 }
 
+static int version(void) {
+    puts("fble " FBLE_VERSION);
+    return FBLE_FINE;
+}
+
 static int run(const struct fble_command *command, char **arguments) {
     struct fble_program program;
     struct fble_options options = {0};
-    for (char **a = arguments; *a && strcmp(*a, "--"); a++)
+    for (char **a = arguments; *a && strcmp(*a, "--"); a++) {
         if (!strcmp(*a, "-h") || !strcmp(*a, "--help")) return help(command->name);
+        if (!strcmp(*a, "--version")) return version();
+    }
     if (command->statuses) other_status = command->statuses[FBLE_OTHER];
     fble_program_start(&program);
     int status = fble_options_read(&program, &options, command, arguments);
@@ -82,10 +95,7 @@ int main(int argc, char **argv) {
     }
     if (!strcmp(first, "--help") || !strcmp(first, "-h")) return written(help(NULL));
     if (!strcmp(first, "help")) return written(help(argc > 2 ? argv[2] : NULL));
-    if (!strcmp(first, "--version") || !strcmp(first, "-v")) {
-        puts("fble " FBLE_VERSION);
-        return FBLE_FINE;
-    }
+    if (!strcmp(first, "--version") || !strcmp(first, "-v")) return written(version());
     const struct fble_command *command = find(first);
     if (command) return written(run(command, argv + 2));
     fprintf(stderr, "fble: there is no command %s\n", first);

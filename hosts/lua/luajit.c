@@ -179,6 +179,10 @@ static int options_parse(int count, char **arguments) {
     for (; i < count && arguments[i][0] == '-' && arguments[i][1]; i++) {
         const char *option = arguments[i];
         bool output = strcmp(option, "-o") == 0 || strcmp(option, "--output") == 0;
+        if (strcmp(option, "--version") == 0) {
+            puts("ouro lua " OURO_VERSION ", " LUAJIT_VERSION);
+            exit(EXIT_SUCCESS);
+        }
         if (strcmp(option, "--quiet") == 0 || strcmp(option, "-q") == 0) {
             run.quiet = true;
         } else if (strcmp(option, "--view") == 0) {

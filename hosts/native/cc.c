@@ -19,21 +19,22 @@ static const char help[] =
     "ouro cc [--xray] [--all] [arguments of the compiler]\n"
     "ouro c++ [--xray] [--all] [arguments of the compiler]\n"
     "\n"
-    "Compiles and links as cc and c++ do, so that `ouro run` can profile the program:\n"
-    "\n"
-    "  CC='ouro cc' CXX='ouro c++' make\n"
-    "  ./configure CC='ouro cc' CXX='ouro c++'\n"
+    "Compiles and links as cc and c++ do, so that `ouro run` can profile the program.\n"
     "\n"
     "  --xray    use clang's XRay: sleds that cost next to nothing until switched on, and tail "
     "calls.\n"
     "            Only functions of the program itself are seen, not those of its shared "
     "libraries.\n"
-    "\n"
     "  --all     also functions of system headers, such as the inline ones of std:: (gcc)\n"
     "\n"
     "The compiler underneath is $OURO_CC or $OURO_CXX, else $CC or $CXX unless that is this\n"
     "program, else cc or c++ (with --xray: clang or clang++). -g is added, for lines.\n"
-    "OURO_CC_SHOW=1 shows the command.\n";
+    "OURO_CC_SHOW=1 shows the command. All else is the compiler's, also --version.\n"
+    "\n"
+    "Examples:\n"
+    "  ouro cc -O2 program.c -o program && ouro run ./program\n"
+    "  CC='ouro cc' CXX='ouro c++' make\n"
+    "  ./configure CC='ouro cc' CXX='ouro c++'\n";
 
 typedef struct {
     bool cxx, xray, all;

@@ -48,7 +48,7 @@ typedef struct {
     unsigned port;         // 0: any
     names source;          // folders
     bool no_open;
-    bool help;
+    bool help, version;
 } options;
 
 // Exits with a message if the arguments are wrong. `allowed` lists the long options of the command.
@@ -158,6 +158,7 @@ int cmd_host(int argc, char **argv);
 bool is_host(const char *command);
 // The help of a command, or of ouro itself if command is NULL.
 void print_help(const char *command);
+void print_version(void);
 
 // Parts of the report.
 void report_block(const options *o, const loaded *l, output *out);

@@ -33,10 +33,16 @@ static const char general[] = "ouro: profiles with recursion, compacted\n"
                               "  ouro run PROGRAM ...        profile a C or C++ program\n"
                               "  ouro cc, ouro c++ ...       compile one that can be profiled\n"
                               "  ouro help [COMMAND]         this text, or how a command is used\n"
-                              "  ouro --version\n"
+                              "  ouro --version              also of each command\n"
                               "\n"
                               "FILE may be `-` for standard input. Formats are found by content:\n"
                               "\n";
+
+static const char general_examples[] = "\nExamples:\n"
+                                       "  ouro view program.pb.gz\n"
+                                       "  perf script | ouro report -\n"
+                                       "  ouro convert program.cpuprofile flame.svg\n"
+                                       "  ouro lua script.lua\n";
 
 static const char statuses[] =
     "\nExit status: 0 done; 1 the profile could not be read or written; 2 the command line "
@@ -175,6 +181,7 @@ void print_help(const char *command) {
     } else {
         fputs(general, stdout);
         print_formats();
+        fputs(general_examples, stdout);
     }
     fputs(statuses, stdout);
 }

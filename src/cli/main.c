@@ -4,8 +4,6 @@
 // is taken from the system, and the character set that names are measured in. Commands know their
 // own options; see cmd_*.c.
 
-#include "ouro.h"
-
 #include "cli.h"
 
 #include <limits.h>
@@ -64,7 +62,7 @@ int main(int argc, char **argv) {
         return EXIT_GOOD;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("ouro %s\n", OURO_VERSION);
+        print_version();
         return EXIT_GOOD;
     }
     fail_usage(NULL, "there is no command %s", argv[1]);

@@ -3,6 +3,8 @@
 // The command line: one table of options for all commands, of which each command allows some.
 // Options and files may come in any order; `--` ends the options; `-` is a file.
 
+#include "ouro.h"
+
 #include "cli.h"
 
 #include <errno.h>
@@ -36,7 +38,8 @@ enum {
     O_HOST,
     O_PORT,
     O_SOURCE,
-    O_NO_OPEN
+    O_NO_OPEN,
+    O_VERSION
 };
 
 static const struct option table_of_options[] = {
@@ -66,6 +69,7 @@ static const struct option table_of_options[] = {
     {"no-open", no_argument, NULL, O_NO_OPEN},
     {"output", required_argument, NULL, 'o'},
     {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, O_VERSION},
     {0},
 };
 
@@ -207,6 +211,8 @@ static void take(options *o, int option, const char *value) {
         o->no_open = true;
     } else if (option == 'h') {
         o->help = true;
+    } else if (option == O_VERSION) {
+        o->version = true;
     } else {
         take_value(o, option, value);
     }
@@ -218,7 +224,7 @@ static bool is_allowed(const char *const *allowed, const char *name) {
     for (; *allowed; allowed++) {
         if (strcmp(*allowed, name) == 0) return true;
     }
-    return strcmp(name, "help") == 0;
+    return strcmp(name, "help") == 0 || strcmp(name, "version") == 0;
 }
 
 // The command's part of the table, so that abbreviations are unique among what it knows.
@@ -252,10 +258,12 @@ void options_parse(options *o, int argc, char **argv, const char *command,
     }
     for (int i = optind; i < argc; i++) add_name(&o->inputs, argv[i]);
     free(list);
-    if (!o->help) return;
-    print_help(command);
-    exit(EXIT_GOOD);
+    if (o->help) print_help(command);
+    if (o->version && !o->help) print_version();
+    if (o->help || o->version) exit(EXIT_GOOD);
 }
+
+void print_version(void) { puts("ouro " OURO_VERSION); }
 
 void options_free(options *o) {
     free(o->inputs.items);

@@ -511,7 +511,7 @@ def every_option_is_in_the_manual_and_in_the_completions():
     bash = open(os.path.join(ROOT, "docs", "completions", "ouro.bash")).read()
     zsh = open(os.path.join(ROOT, "docs", "completions", "_ouro")).read()
     subprocess.run(["bash", "-n", os.path.join(ROOT, "docs", "completions", "ouro.bash")], check=True)
-    for command in "report", "diff", "convert", "merge":
+    for command in "view", "report", "diff", "convert", "merge":
         text = ouro("help", command)
         page = open(os.path.join(ROOT, "docs", "man", f"ouro-{command}.1")).read().replace("\\-", "-")
         wanted = set(re.findall(r"^  .*?(--[a-z-]+)", text, re.M)) | set(re.findall(r"--(?:json|csv)", text))
@@ -520,6 +520,22 @@ def every_option_is_in_the_manual_and_in_the_completions():
             assert option in page, (command, option)
             assert option in bash and option in zsh, (command, option)
         assert "Examples:" in text and "EXAMPLES" in page and "EXIT STATUS" in page
+        assert ouro(command, "--version") == ouro("--version")
+
+
+@case
+def every_format_is_in_the_documents_and_in_the_completions():
+    def document(*path):
+        return open(os.path.join(ROOT, "docs", *path)).read()
+    page, table = document("man", "ouro.1").replace("\\-", "-"), document("file-formats.md")
+    formats = re.findall(r"^  ([a-z]+) +([r-])([w-])  ", ouro("help"), re.M)
+    assert len(formats) > 9
+    for name, read, write in formats:
+        assert name in page and re.search(f"^\\|.*{name}", table, re.M | re.I), name
+        for option, has in ("from", read == "r"), ("to", write == "w"):
+            for shell in "ouro.bash", "_ouro":
+                lists = re.findall(rf"--{option}(?:\).words='|\[[^]]*\]:format:\()([a-z ]+)", document("completions", shell))
+                assert lists and all((name in words.split()) == has for words in lists), (name, option, shell)
 
 
 @case

@@ -6,10 +6,11 @@ Runs the program as a user does: options, exit status, what goes where, the shap
 JSON, dependencies. One case per function; its name is the sentence. PLAIN is built without the
 sanitizers, which need more memory than the one case that has little of it.
 """
-import json, os, resource, socket, subprocess, sys, tempfile
+import json, os, re, resource, socket, subprocess, sys, tempfile
 
 FBLE = os.path.abspath(sys.argv[1])
 PLAIN = os.path.abspath(sys.argv[2])
+DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "docs")
 UNIT = "*()();\n"
 
 
@@ -206,6 +207,51 @@ def the_version_is_one_line(t):
     name, version = out.split()
     same(name, "fble")
     assert version[0].isdigit(), version
+    for command in commands(t):
+        same(run(t, command, "--version")[:2], (0, out))
+
+
+def commands(t):
+    return re.findall(r"^  ([a-z]+) ", run(t, "help")[1], re.M)
+
+
+def document(*path):
+    with open(os.path.join(DOCS, *path)) as f:
+        return f.read()
+
+
+def every_option_is_in_the_manual_and_in_the_completions(t):
+    bash, zsh = document("completions", "fble.bash"), document("completions", "_fble")
+    for command in commands(t):
+        text = run(t, "help", command)[1]
+        page = document("man", "fble-compile.1" if command == "compile" else "fble.1").replace("\\-", "-")
+        wanted = re.findall(r"^  (?:-. [A-Z]+, |    )(--[a-z-]+)", text, re.M)
+        assert len(wanted) > 2, command
+        for option in wanted:
+            assert option in page, f"{command} {option} is not in the manual"
+            assert option in bash and option in zsh, f"{command} {option} is not in the completions"
+        assert command in bash and command in zsh and command in page, command
+        assert "\nexamples:\n  fble " + command in text, command
+
+
+def bash_completes_commands_options_and_values(t):
+    def complete(*words):
+        line = (f"source {DOCS}/completions/fble.bash; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; "
+                "_fble; echo \"${COMPREPLY[@]}\"")
+        done = subprocess.run(["bash", "-c", line], cwd=t, capture_output=True, text=True,
+                              env={**os.environ, "FBLE_PACKAGE_PATH": t})
+        same(done.stderr, "")
+        return done.stdout.split()
+    write(t, "mine/A.fble", UNIT)
+    write(t, "Program.fble", UNIT)
+    same(complete("fble", "di"), ["disassemble"])
+    same(complete("fble", "help", "co"), ["compile"])
+    same(complete("fble", "run", "--profile-m"), ["--profile-metrics", "--profile-max-nodes"])
+    same(complete("fble", "compile", "--l"), ["--library"])
+    same(complete("fble", "run", "--profile-compact", "lo"), ["loops"])
+    same(complete("fble", "run", "-p", "mi"), ["mine"])
+    same(complete("fble", "run", "-p", "mine", "Pro"), ["Program.fble"])
+    same(complete("fble", "run", "Program.fble", "--", "--pro"), [])
 
 
 def double_dash_ends_the_options(t):
@@ -338,7 +384,7 @@ def running_out_of_memory_is_said(t):
 def main():
     failed = 0
     for name, case in list(globals().items()):
-        if not callable(case) or name in ("run", "write", "same", "main") or isinstance(case, type):
+        if not callable(case) or name in ("run", "write", "same", "main", "commands", "document") or isinstance(case, type):
             continue
         with tempfile.TemporaryDirectory() as folder:
             try:

@@ -9,6 +9,7 @@
 // is the same work later, by hand: `ouro run --symbolise FILES -o OUT`.
 
 #include "folders.h"
+#include "ouro.h"
 #include "rename.h"
 
 #include <dirent.h>
@@ -50,6 +51,7 @@ static const char help[] =
     "  --live FOLDER       keep the live files there; `ouro view` can look at them meanwhile\n"
     "  --debug-folder DIR  where separate debug files are, `:` between several (/usr/lib/debug)\n"
     "  --symbolise         put names into live files or profiles of an earlier run\n"
+    "  --help, --version\n"
     "\n"
     "Exit status: that of PROGRAM, 128 + N if signal N ended it; 1 if the profile cannot be "
     "written,\n"
@@ -108,7 +110,7 @@ static void check_options(const options *o) {
 }
 
 static void read_options(options *o, int argc, char **argv) {
-    enum { VIEW = 256, MEMORY, CLOCK, HZ, COMPACT, NODES, LIVE, DEBUG, SYMBOLISE, HELP };
+    enum { VIEW = 256, MEMORY, CLOCK, HZ, COMPACT, NODES, LIVE, DEBUG, SYMBOLISE, HELP, VERSION };
     static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
                                           {"view", no_argument, NULL, VIEW},
                                           {"quiet", no_argument, NULL, 'q'},
@@ -121,6 +123,7 @@ static void read_options(options *o, int argc, char **argv) {
                                           {"debug-folder", required_argument, NULL, DEBUG},
                                           {"symbolise", no_argument, NULL, SYMBOLISE},
                                           {"help", no_argument, NULL, HELP},
+                                          {"version", no_argument, NULL, VERSION},
                                           {NULL, 0, NULL, 0}};
     bool symbolise = argc > 1 && strcmp(argv[1], "--symbolise") == 0;
     // The program's own options are not ours: stop at its name.
@@ -162,6 +165,9 @@ static void read_options(options *o, int argc, char **argv) {
             break;
         case HELP:
             fputs(help, stdout);
+            exit(0);
+        case VERSION:
+            puts("ouro run " OURO_VERSION);
             exit(0);
         default:
             fputs("`ouro run --help` tells how it is used.\n", stderr);
