@@ -143,7 +143,6 @@ void json_row(output *out, const loaded *l, const block_row *row);
 void json_row_open(output *out, const loaded *l, const block_row *row);
 void csv_head(output *out, const char *more);
 void csv_row(output *out, const loaded *l, const block_row *row, const char *more);
-void put_csv(output *out, const char *text);
 
 // ---------------------------------------------------------------- commands
 

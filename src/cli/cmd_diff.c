@@ -102,6 +102,12 @@ static bool has_change(const difference *d) {
     return d->self_after != d->self_before || d->overall_after != d->overall_before;
 }
 
+static bool any_change(const comparison *c) {
+    uint32_t i = 0;
+    while (i < c->count && !has_change(&c->rows[i])) i++;
+    return i < c->count;
+}
+
 static void put_text_report(const options *o, const comparison *c, const pair *p, output *out) {
     const loaded *l = &p->before;
     int64_t largest = c->total_before > c->total_after ? c->total_before : c->total_after;
@@ -113,6 +119,10 @@ static void put_text_report(const options *o, const comparison *c, const pair *p
     put_heading(o, out, "%s: %s -> %s%s%s, %+.2f%%", ouro__metric_name(l->profile, l->metric),
                 before, after, *unit ? " " : "", unit,
                 share(c->total_after - c->total_before, c->total_before));
+    if (!any_change(c)) {
+        ouro__put_text(out, "no block changed\n");
+        return;
+    }
     table *t = table_new(o, out);
     const char *headings[] = {"self", "share", "before", "after", "overall", "share", "", "block"};
     for (size_t i = 0; i < sizeof headings / sizeof *headings; i++)
@@ -165,9 +175,9 @@ static void put_csv_report(const options *o, const comparison *c, const pair *p,
         char number[48];
         const int64_t values[] = {d->self_before, d->self_after, d->overall_before,
                                   d->overall_after};
-        put_csv(out, d->name);
+        ouro__put_csv(out, d->name);
         ouro__put_text(out, ",");
-        put_csv(out, d->file);
+        ouro__put_csv(out, d->file);
         for (int v = 0; v < 4; v++)
             ouro__print(out, ",%s", ouro__decimal(number, values[v], decimals));
         ouro__print(out, ",%s\n", fate(d));

@@ -131,10 +131,12 @@ static void report_blocks(const options *o, const loaded *l, const totals *t, bo
 
 static void report_summary(const options *o, const loaded *l, const totals *t, output *out) {
     uint32_t count, rows = top_of(o, TOP_SUMMARY), *top = ranked(t, false, rows, &count);
+    uint32_t path_count = l->profile->node_count - 1, block_count = l->profile->block_count;
     char paths[32], blocks[32];
     print_title(o, l, out);
-    ouro__print(out, "%s paths, %s blocks\n\n", ouro__grouped(paths, l->profile->node_count - 1),
-                ouro__grouped(blocks, l->profile->block_count));
+    ouro__print(out, "%s path%s, %s block%s\n\n", ouro__grouped(paths, path_count),
+                path_count == 1 ? "" : "s", ouro__grouped(blocks, block_count),
+                block_count == 1 ? "" : "s");
     put_heading(o, out, "Self");
     print_blocks(o, l, t, top, count, false, out);
     free(top);

@@ -169,7 +169,7 @@ static void knots_csv(const loaded *l, const knots *k, uint32_t top, output *out
     ouro__put_text(out, "blocks,self,overall,calls,deepest\n");
     for (uint32_t i = 0; i < k->count && i < top; i++) {
         char *members = member_names(l->profile, &k->knots[i], UINT32_MAX, ";");
-        put_csv(out, members);
+        ouro__put_csv(out, members);
         ouro__print(out, ",%s", ouro__decimal(number, k->knots[i].self, decimals));
         ouro__print(out, ",%s", ouro__decimal(number, k->knots[i].overall, decimals));
         ouro__print(out, ",%s", k->has_calls ? ouro__decimal(number, k->knots[i].calls, 0) : "");

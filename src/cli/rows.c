@@ -46,19 +46,6 @@ void json_row(output *out, const loaded *l, const block_row *row) {
     ouro__put_text(out, "}");
 }
 
-void put_csv(output *out, const char *text) {
-    if (!strpbrk(text, ",\"\r\n")) {
-        ouro__put_text(out, text);
-        return;
-    }
-    ouro__put_text(out, "\"");
-    for (; *text; text++) {
-        if (*text == '"') ouro__put_text(out, "\"");
-        ouro__put(out, text, 1);
-    }
-    ouro__put_text(out, "\"");
-}
-
 void csv_head(output *out, const char *more) {
     ouro__print(out, "name,file,line,column,self,overall,calls%s%s\n", more ? "," : "",
                 more ? more : "");
@@ -70,14 +57,14 @@ void csv_row(output *out, const loaded *l, const block_row *row, const char *mor
     const block_info *b = row->block == NO_BLOCK ? &none : &p->blocks[row->block];
     char number[48];
     uint32_t decimals = p->metrics[l->metric].decimals;
-    put_csv(out, ouro__block_name(p, row->block));
+    ouro__put_csv(out, ouro__block_name(p, row->block));
     ouro__put_text(out, ",");
-    put_csv(out, ouro__block_file(p, row->block));
+    ouro__put_csv(out, ouro__block_file(p, row->block));
     ouro__print(out, ",%u,%u,", b->line, b->column);
     ouro__print(out, "%s,", row->has_self ? ouro__decimal(number, row->self, decimals) : "");
     ouro__print(out, "%s,", row->has_overall ? ouro__decimal(number, row->overall, decimals) : "");
     ouro__put_text(out, row->has_calls ? ouro__decimal(number, row->calls, 0) : "");
     if (more) ouro__put_text(out, ",");
-    if (more) put_csv(out, more);
+    if (more) ouro__put_csv(out, more);
     ouro__put_text(out, "\n");
 }

@@ -14,22 +14,21 @@
 const format ouro__formats[] = {
     {"ouro", "", "live profile of a running, finished or killed program", ouro__live_probe,
      ouro__live_profile_read, NULL, false},
-    {"pprof", ".pb .pprof .pb.gz .pprof.gz .prof .prof.gz ", "pprof's profile.proto, raw or gzip",
-     ouro__pprof_probe, ouro__pprof_read, ouro__pprof_write, false},
-    {"speedscope", ".speedscope.json .speedscope.json.gz ", "speedscope JSON",
-     ouro__speedscope_probe, ouro__speedscope_read, ouro__speedscope_write, false},
+    {"pprof", ".pb .pprof .prof ", "pprof's profile.proto, raw or gzip", ouro__pprof_probe,
+     ouro__pprof_read, ouro__pprof_write, false},
+    {"speedscope", ".speedscope.json ", "speedscope JSON", ouro__speedscope_probe,
+     ouro__speedscope_read, ouro__speedscope_write, false},
     {"cpuprofile", "", "Chrome and V8 .cpuprofile", ouro__cpuprofile_probe, ouro__cpuprofile_read,
      NULL, false},
     {"perf", "", "text of perf script", ouro__perf_probe, ouro__perf_read, NULL, false},
-    {"folded", ".folded .txt .collapsed .folded.gz ", "folded stacks, one line per path",
-     ouro__folded_probe, ouro__folded_read, ouro__folded_write, false},
-    {"callgrind", ".callgrind callgrind.out ", "for KCachegrind and callgrind_annotate", NULL, NULL,
-     ouro__callgrind_write, true},
+    {"folded", ".folded .txt .collapsed ", "folded stacks, one line per path", ouro__folded_probe,
+     ouro__folded_read, ouro__folded_write, false},
+    {"callgrind", ".callgrind callgrind.out callgrind.out. ",
+     "for KCachegrind and callgrind_annotate", NULL, NULL, ouro__callgrind_write, true},
     {"html", ".html .htm ", "report in one file that needs no network", NULL, NULL,
      ouro__html_write, true},
     {"svg", ".svg ", "flame graph", NULL, NULL, ouro__svg_write, true},
-    {"json", ".json .json.gz ", "the columns as JSON, for programs", NULL, NULL, ouro__json_write,
-     true},
+    {"json", ".json ", "the columns as JSON, for programs", NULL, NULL, ouro__json_write, true},
 };
 const size_t ouro__format_count = sizeof ouro__formats / sizeof *ouro__formats;
 
@@ -40,16 +39,28 @@ const format *ouro__format_named(const char *name) {
     return NULL;
 }
 
+static bool is_packed(const char *path) {
+    size_t length = strlen(path);
+    return length > 3 && strcmp(path + length - 3, ".gz") == 0;
+}
+
+// `extension` is n long; with a dot at its end it is how the file's name begins.
+static bool fits(const char *path, size_t length, const char *extension, size_t n) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (extension[n - 1] == '.') return strncmp(name, extension, n) == 0;
+    return n <= length && memcmp(path + length - n, extension, n) == 0;
+}
+
 // The longest extension that fits: .speedscope.json is not .json.
 const format *ouro__format_of_path(const char *path) {
     const format *best = NULL;
-    size_t best_length = 0, length = strlen(path);
+    size_t best_length = 0, length = strlen(path) - (is_packed(path) ? 3 : 0);
     for (size_t i = 0; i < ouro__format_count; i++) {
         if (!ouro__formats[i].write) continue;
         for (const char *at = ouro__formats[i].extensions, *space; (space = strchr(at, ' '));
              at = space + 1) {
             size_t n = (size_t)(space - at);
-            if (n > best_length && n <= length && memcmp(path + length - n, at, n) == 0) {
+            if (n > best_length && fits(path, length, at, n)) {
                 best = &ouro__formats[i];
                 best_length = n;
             }
@@ -120,9 +131,7 @@ profile *ouro__profile_read(const char *path, const format *from, const read_opt
 
 bool ouro__profile_write(const profile *p, const char *path, const format *to,
                          const write_options *options, error *e) {
-    size_t length = strlen(path);
-    bool gzip = length > 3 && strcmp(path + length - 3, ".gz") == 0;
-    output *out = ouro__output_open(path, gzip, e);
+    output *out = ouro__output_open(path, is_packed(path), e);
     if (!out) return false;
     ouro__output_watch(out, options->progress, options->user);
     bool ok = to->write(p, options, out, e);

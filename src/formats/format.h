@@ -30,7 +30,7 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    const char *extensions; // for writing, each with a space after it: ".pb " ".pb.gz "
+    const char *extensions; // for writing, without .gz, each with a space after it: ".pb .prof "
     const char *about;
     // Do the bytes look like it? Never called with none.
     bool (*probe)(const unsigned char *bytes, size_t size);

@@ -246,4 +246,14 @@ void ouro__put_json(output *out, const char *text) {
     ouro__put(out, "\"", 1);
 }
 
+void ouro__put_csv(output *out, const char *text) {
+    bool quoted = strpbrk(text, ",\"\r\n") != NULL;
+    if (quoted) ouro__put(out, "\"", 1);
+    for (; *text; text++) {
+        if (*text == '"') ouro__put(out, "\"", 1);
+        ouro__put(out, text, 1);
+    }
+    if (quoted) ouro__put(out, "\"", 1);
+}
+
 void ouro__put_escaped(output *out, const char *text) { put_escaped(out, text, xml_escape); }

@@ -34,6 +34,8 @@ void ouro__put_number(output *out, uint64_t number);
 void ouro__print(output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // A JSON string with its quotes; bytes that are not UTF-8 become U+FFFD.
 void ouro__put_json(output *out, const char *text);
+// A field of CSV, with quotes where it needs them.
+void ouro__put_csv(output *out, const char *text);
 // Text for HTML and XML.
 void ouro__put_escaped(output *out, const char *text);
 

@@ -94,7 +94,6 @@ void ouro__put_block(question *q, uint32_t block);
 void ouro__put_calls(question *q, bool known, int64_t calls);
 // CSV: name,file,line,column of a block, and one number more.
 void ouro__csv_block(question *q, uint32_t block);
-void ouro__csv_text(output *out, const char *text);
 // A number of the metric with its decimals: 1.25
 void ouro__csv_value(question *q, int64_t value);
 // The label of a block of a side, or of `p`, what filters left of it. Freed by the caller. NULL: out

@@ -113,9 +113,9 @@ static void put_difference(question *q, const pair *p, const difference *d, uint
 static void csv_difference(question *q, const pair *p, const difference *d) {
     const int64_t values[] = {d->self_before, d->self_after, d->overall_before, d->overall_after};
     char number[48];
-    ouro__csv_text(q->out, d->name);
+    ouro__put_csv(q->out, d->name);
     ouro__put_text(q->out, ",");
-    ouro__csv_text(q->out, file_of(p, d));
+    ouro__put_csv(q->out, file_of(p, d));
     for (size_t i = 0; i < 4; i++)
         ouro__print(q->out, ",%s", ouro__decimal(number, values[i], p->decimals));
     ouro__print(q->out, ",%s\n", state_names[state_of(d)]);

@@ -245,7 +245,7 @@ static bool csv_knot(question *q, const knot *k, bool has_calls) {
     }
     char *joined = text ? ouro__output_take(text, &size, NULL) : NULL;
     if (!joined) return false;
-    ouro__csv_text(q->out, joined);
+    ouro__put_csv(q->out, joined);
     ouro__csv_value(q, k->self);
     ouro__csv_value(q, k->overall);
     ouro__put_text(q->out, ",");

@@ -91,7 +91,7 @@ static void put_file(question *q, const file_table *f, uint32_t row) {
     const server_options *o = &q->api->shelf->options;
     const char *name = ouro__text(&q->p->texts, f->text[row]);
     if (q->csv) {
-        ouro__csv_text(q->out, name);
+        ouro__put_csv(q->out, name);
         ouro__csv_value(q, f->totals.self[row]);
         ouro__csv_value(q, f->totals.overall[row]);
         ouro__print(q->out, ",%u\n", f->lines[row]);

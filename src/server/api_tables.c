@@ -192,7 +192,7 @@ static bool csv_sequence(question *q, const int64_t *running, uint32_t n) {
     }
     char *joined = text ? ouro__output_take(text, &size, NULL) : NULL;
     if (!joined) return false;
-    ouro__csv_text(q->out, joined);
+    ouro__put_csv(q->out, joined);
     ouro__print(q->out, ",%u", to.length);
     ouro__csv_value(q, q->p->values[q->metric][n]);
     ouro__csv_value(q, ouro__inclusive(q->p, running, n));

@@ -104,22 +104,12 @@ void ouro__put_calls(question *q, bool known, int64_t calls) {
 
 // ---------------------------------------------------------------- CSV
 
-void ouro__csv_text(output *out, const char *text) {
-    bool quoted = strpbrk(text, ",\"\r\n") != NULL;
-    if (quoted) ouro__put(out, "\"", 1);
-    for (; *text; text++) {
-        if (*text == '"') ouro__put(out, "\"", 1);
-        ouro__put(out, text, 1);
-    }
-    if (quoted) ouro__put(out, "\"", 1);
-}
-
 void ouro__csv_block(question *q, uint32_t b) {
     static const block_info none = {0};
     const block_info *info = b == NO_BLOCK ? &none : &q->p->blocks[b];
-    ouro__csv_text(q->out, ouro__block_name(q->p, b));
+    ouro__put_csv(q->out, ouro__block_name(q->p, b));
     ouro__put(q->out, ",", 1);
-    ouro__csv_text(q->out, ouro__block_file(q->p, b));
+    ouro__put_csv(q->out, ouro__block_file(q->p, b));
     ouro__print(q->out, ",%u,%u", info->line, info->column);
 }
 

@@ -696,6 +696,11 @@ TEST(extensions_name_formats_the_longest_first) {
     CHECK_TEXT(ouro__format_of_path("x.speedscope.json")->name, "speedscope");
     CHECK_TEXT(ouro__format_of_path("x.json")->name, "json");
     CHECK_TEXT(ouro__format_of_path("x.pb.gz")->name, "pprof");
+    CHECK_TEXT(ouro__format_of_path("x.svg.gz")->name, "svg");
     CHECK_TEXT(ouro__format_of_path("callgrind.out")->name, "callgrind");
+    CHECK_TEXT(ouro__format_of_path("a.pb/callgrind.out.1234")->name, "callgrind");
+    CHECK(!ouro__format_of_path("callgrind.outer"));
+    CHECK(!ouro__format_of_path(".gz"));
+    CHECK(!ouro__format_of_path("x.gz"));
     CHECK(!ouro__format_of_path("x.cpuprofile"));
 }

@@ -212,7 +212,7 @@ def the_version_is_one_line(t):
 
 
 def commands(t):
-    return re.findall(r"^  ([a-z]+) ", run(t, "help")[1], re.M)
+    return re.findall(r"^  ([a-z]+) {2,}", run(t, "help")[1], re.M)
 
 
 def document(*path):
