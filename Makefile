@@ -50,7 +50,7 @@ install: build ## install to PREFIX (/usr/local), under DESTDIR if that is set
 	@meson install -C $(BUILD) --quiet
 
 uninstall: ## remove what `make install` installed
-	@ninja -C $(BUILD) --quiet uninstall
+	@ninja -C $(BUILD) --quiet uninstall > $(BUILD)/uninstall.log || { cat $(BUILD)/uninstall.log; exit 1; }
 
 dist: ## a source tarball of what is committed, in the build folder
 	@mkdir -p $(BUILD)
