@@ -47,7 +47,8 @@ fuzz: ## fuzz the readers for ten minutes (FUZZ_SECONDS=60 for each of ten)
 
 install: build ## install to PREFIX (/usr/local), under DESTDIR if that is set
 	@meson configure $(BUILD) --prefix=$(PREFIX)
-	@meson install -C $(BUILD) --quiet
+	@$(call ninja)
+	@meson install -C $(BUILD) --quiet --no-rebuild
 
 uninstall: ## remove what `make install` installed
 	@ninja -C $(BUILD) --quiet uninstall > $(BUILD)/uninstall.log || { cat $(BUILD)/uninstall.log; exit 1; }
