@@ -81,7 +81,7 @@ function knotPart(app, answer, knot, index) {
         "h2",
         {id: "knot-" + index},
         direct ? "Calls itself" : plural(knot.member_count, "block") + " in a circle",
-        h("span.tag", null, `↻ ${plural(knot.deepest, "node")} deep`),
+        h("span.tag", null, `↻ ${plural(knot.deepest, "block")} deep`),
       ),
       h(
         "dl.figures",

@@ -149,7 +149,7 @@ function facts(file) {
     ["Started", when && !Number.isNaN(when.getTime()) ? when.toLocaleString() : null],
     ["Lasted", file.seconds === null || file.seconds === undefined ? null : duration(file.seconds)],
     ["Recursion", file.rule ? (RULES[file.rule] ?? file.rule) : null],
-    ["Size", `${plural(file.block_count, "block")}, ${plural(file.node_count, "node")}`],
+    ["Size", `${plural(file.block_count, "block")}, ${plural(file.node_count, "path")}`],
   ].filter(([, value]) => value);
   return h(
     "section.recorded",

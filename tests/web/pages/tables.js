@@ -19,7 +19,7 @@ test("the_overview_says_what_was_recorded_and_where_it_went", async page => {
   const {url} = await bytecode();
   await open(page, url + "/");
   assert.equal(await page.locator("h1").textContent(), "bytecode.pb");
-  assert.match(await page.locator(".recorded").textContent(), /Formatpprof.*blocks, .*nodes/);
+  assert.match(await page.locator(".recorded").textContent(), /Formatpprof.*blocks, .*paths/);
   const totals = await rows(page, "Totals");
   assert.ok(
     totals.some(
