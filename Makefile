@@ -26,11 +26,11 @@ run: ## set up, build, record a real program and open its profile in the viewer
 	@$(MAKE) --no-print-directory build
 	@tools/show $(BUILD)
 
-test: ## set up, build, run all tests; the last line is `N passed, N failed`
+test: ## set up, build, run all tests (WORD=cli: some); the last line is `N passed, N failed`
 	@tools/bootstrap test
 	@$(MAKE) --no-print-directory build
 	@$(call ninja,suites)
-	@tools/run_tests $(BUILD)
+	@tools/run_tests $(BUILD) $(WORD)
 
 check: ## formatting, include rules, gcc and clang with warnings as errors, cppcheck
 	@tools/bootstrap check
