@@ -21,7 +21,7 @@ _fble() {
     case $previous in
     --profile-blocks) words='functions all' ;;
     --profile-metrics) words='instructions time objects bytes' ;;
-    --profile-compact) words='loops cycles edges none' ;;
+    --profile-compact) words='loops cycles edges edges:1 edges:2 edges:3 none' ;;
     -I | --include | --emit-c | --build-dir)
         COMPREPLY=($(compgen -d -- "$current"))
         return

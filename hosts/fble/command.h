@@ -63,8 +63,8 @@ struct fble_command {
     "      --profile-live FILE a profile that can be looked at while the program runs\n" \
     "      --profile-blocks functions|all\n"                                             \
     "      --profile-metrics LIST   of instructions, time, objects, bytes\n"             \
-    "      --profile-compact RULE   loops, cycles, edges, none\n"                        \
-    "      --profile-max-nodes N    most positions to keep\n"                            \
+    "      --profile-compact RULE   loops, cycles, edges, edges:1 to edges:3, none\n"    \
+    "      --profile-max-nodes N    the most paths to keep\n"                            \
     "      --profile-period N       charge instructions N at a time\n"
 
 extern const struct fble_command fble_command_check, fble_command_deps, fble_command_eval,

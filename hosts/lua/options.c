@@ -31,7 +31,7 @@ static const char help[] =
     "  --memory           count allocations and bytes; implies --precise\n"
     "  --live FILE        keep the profile in FILE while it grows, for `ouro view FILE`\n"
     "  --max-nodes N      the most paths that are kept (1000000)\n"
-    "  --compact RULE     loops, cycles, edges or none\n"
+    "  --compact RULE     loops, cycles, edges, edges:1 to edges:3, or none\n"
     "  --luajit           run with LuaJIT and its own profiler (sampling only)\n"
     "  --help, --version\n"
     "\n"
@@ -65,15 +65,20 @@ static bool number(const char *text, long least, long most, long *result) {
     return *text && !*end && !errno && *result >= least && *result <= most;
 }
 
-static int compaction_of(const char *text) {
-    static const char *const rules[] = {[OURO_LOOPS] = "loops",
-                                        [OURO_CYCLES] = "cycles",
-                                        [OURO_EDGES] = "edges",
-                                        [OURO_NONE] = "none"};
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(text, rules[i]) == 0) return i;
+static bool take_rule(settings *s, const char *text) {
+    static const struct {
+        const char *name;
+        int rule, edge_length;
+    } rules[] = {{"loops", OURO_LOOPS, 0},   {"cycles", OURO_CYCLES, 0}, {"edges", OURO_EDGES, 2},
+                 {"edges:1", OURO_EDGES, 1}, {"edges:2", OURO_EDGES, 2}, {"edges:3", OURO_EDGES, 3},
+                 {"none", OURO_NONE, 0}};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        if (strcmp(text, rules[i].name) != 0) continue;
+        s->compaction = rules[i].rule;
+        s->edge_length = rules[i].edge_length;
+        return true;
     }
-    return -1;
+    return false;
 }
 
 // An option with a value: 1 if it was one, 0 if not, -1 after a message.
@@ -102,8 +107,7 @@ static int option_with_value(command_line *c, int *at) {
         return 1;
     }
     if ((value = value_of(c->count, c->arguments, at, "--compact"))) {
-        s->compaction = compaction_of(value);
-        return s->compaction >= 0 ? 1 : (usage("there is no rule ", value), -1);
+        return take_rule(s, value) ? 1 : (usage("there is no rule ", value), -1);
     }
     return 0;
 }

@@ -96,6 +96,7 @@ static bool profile_new(session *s) {
         s->freed = metric_add(metrics, &count, "freed", "bytes");
     }
     s->profile = ouro_profile_new(&(ouro_options){.compaction = wanted->compaction,
+                                                  .edge_length = wanted->edge_length,
                                                   .max_nodes = wanted->max_nodes,
                                                   .metrics = metrics,
                                                   .metric_count = count,

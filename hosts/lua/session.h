@@ -40,7 +40,7 @@ typedef struct {
     unsigned hz;        // ticks per second; 0 = 251
     int period;         // of the instruction count
     uint32_t max_nodes; // 0 = the library's default
-    int compaction;
+    int compaction, edge_length;
     const char *live; // NULL = none
 } settings;
 

@@ -315,6 +315,20 @@ def a_syntax_error_or_no_script_writes_nothing():
 
 
 @test
+def every_compaction_rule_can_be_asked_for():
+    script = """
+        local a, b
+        function a(n) if n > 0 then b(n - 1) end return n end
+        function b(n) if n > 0 then a(n - 1) end return n end
+        a(9)
+    """
+    for rule, longest in ("loops", 4), ("cycles", 3), ("edges", 3), ("edges:1", 2), ("edges:2", 3), ("edges:3", 4), ("none", 10):
+        paths = record(script, "--precise", "--compact", rule)[1]
+        assert sum(paths.values()) == 10, (rule, paths)
+        assert max(path.count(";") + 1 for path in paths) == longest, (rule, paths)
+
+
+@test
 def the_command_line():
     for arguments in (["--nonsense", "x.lua"], [], ["--hz", "0", "x.lua"], ["--hz", "x", "x.lua"], ["-o"],
                       ["--compact", "x", "x.lua"], ["--max-nodes", "1", "x.lua"], ["--instructions=0", "x.lua"]):

@@ -47,7 +47,7 @@ static const char help[] =
     "  --clock WHICH       time by a timer: cpu (processor time), wall, or off\n"
     "  --hz N              ticks of the timer per second (997)\n"
     "  --compact RULE      loops, cycles, edges, edges:1 to edges:3, or none\n"
-    "  --max-nodes N       the cap on the size of a process's tree (262,144)\n"
+    "  --max-nodes N       the most paths to keep, of each process (262,144)\n"
     "  --live FOLDER       keep the live files there; `ouro view` can look at them meanwhile\n"
     "  --debug-folder DIR  where separate debug files are, `:` between several (/usr/lib/debug)\n"
     "  --symbolise         put names into live files or profiles of an earlier run\n"
