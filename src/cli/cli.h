@@ -6,6 +6,7 @@
 #ifndef OURO_CLI_H
 #define OURO_CLI_H
 
+#include "amount.h"
 #include "format.h"
 #include "questions.h"
 
@@ -95,13 +96,7 @@ void fail_memory(void) __attribute__((noreturn));
 
 // Columns that the terminal needs.
 size_t text_width(const char *text);
-// A value for people: 12.35 ms, 1,204. The unit is chosen by `largest`, so that a column has one
-// unit.
-void format_value(char text[static 64], const profile *p, uint32_t m, int64_t value,
-                  int64_t largest);
 void format_percent(char text[static 64], int64_t part, int64_t whole);
-// The unit that format_value used: "ms", "" for counts.
-const char *value_unit(const profile *p, uint32_t m, int64_t largest);
 
 // Rows of cells, printed with their columns aligned, the last one to the left and the others to the
 // right.

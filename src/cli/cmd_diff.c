@@ -71,7 +71,7 @@ static const char *fate(const difference *d) {
 
 static void signed_value(char text[static 64], const profile *p, uint32_t m, int64_t value,
                          int64_t largest) {
-    format_value(text, p, m, value, largest);
+    ouro__amount(text, p, m, value, largest);
     if (value <= 0) return;
     memmove(text + 1, text, strlen(text) + 1);
     text[0] = '+';
@@ -85,9 +85,9 @@ static void text_row(table *t, const comparison *c, const difference *d, const l
     table_cell(t, "%s", text);
     table_cell(t, "%+.2f%%",
                share(d->self_after, c->total_after) - share(d->self_before, c->total_before));
-    format_value(text, p, l->metric, d->self_before, largest);
+    ouro__amount(text, p, l->metric, d->self_before, largest);
     table_cell(t, "%s", text);
-    format_value(text, p, l->metric, d->self_after, largest);
+    ouro__amount(text, p, l->metric, d->self_after, largest);
     table_cell(t, "%s", text);
     signed_value(text, p, l->metric, d->overall_after - d->overall_before, largest);
     table_cell(t, "%s", text);
@@ -111,11 +111,11 @@ static bool any_change(const comparison *c) {
 static void put_text_report(const options *o, const comparison *c, const pair *p, output *out) {
     const loaded *l = &p->before;
     int64_t largest = c->total_before > c->total_after ? c->total_before : c->total_after;
-    const char *unit = value_unit(l->profile, l->metric, largest);
+    const char *unit = ouro__amount_unit(l->profile, l->metric, largest);
     char before[64], after[64];
     uint32_t left = o->top >= 0 ? (uint32_t)o->top : TOP_TEXT;
-    format_value(before, l->profile, l->metric, c->total_before, largest);
-    format_value(after, l->profile, l->metric, c->total_after, largest);
+    ouro__amount(before, l->profile, l->metric, c->total_before, largest);
+    ouro__amount(after, l->profile, l->metric, c->total_after, largest);
     put_heading(o, out, "%s: %s -> %s%s%s, %+.2f%%", ouro__metric_name(l->profile, l->metric),
                 before, after, *unit ? " " : "", unit,
                 share(c->total_after - c->total_before, c->total_before));

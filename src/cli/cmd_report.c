@@ -25,7 +25,7 @@ static uint32_t top_of(const options *o, uint32_t text) {
 // ---------------------------------------------------------------- lines for people
 
 static void amount_heading(table *t, const loaded *l, const char *name) {
-    const char *unit = value_unit(l->profile, l->metric, l->total);
+    const char *unit = ouro__amount_unit(l->profile, l->metric, l->total);
     table_cell(t, *unit ? "%s %s" : "%s%s", name, unit);
     table_cell(t, l->filtered ? "of all" : "");
     if (l->filtered) table_cell(t, "of left");
@@ -46,12 +46,12 @@ static void print_title(const options *o, const loaded *l, output *out) {
     const profile *p = l->profile;
     int64_t left = ouro__total(p, l->metric);
     char total[64], rest[64], percent[64];
-    const char *unit = value_unit(p, l->metric, l->total);
-    format_value(total, p, l->metric, l->total, l->total);
+    const char *unit = ouro__amount_unit(p, l->metric, l->total);
+    ouro__amount(total, p, l->metric, l->total, l->total);
     put_heading(o, out, "%s: %s%s%s %s", strcmp(l->path, "-") == 0 ? "standard input" : l->path,
                 total, *unit ? " " : "", unit, ouro__metric_name(p, l->metric));
     if (l->filtered) {
-        format_value(rest, p, l->metric, left, l->total);
+        ouro__amount(rest, p, l->metric, left, l->total);
         format_percent(percent, left, l->total);
         ouro__print(out, "left after the filters: %s%s%s, %s\n", rest, *unit ? " " : "", unit,
                     percent);

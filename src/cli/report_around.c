@@ -77,7 +77,7 @@ static uint32_t *find_sequence(const options *o, const loaded *l) {
 static void block_text(const options *o, const loaded *l, const around *a, output *out) {
     uint32_t top = o->top >= 0 ? (uint32_t)o->top : NEIGHBOURS;
     char self[64], overall[64], self_share[64], overall_share[64], calls[32];
-    const char *unit = value_unit(l->profile, l->metric, l->total);
+    const char *unit = ouro__amount_unit(l->profile, l->metric, l->total);
     char *title = strdup("");
     for (size_t i = 0; i < o->block.count && title; i++) {
         char *longer = NULL;
@@ -89,8 +89,8 @@ static void block_text(const options *o, const loaded *l, const around *a, outpu
     if (!title) fail_memory();
     put_heading(o, out, "%s", title);
     free(title);
-    format_value(self, l->profile, l->metric, a->self, l->total);
-    format_value(overall, l->profile, l->metric, a->overall, l->total);
+    ouro__amount(self, l->profile, l->metric, a->self, l->total);
+    ouro__amount(overall, l->profile, l->metric, a->overall, l->total);
     format_percent(self_share, a->self, l->total);
     format_percent(overall_share, a->overall, l->total);
     ouro__print(out, "  self %s%s%s (%s), overall %s%s%s (%s)", self, *unit ? " " : "", unit,

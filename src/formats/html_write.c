@@ -3,6 +3,7 @@
 // Writes a report as one HTML file: totals, self, overall, knots and the flame graph of one metric.
 // It opens from disk, needs no network and no script, and prints well.
 
+#include "amount.h"
 #include "questions.h"
 #include "readers.h"
 #include "svg.h"
@@ -29,9 +30,26 @@ static double percent(int64_t part, int64_t whole) {
 }
 
 static void put_amount(const profile *p, uint32_t m, int64_t value, int64_t total, output *out) {
-    char number[48];
-    ouro__print(out, "<td>%s<td>%.2f%%", ouro__decimal(number, value, p->metrics[m].decimals),
-                percent(value, total));
+    char text[64];
+    ouro__amount(text, p, m, value, total);
+    ouro__print(out, "<td>%s<td>%.2f%%", text, percent(value, total));
+}
+
+static void put_count(int64_t count, output *out) {
+    char text[32];
+    ouro__print(out, "<td>%s%s", count < 0 ? "-" : "",
+                ouro__grouped(text, count < 0 ? 0 - (uint64_t)count : (uint64_t)count));
+}
+
+// The heading of a table: self and overall with their unit, and more.
+static void put_columns(const profile *p, uint32_t m, int64_t total, const char *more,
+                        output *out) {
+    const char *unit = ouro__amount_unit(p, m, total), *space = *unit ? " " : "";
+    ouro__print(out, "<table><tr><th>self%s", space);
+    ouro__put_escaped(out, unit);
+    ouro__print(out, "<th><th>overall%s", space);
+    ouro__put_escaped(out, unit);
+    ouro__print(out, "<th>%s", more);
 }
 
 static void put_block(const profile *p, uint32_t b, output *out) {
@@ -48,13 +66,13 @@ static bool put_table(const profile *p, uint32_t m, const totals *t, const int64
     uint32_t *top = malloc(((size_t)t->count + 1) * sizeof *top);
     if (!top) return false;
     uint32_t count = ouro__rank(by, t->count, ROWS, top);
-    ouro__print(out, "<h2 id=\"%s\">%s</h2>\n<table><tr><th>self<th><th>overall<th>%s<th>block\n",
-                id, heading, t->calls ? "<th>calls" : "");
+    ouro__print(out, "<h2 id=\"%s\">%s</h2>\n", id, heading);
+    put_columns(p, m, t->total, t->calls ? "<th>calls<th>block\n" : "<th>block\n", out);
     for (uint32_t i = 0; i < count; i++) {
         ouro__put_text(out, "<tr>");
         put_amount(p, m, t->self[top[i]], t->total, out);
         put_amount(p, m, t->overall[top[i]], t->total, out);
-        if (t->calls) ouro__print(out, "<td>%lld", (long long)t->calls[top[i]]);
+        if (t->calls) put_count(t->calls[top[i]], out);
         ouro__put_text(out, "<td>");
         put_block(p, top[i], out);
         ouro__put_text(out, "\n");
@@ -68,8 +86,8 @@ static bool put_knots(const profile *p, uint32_t m, int64_t total, output *out) 
     knots k;
     if (!ouro__knots(p, m, &k)) return false;
     ouro__put_text(out, "<h2 id=\"knots\">Knots: blocks that call each other in a circle</h2>\n");
-    ouro__put_text(out, k.count ? "<table><tr><th>self<th><th>overall<th><th>blocks\n"
-                                : "<p>There are none.\n");
+    if (k.count) put_columns(p, m, total, "<th>blocks\n", out);
+    if (!k.count) ouro__put_text(out, "<p>There are none.\n");
     for (uint32_t i = 0; i < k.count && i < KNOTS; i++) {
         const knot *one = &k.knots[i];
         ouro__put_text(out, "<tr>");
@@ -91,7 +109,9 @@ static bool put_knots(const profile *p, uint32_t m, int64_t total, output *out) 
 
 static void put_head(const profile *p, const write_options *options, output *out) {
     uint32_t m = options->metric;
-    char number[48];
+    char text[64];
+    int64_t total = ouro__total(p, m);
+    const char *unit = ouro__amount_unit(p, m, total);
     ouro__put_text(out, "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\">"
                         "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
     ouro__put_escaped(out, options->title ? options->title : "profile");
@@ -99,9 +119,11 @@ static void put_head(const profile *p, const write_options *options, output *out
     ouro__put_escaped(out, options->title ? options->title : "profile");
     ouro__put_text(out, "</h1>\n<p><b>");
     ouro__put_escaped(out, ouro__metric_name(p, m));
-    ouro__print(out, "</b>: %s ", ouro__decimal(number, ouro__total(p, m), p->metrics[m].decimals));
-    ouro__put_escaped(out, ouro__metric_unit(p, m));
-    ouro__print(out, " in %u paths of %u blocks.", p->node_count - 1, p->block_count);
+    ouro__amount(text, p, m, total, total);
+    ouro__print(out, "</b>: %s%s", text, *unit ? " " : "");
+    ouro__put_escaped(out, unit);
+    ouro__print(out, " on %s paths", ouro__grouped(text, p->node_count - 1));
+    ouro__print(out, " of %s blocks.", ouro__grouped(text, p->block_count));
     ouro__put_text(out, " <a href=\"#self\">Self</a> · <a href=\"#overall\">Overall</a> · <a "
                         "href=\"#knots\">Knots</a> · "
                         "<a href=\"#flame\">Flame graph</a>\n"

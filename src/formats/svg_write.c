@@ -5,6 +5,7 @@
 
 #include "svg.h"
 
+#include "amount.h"
 #include "questions.h"
 #include "readers.h"
 
@@ -42,17 +43,23 @@ static void put_label(output *out, const char *name, double width) {
     if (name[bytes]) ouro__put_text(out, "…");
 }
 
+static void put_value(const profile *p, uint32_t m, int64_t value, int64_t largest, output *out) {
+    const char *unit = ouro__amount_unit(p, m, largest);
+    char text[64];
+    ouro__amount(text, p, m, value, largest);
+    ouro__print(out, " %s%s", text, *unit ? " " : "");
+    ouro__put_escaped(out, unit);
+}
+
 static void put_row(const profile *p, uint32_t m, const flame *f, int64_t total, uint32_t height,
                     output *out) {
     const char *name = f->node ? ouro__block_name(p, p->block[f->node]) : "all";
     double scale = WIDTH / (double)total, width = (double)f->value * scale,
            x = (double)f->left * scale;
     uint32_t y = height - (f->depth + 1) * ROW - 4;
-    char number[48];
     ouro__print(out, "<g><title>");
     ouro__put_escaped(out, name);
-    ouro__print(out, " %s ", ouro__decimal(number, f->value, p->metrics[m].decimals));
-    ouro__put_escaped(out, ouro__metric_unit(p, m));
+    put_value(p, m, f->value, total, out);
     ouro__print(out,
                 ", %.2f%%</title><rect x=\"%.1f\" y=\"%u\" width=\"%.1f\" height=\"%d\" fill=\"",
                 100.0 * (double)f->value / (double)total, x, y, width, ROW - 1);
@@ -87,9 +94,8 @@ bool ouro__svg_put(const profile *p, uint32_t m, const char *title, double share
     ouro__put_escaped(out, title ? title : "profile");
     ouro__put_text(out, "</text>\n<text x=\"8\" y=\"34\" fill=\"#555\">");
     ouro__put_escaped(out, ouro__metric_name(p, m));
-    char number[48];
-    ouro__print(out, ": %s ", ouro__decimal(number, total, p->metrics[m].decimals));
-    ouro__put_escaped(out, ouro__metric_unit(p, m));
+    ouro__put_text(out, ":");
+    put_value(p, m, total, total, out);
     if (cut) ouro__print(out, "; the first %d of %u levels", DEEPEST, deepest);
     ouro__put_text(out, "</text>\n");
     for (uint32_t i = 0; i < count && total > 0; i++) {
