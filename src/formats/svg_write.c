@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Writes a flame graph as SVG: root at the bottom, each node as wide as what was charged to it and
-// all below. What the pointer rests on is told by the picture's own titles: no script, no network.
+// Writes a flame graph as SVG: root at the top, as in the viewer; each node is as wide as what was
+// charged to it and all below. What the pointer rests on is told by the picture's own titles: no
+// script, no network.
 
 #include "svg.h"
 
@@ -51,12 +52,11 @@ static void put_value(const profile *p, uint32_t m, int64_t value, int64_t large
     ouro__put_escaped(out, unit);
 }
 
-static void put_row(const profile *p, uint32_t m, const flame *f, int64_t total, uint32_t height,
-                    output *out) {
+static void put_row(const profile *p, uint32_t m, const flame *f, int64_t total, output *out) {
     const char *name = f->node ? ouro__block_name(p, p->block[f->node]) : "all";
     double scale = WIDTH / (double)total, width = (double)f->value * scale,
            x = (double)f->left * scale;
-    uint32_t y = height - (f->depth + 1) * ROW - 4;
+    uint32_t y = TOP + f->depth * ROW;
     ouro__print(out, "<g><title>");
     ouro__put_escaped(out, name);
     put_value(p, m, f->value, total, out);
@@ -99,7 +99,7 @@ bool ouro__svg_put(const profile *p, uint32_t m, const char *title, double share
     if (cut) ouro__print(out, "; the first %d of %u levels", DEEPEST, deepest);
     ouro__put_text(out, "</text>\n");
     for (uint32_t i = 0; i < count && total > 0; i++) {
-        if (rows[i].depth <= DEEPEST) put_row(p, m, &rows[i], total, height, out);
+        if (rows[i].depth <= DEEPEST) put_row(p, m, &rows[i], total, out);
     }
     ouro__put_text(out, "</svg>\n");
     free(rows);

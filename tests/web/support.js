@@ -18,10 +18,14 @@ export const ouro = path.join(build, "ouro");
 export const folder = fs.mkdtempSync(path.join(os.tmpdir(), "ouro-web-"));
 const running = new Set();
 
-/** @param {string} name @param {string} text */
+/**
+ * At once: cases that run at the same time use the same names, and a server may be reading.
+ * @param {string} name @param {string} text
+ */
 export function write(name, text) {
   const to = path.join(folder, name);
-  fs.writeFileSync(to, text);
+  fs.writeFileSync(to + ".new", text);
+  fs.renameSync(to + ".new", to);
   return to;
 }
 
