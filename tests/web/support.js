@@ -43,6 +43,7 @@ export function start(program, args, options = {}) {
   const child = spawn(program, args, {cwd: folder, stdio: ["pipe", "pipe", "pipe"], ...options});
   running.add(child);
   child.on("exit", () => running.delete(child));
+  child.on("error", () => running.delete(child)); // it did not start; said() tells
   return child;
 }
 
@@ -65,6 +66,10 @@ export function said(child, pattern) {
     child.stdout.on("data", look);
     child.stderr.on("data", piece => {
       text += piece;
+    });
+    child.on("error", problem => {
+      clearTimeout(late);
+      reject(problem);
     });
     child.on("exit", code => {
       clearTimeout(late);
