@@ -467,6 +467,15 @@ def control_characters_do_not_reach_the_terminal():
 
 
 @case
+def fractions_and_names_that_are_no_text_keep_their_columns():
+    write("a.folded", b"main;a\xff\xfeb 1000.25\nmain 3.5\n")
+    done = subprocess.run([OURO, "report", "--self", "a.folded"], capture_output=True)
+    lines = done.stdout.decode(errors="replace").splitlines()
+    assert done.returncode == 0 and "1,000.25" in lines[-2] and " 3.5 " in lines[-1], lines
+    assert lines[-2].index("%") == lines[-1].index("%"), lines
+
+
+@case
 def a_path_of_a_million_blocks_works():
     write("a.folded", ";".join(f"f{i}" for i in range(1000000)) + " 5\n")
     report = json.loads(ouro("report", "--self", "--json", "a.folded"))
@@ -639,6 +648,11 @@ def a_host_is_a_program_beside_ouro_or_in_a_named_folder():
     shutil.copy(OURO, "ouro")
     missing = subprocess.run(["./ouro", "c++"], capture_output=True, text=True)
     assert missing.returncode == 1 and "OURO_LIBEXEC" in missing.stderr, missing
+    write("hosts/ouro-run", b"\0 no program")
+    os.chmod("hosts/ouro-run", 0o755)
+    done = subprocess.run(["./ouro", "run"], capture_output=True, text=True,
+                          env={**os.environ, "OURO_LIBEXEC": os.path.abspath("hosts")})
+    assert done.returncode == 1 and "cannot run" in done.stderr, done
 
 
 def main():

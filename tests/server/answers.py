@@ -201,6 +201,11 @@ def files_and_lines_count_each_path_once():
         of = lambda b: None if b == "(folded)" else b + ".c"
         assert {r["file"]: (r["self"], r["overall"]) for r in a["rows"]} == model.grouped(of)
         assert all(r["lines"] == 1 and not r["readable"] for r in a["rows"])
+        for column in "file", "self", "overall":
+            for sign in "", "-":
+                got = [r[column] for r in s.api("files", limit=1000, sort=sign + column, **asked)["rows"]]
+                key = (lambda name: name or "") if column == "file" else None  # without a file: first
+                assert got == sorted(got, key=key, reverse=sign == "-") and len(got) == len(a["rows"]), (column, got)
         for name in names[:3]:
             if name not in model.blocks():
                 continue

@@ -38,8 +38,22 @@ def standard_input_is_a_file_too():
 
 
 @case
+def options_choose_what_is_there_and_what_is_shown_first():
+    write("a.folded", SMALL)
+    total = lambda s: sum(r["self"] for r in s.api("blocks")["rows"])
+    with Server("--period", "5", "a.folded") as s:
+        assert total(s) == 30 // 5
+    with Server("--min", "60", "a.folded") as s:
+        answer = s.api("blocks")
+        assert total(s) == 30 and "lex" not in [answer["names"][r["block"]] for r in answer["rows"]]
+    with Server("--exclude", "apply", "a.folded") as s:
+        assert "exclude=apply" in s.url, s.url
+
+
+@case
 def mistakes_are_told_before_anything_starts():
     write("a.folded", SMALL)
+    assert "read once only" in fails("-", "-", status=2)
     assert "expected a file" in fails(status=2)
     assert "ouro merge" in fails("a.folded", "a.folded", "a.folded", status=2)
     assert "No such file" in fails("missing.pb", status=1)
