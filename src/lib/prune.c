@@ -298,6 +298,7 @@ uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict_now) {
         evict_coldest(&p, lane, wanted);
         __atomic_store_n(&state->sequence, state->sequence + 1, __ATOMIC_SEQ_CST);
         forget_evicted(&p, lane);
+        for (ouro_ways *ways = lane->ways; ways; ways = ways->next_) ouro__ways_forget(ways);
         ouro__memo_keep_live(&lane->memo, lane, p.table);
         p.table = NULL;
         lane->live -= wanted;

@@ -5,8 +5,8 @@
 // explains steps. Here one version serves programs with and without a profile.
 //
 // With metrics other than the usual (machine->recorder is NULL) compiled code only adds up
-// instructions, in machine->pending. They are charged here, before the position changes, together
-// with the objects that have come since: those from machine->counted to hp.
+// instructions. They are charged here, before the position changes, together with the objects that
+// have come since: those from machine->counted to hp.
 
 #include "compiled.h"
 
@@ -16,7 +16,7 @@ static void charge(struct fble_machine *m, uint64_t n) {
     if (m->recorder)
         ouro_sample(m->recorder, n);
     else
-        m->pending += n;
+        *fble_pending(m) += n;
 }
 
 static void count_objects(struct fble_machine *m) {
@@ -37,15 +37,22 @@ static void count_objects(struct fble_machine *m) {
 // Everything that belongs to where the thread stands.
 static void flush(struct fble_machine *m) {
     if (!m->profile || m->recorder) return;
-    uint64_t rest = m->pending % m->period;
-    if (m->pending != rest)
-        ouro_count(m->thread->profile, m->metric_instructions, m->pending - rest);
-    m->pending = rest;
+    uint64_t *pending = fble_pending(m), rest = *pending % m->period;
+    if (*pending != rest) ouro_count(m->thread->profile, m->metric_instructions, *pending - rest);
+    *pending = rest;
     count_objects(m);
 }
 
-ouro_position fble_position(const struct fble_machine *m) {
-    return m->profile ? m->thread->profile->position_ : 0;
+// A clock looks at the thread at any time, so then the thread must be up to date.
+void fble_record(struct fble_machine *m, const ouro_cursor *at) {
+    bool alone = at->thread->metric_count_ == 1;
+    m->recorder = alone ? at->thread : NULL;
+    m->nodes = alone ? at->nodes_ : (uint64_t *)(void *)&m->aside - FBLE_METERED;
+}
+
+fble_value fble_position(const struct fble_machine *m) {
+    if (!m->profile) return 0;
+    return m->recorder ? ouro_thread_position(m->thread->profile) : FBLE_METERED;
 }
 
 // `c` of a step that is entered.
@@ -60,11 +67,10 @@ static void spill(const struct fble_machine *m, uint64_t *fp, const struct fble_
     if (code->arity > 2 && !m->profile) fp[FBLE_FP_ARGS + 2] = c;
 }
 
-uint64_t fble_block_enter(struct fble_machine *m, char *hp, ouro_block block, ouro_hint *hint) {
+uint64_t fble_block_enter(struct fble_machine *m, char *hp, ouro_block block, ouro_way *way) {
     m->hp = hp;
     flush(m);
-    ouro_cursor cursor = ouro_cursor_new(m->thread->profile);
-    return (uint64_t)ouro_cursor_enter(&cursor, block, hint) << 1 | 1;
+    return (uint64_t)ouro_way_enter(way, m->thread->profile, block, NULL) << 1 | 1;
 }
 
 void fble_block_exit(struct fble_machine *m, char *hp, uint64_t token) {
@@ -73,36 +79,63 @@ void fble_block_exit(struct fble_machine *m, char *hp, uint64_t token) {
     ouro_exit(m->thread->profile, (ouro_position)(token >> 1));
 }
 
-void fble_block_replace(struct fble_machine *m, char *hp, ouro_block block, ouro_hint *hint) {
+void fble_block_replace(struct fble_machine *m, char *hp, ouro_block block, ouro_way *way) {
     m->hp = hp;
     flush(m);
-    ouro_cursor cursor = ouro_cursor_new(m->thread->profile);
-    ouro_cursor_replace(&cursor, block, hint);
+    ouro_way_replace(way, m->thread->profile, block, NULL);
 }
 
+static ouro_way *way_to(struct fble_machine *m, fble_value position, const struct fble_code *code) {
+    return &m->way_table[((position >> 3) + code->block * 37) % FBLE_WAYS];
+}
+
+// The way is that of the table of all sites. Without a recorder nothing is to be remembered.
 static void record(struct fble_machine *m, uint64_t *frame, const struct fble_code *code,
-                   enum fble_entering how, ouro_hint *hint) {
+                   enum fble_entering how) {
     if (!m->profile) return;
     flush(m);
-    ouro_cursor cursor = ouro_cursor_new(m->thread->profile);
+    ouro_thread *thread = m->thread->profile;
+    ouro_way none, *way = m->recorder ? way_to(m, fble_position(m), code) : &none;
     if (how == FBLE_BY_CALL)
-        frame[FBLE_FP_TOKEN] = ouro_cursor_enter(&cursor, code->block, hint);
+        frame[FBLE_FP_TOKEN] = ouro_way_enter(way, thread, code->block, code);
     else
-        ouro_cursor_replace(&cursor, code->block, hint);
+        ouro_way_replace(way, thread, code->block, code);
+}
+
+static fble_any_step enter_new(FBLE_STEP_PARAMETERS) {
+    m->hp = hp;
+    fble_publish(m, c);
+    record(m, fp, m->applied, FBLE_BY_CALL);
+    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_position(m));
+}
+
+static fble_any_step replace_new(FBLE_STEP_PARAMETERS) {
+    m->hp = hp;
+    fble_publish(m, c);
+    record(m, fp, m->applied, FBLE_BY_TAIL);
+    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_position(m));
+}
+
+static bool fits(const ouro_way *way, fble_value position, const struct fble_code *code) {
+    return FBLE_LIKELY(way->callee == code) && ouro_way_fits(way, (ouro_position)position);
 }
 
 fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) {
-    m->hp = hp;
-    record(m, fp, m->applied, FBLE_BY_CALL, m->hint_at);
-    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_position(m));
-    (void)c;
+    const struct fble_code *code = m->applied;
+    const ouro_way *way = way_to(m, c, code);
+    if (!fits(way, c, code)) FBLE_JUMP(enter_new, fp, hp, a, b, c);
+    *m->way_at = *way;
+    fp[FBLE_FP_TOKEN] = c;
+    FBLE_JUMP(code->enter, fp, hp, a, b, ouro_way_follow(way));
 }
 
 fble_any_step fble_replace_slowly(FBLE_STEP_PARAMETERS) {
-    m->hp = hp;
-    record(m, fp, m->applied, FBLE_BY_TAIL, m->hint_at);
-    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_position(m));
-    (void)c;
+    const struct fble_code *code = m->applied;
+    const ouro_way *way = way_to(m, c, code);
+    if (!fits(way, c, code)) FBLE_JUMP(replace_new, fp, hp, a, b, c);
+    *m->way_at = *way;
+    ouro_way_leave(m->nodes, c);
+    FBLE_JUMP(code->enter, fp, hp, a, b, ouro_way_follow(way));
 }
 
 fble_any_step fble_return_slowly(FBLE_STEP_PARAMETERS) {
@@ -121,6 +154,7 @@ fble_any_step fble_more_stack(FBLE_STEP_PARAMETERS) {
     const struct fble_code *code = m->applied;
     m->fp = fp;
     m->hp = hp;
+    fble_publish(m, c);
     if (m->interrupted) {
         fble_fail_native(m, "interrupted");
         return NULL;
@@ -153,10 +187,13 @@ fble_any_step fble_collect_step(FBLE_STEP_PARAMETERS) {
 static fble_any_step apply(FBLE_STEP_PARAMETERS) {
     m->fp = fp;
     m->hp = hp;
-    flush(m);
+    if (m->profile) {
+        fble_publish(m, c);
+        flush(m);
+    }
     if (fble_apply_args(m, (enum fble_entering)a)) {
         fp = m->fp;
-        record(m, fp, m->applied, m->entering, &m->hint);
+        record(m, fp, m->applied, m->entering);
         FBLE_JUMP(m->applied->enter, fp, m->hp, fp[FBLE_FP_ARGS], fp[FBLE_FP_ARGS + 1],
                   third(m, fp));
     }
@@ -229,8 +266,8 @@ fble_any_step fble_interpret(FBLE_STEP_PARAMETERS) {
     const uint64_t *pc = (const uint64_t *)(uintptr_t)b;
     fp = FBLE_CALLER_OF(fp);
     fp[pc[-3] & 0xffff] = a;
+    fble_publish(m, c);
     return go_on_interpreted(m, fp, hp, pc, 0);
-    (void)c;
 }
 
 static const struct fble_code *code_of(const uint64_t *fp) {
@@ -242,6 +279,7 @@ fble_any_step fble_interpret_enter(FBLE_STEP_PARAMETERS) {
     const struct fble_code *code = code_of(fp);
     FBLE_NEED_STACK(code, code->frame_slots);
     spill(m, fp, code, a, b, c);
+    fble_publish(m, c);
     return go_on_interpreted(m, fp, hp, code->start, code->charge);
 }
 
@@ -249,6 +287,7 @@ fble_any_step fble_enter_native(FBLE_STEP_PARAMETERS) {
     const struct fble_code *code = code_of(fp);
     FBLE_NEED_STACK(code, code->frame_slots);
     spill(m, fp, code, a, b, c);
+    fble_publish(m, c);
     m->fp = fp;
     m->hp = hp;
     m->pc = code->start;
@@ -259,6 +298,7 @@ fble_any_step fble_enter_native(FBLE_STEP_PARAMETERS) {
     }
     ouro_thread *thread = m->thread->profile;
     a = ((fble_native *)(uintptr_t)code->start[1])(m, fp + FBLE_FP_ARGS);
+    if (m->recorder) m->recorder = m->thread->profile;
     if (a) FBLE_JUMP(fble_return_slowly, fp, m->hp, a, 0, 0);
     if (m->failed) return NULL;
     // Somebody else's turn.
@@ -314,6 +354,7 @@ bool fble_compiled_load(struct fble_machine *m, const struct fble_compiled_modul
     ouro_block first = OURO_PHANTOM;
     if (m->profile) first = ouro_add_blocks(m->profile, module->blocks, module->block_count);
     *module->first_block = first;
+    if (module->ways) ouro_ways_add(m->thread->profile, module->ways);
     load_codes(m, module, first);
     for (uint32_t i = 0; i < module->foreign_count; i++) {
         ouro_block block = first ? first + module->foreign_labels[i] : OURO_PHANTOM;

@@ -463,10 +463,11 @@ return_without_exit:
     m->second = fble_pointer(pc);
     m->fp += pc[-3] >> 16 & 0xffff; // a frame that returned; 0: one that is entered
 #if MODE == 1                       // only so is compiled code ever come to
-    m->recorder = at.thread;
-    m->nodes = at.nodes_;
+    fble_record(m, &at);
+    m->third = m->recorder ? at.position_ : FBLE_METERED;
+#elif MODE == 2
+    m->third = FBLE_METERED;
 #endif
-    PROFILE(m->third = at.position_;)
     m->counted = hp;
     PROFILE(FLUSH;)
     return (fble_any_step)(uintptr_t)pc[-1];

@@ -76,6 +76,9 @@ fble_machine *fble_machine_new(const fble_machine_options *options) {
     m->site = m->thread->site;
     m->stack_limit = m->thread->chunk->limit;
     m->thread->profile = ouro_thread_new(m->profile);
+    m->nodes = (uint64_t *)(void *)&m->aside - FBLE_METERED;
+    m->ways = (ouro_ways){m->way_table, FBLE_WAYS, NULL};
+    if (m->profile) ouro_ways_add(m->thread->profile, &m->ways);
     choose_loop(m);
     fble_register_std(m);
     fble_register_threads(m, "/Std/Io/Thread%");
