@@ -89,17 +89,27 @@ static ouro_way *way_to(struct fble_machine *m, fble_value position, const struc
     return &m->way_table[((position >> 3) + code->block * 37) % FBLE_WAYS];
 }
 
-// The way is that of the table of all sites. Without a recorder nothing is to be remembered.
+static bool fits(const ouro_way *way, fble_value position, const struct fble_code *code) {
+    return FBLE_LIKELY(way->callee == code) && ouro_way_fits(way, (ouro_position)position);
+}
+
+// By the table of all sites. Without a recorder nothing is remembered.
 static void record(struct fble_machine *m, uint64_t *frame, const struct fble_code *code,
                    enum fble_entering how) {
     if (!m->profile) return;
     flush(m);
     ouro_thread *thread = m->thread->profile;
-    ouro_way none, *way = m->recorder ? way_to(m, fble_position(m), code) : &none;
-    if (how == FBLE_BY_CALL)
-        frame[FBLE_FP_TOKEN] = ouro_way_enter(way, thread, code->block, code);
-    else
+    ouro_position from = ouro_thread_position(thread);
+    ouro_way none, *way = m->recorder ? way_to(m, from, code) : &none;
+    if (how == FBLE_BY_CALL) frame[FBLE_FP_TOKEN] = from;
+    if (m->recorder && fits(way, from, code)) {
+        if (how == FBLE_BY_TAIL) ouro_way_leave(m->nodes, from);
+        ouro_thread_move(thread, ouro_way_follow(way));
+    } else if (how == FBLE_BY_CALL) {
+        ouro_way_enter(way, thread, code->block, code);
+    } else {
         ouro_way_replace(way, thread, code->block, code);
+    }
 }
 
 static fble_any_step enter_new(FBLE_STEP_PARAMETERS) {
@@ -114,10 +124,6 @@ static fble_any_step replace_new(FBLE_STEP_PARAMETERS) {
     fble_publish(m, c);
     record(m, fp, m->applied, FBLE_BY_TAIL);
     FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_position(m));
-}
-
-static bool fits(const ouro_way *way, fble_value position, const struct fble_code *code) {
-    return FBLE_LIKELY(way->callee == code) && ouro_way_fits(way, (ouro_position)position);
 }
 
 fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) {
