@@ -421,15 +421,34 @@ OURO_INLINE_ void ouro_cursor_sample(const ouro_cursor *cursor, uint64_t n) {
 
 // ---------------------------------------------------------------- recording from compiled code
 
-// What a call site of compiled code remembers: from where it entered what, and where that led to. So
-// entering again from there is a compare, an increment and two loads. The code itself holds the
-// position, and the thread does not follow: whoever calls anything else of this library for the
-// thread (also the ouro_way_ functions) first says where it stands, with ouro_thread_move. For
-// threads without a clock, which looks at any time.
+// Where a thread stands, as compiled code holds it in a register: the address of its node.
+typedef uintptr_t ouro_place;
+
+OURO_INLINE_ ouro_place ouro_place_of(const uint64_t *nodes, ouro_position position) {
+    return (ouro_place)(nodes + position);
+}
+
+OURO_INLINE_ ouro_position ouro_place_position(const uint64_t *nodes, ouro_place place) {
+    return (ouro_position)((const uint64_t *)place - nodes);
+}
+
+// The thread does not follow such code: whoever calls anything else of this library for the thread
+// (also ouro_way_enter and ouro_way_replace) first says where it stands. For threads without a
+// clock, which looks at any time.
+OURO_INLINE_ ouro_place ouro_thread_place(const ouro_thread *thread) {
+    return ouro_place_of(thread->nodes_, thread->position_);
+}
+
+OURO_INLINE_ void ouro_thread_move(ouro_thread *thread, ouro_place place) {
+    ouro_move_(thread, ouro_place_position(thread->nodes_, place));
+}
+
+// What a call site remembers: from where it entered what, and where that led to. So entering it again
+// from there is a compare, an increment and two loads. Zero: nothing.
 typedef struct {
     const void *callee; // the host's: what a site entered that enters several things
     uint64_t *counter_;
-    ouro_position from_, to_;
+    ouro_place from_, to_;
 } ouro_way;
 
 // Tables of ways, for the threads of one lane. The cap empties them when it removes something.
@@ -443,29 +462,24 @@ typedef struct ouro_ways {
 // and ways are the caller's, and must stay until the last thread of the lane is freed.
 OURO_API void ouro_ways_add(ouro_thread *thread, ouro_ways *ways);
 
-OURO_INLINE_ void ouro_thread_move(ouro_thread *thread, ouro_position position) {
-    ouro_move_(thread, position);
+// Does the way begin here? Then it may be followed, if it is that of what is to be entered, and leads
+// to the place that is given back; the old one is the token. For a tail call, ouro_place_leave comes
+// first, as it does when a function returns; its token is then the place.
+OURO_INLINE_ bool ouro_way_fits(const ouro_way *way, ouro_place place) {
+    return OURO_LIKELY_(way->from_ == place);
 }
 
-// Does the way begin here? Then it may be followed, if it is that of what is to be entered. It is
-// the new position that is given back; the old one is the token. For a tail call, ouro_way_leave
-// comes first, as it does when a function returns; the position is then that of its token.
-OURO_INLINE_ bool ouro_way_fits(const ouro_way *way, ouro_position position) {
-    return OURO_LIKELY_(way->from_ == position);
-}
-
-OURO_INLINE_ ouro_position ouro_way_follow(const ouro_way *way) {
+OURO_INLINE_ ouro_place ouro_way_follow(const ouro_way *way) {
     ouro_increment_(way->counter_);
     return way->to_;
 }
 
-// `nodes` is that of a cursor of the thread. The position has the width of a register.
-OURO_INLINE_ void ouro_way_leave(uint64_t *nodes, uint64_t position) {
-    ouro_decrement_(&((ouro_node_ *)(void *)(nodes + position))->balance);
+OURO_INLINE_ void ouro_place_leave(ouro_place place) {
+    ouro_decrement_(&((ouro_node_ *)place)->balance);
 }
 
-OURO_INLINE_ void ouro_way_sample(uint64_t *nodes, uint64_t position, uint64_t n) {
-    ouro_add_(((ouro_node_ *)(void *)(nodes + position))->metrics, n);
+OURO_INLINE_ void ouro_place_sample(ouro_place place, uint64_t n) {
+    ouro_add_(((ouro_node_ *)place)->metrics, n);
 }
 
 // A way that leaves the tree, for want of room, is not learned.
@@ -475,8 +489,8 @@ OURO_INLINE_ void ouro_way_learn_(ouro_way *way, const ouro_thread *thread, ouro
     if (node->memo_block != block) return;
     way->callee = callee;
     way->counter_ = thread->nodes_ + node->memo_slot;
-    way->from_ = from;
-    way->to_ = node->memo_target;
+    way->from_ = ouro_place_of(thread->nodes_, from);
+    way->to_ = ouro_place_of(thread->nodes_, node->memo_target);
 }
 
 // As ouro_enter and ouro_replace; the way learns. `callee` must stand for `block`.

@@ -64,7 +64,7 @@ static ouro_way *way_of(pair *p, ouro_block block) {
 }
 
 static bool fits(const pair *p, const ouro_way *way, const void *callee) {
-    return way->callee == callee && ouro_way_fits(way, p->capped->position_);
+    return way->callee == callee && ouro_way_fits(way, ouro_thread_place(p->capped));
 }
 
 static ouro_position enter_by_way(pair *p, ouro_block block) {
@@ -83,7 +83,7 @@ static void replace_by_way(pair *p, ouro_block block) {
         ouro_way_replace(way, p->capped, block, callee);
         return;
     }
-    ouro_way_leave(ouro_cursor_new(p->capped).nodes_, p->capped->position_);
+    ouro_place_leave(ouro_thread_place(p->capped));
     ouro_thread_move(p->capped, ouro_way_follow(way));
 }
 
@@ -373,26 +373,27 @@ TEST(ways_are_forgotten_when_the_cap_removes_something_and_when_the_lane_ends) {
     twin *t = twin_new(OURO_LOOPS, 8);
     pair *p = &t->threads[0];
     ouro_way *way = way_of(p, t->first);
-    CHECK(!ouro_way_fits(way, 0)); // not at first, at the root
+    ouro_place root = ouro_thread_place(p->capped);
+    CHECK(!ouro_way_fits(way, root)); // not at first, at the root
     ouro_exit(p->capped, enter_by_way(p, t->first));
-    CHECK(ouro_way_fits(way, 0));
+    CHECK(ouro_way_fits(way, root));
     ouro_exit(p->capped, enter_by_way(p, t->first));
     CHECK_EQUAL(ouro_profile_stats(t->capped).calls, 2);
     for (uint32_t i = 1; i < BLOCKS; i++) {
-        bool fitted = ouro_way_fits(way, 0);
+        bool fitted = ouro_way_fits(way, root);
         uint64_t before = ouro_profile_stats(t->capped).pruned;
         ouro_exit(p->capped, ouro_enter(p->capped, t->first + i));
         bool removed = ouro_profile_stats(t->capped).pruned != before;
-        CHECK_EQUAL(ouro_way_fits(way, 0), fitted && !removed);
+        CHECK_EQUAL(ouro_way_fits(way, root), fitted && !removed);
         ouro_exit(p->capped, enter_by_way(p, t->first));
     }
     CHECK(ouro_profile_stats(t->capped).pruned > 10);
     CHECK_EQUAL(ouro_profile_stats(t->capped).calls, 2 + 2 * (BLOCKS - 1));
     ouro_thread_free(p->capped); // and with it, what the lane knows of the table
     p->capped = ouro_thread_new(t->capped);
-    way->from_ = 0;
+    way->from_ = root;
     for (uint32_t i = 1; i < BLOCKS; i++) ouro_exit(p->capped, ouro_enter(p->capped, t->first + i));
-    CHECK(ouro_way_fits(way, 0)); // nobody touched it
+    CHECK(ouro_way_fits(way, root)); // nobody touched it
     twin_free(t);
 }
 

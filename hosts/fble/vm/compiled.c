@@ -44,20 +44,18 @@ static void flush(struct fble_machine *m) {
 }
 
 // A clock looks at the thread at any time, so then the thread must be up to date.
-void fble_record(struct fble_machine *m, const ouro_cursor *at) {
-    bool alone = at->thread->metric_count_ == 1;
-    m->recorder = alone ? at->thread : NULL;
-    m->nodes = alone ? at->nodes_ : (uint64_t *)(void *)&m->aside - FBLE_METERED;
+void fble_record(struct fble_machine *m, ouro_thread *thread) {
+    m->recorder = thread->metric_count_ == 1 ? thread : NULL;
 }
 
-fble_value fble_position(const struct fble_machine *m) {
+ouro_place fble_place(const struct fble_machine *m) {
     if (!m->profile) return 0;
-    return m->recorder ? ouro_thread_position(m->thread->profile) : FBLE_METERED;
+    return m->recorder ? ouro_thread_place(m->thread->profile) : (ouro_place)&m->aside;
 }
 
 // `c` of a step that is entered.
 static fble_value third(const struct fble_machine *m, const uint64_t *fp) {
-    return m->profile ? fble_position(m) : fp[FBLE_FP_ARGS + 2];
+    return m->profile ? fble_place(m) : fp[FBLE_FP_ARGS + 2];
 }
 
 static void spill(const struct fble_machine *m, uint64_t *fp, const struct fble_code *code,
@@ -85,12 +83,12 @@ void fble_block_replace(struct fble_machine *m, char *hp, ouro_block block, ouro
     ouro_way_replace(way, m->thread->profile, block, NULL);
 }
 
-static ouro_way *way_to(struct fble_machine *m, fble_value position, const struct fble_code *code) {
-    return &m->way_table[((position >> 3) + code->block * 37) % FBLE_WAYS];
+static ouro_way *way_to(struct fble_machine *m, ouro_place place, const struct fble_code *code) {
+    return &m->way_table[((place >> 6) + code->block * 37) % FBLE_WAYS];
 }
 
-static bool fits(const ouro_way *way, fble_value position, const struct fble_code *code) {
-    return FBLE_LIKELY(way->callee == code) && ouro_way_fits(way, (ouro_position)position);
+static bool fits(const ouro_way *way, ouro_place place, const struct fble_code *code) {
+    return FBLE_LIKELY(way->callee == code) && ouro_way_fits(way, place);
 }
 
 // By the table of all sites. Without a recorder nothing is remembered.
@@ -99,11 +97,11 @@ static void record(struct fble_machine *m, uint64_t *frame, const struct fble_co
     if (!m->profile) return;
     flush(m);
     ouro_thread *thread = m->thread->profile;
-    ouro_position from = ouro_thread_position(thread);
+    ouro_place from = ouro_thread_place(thread);
     ouro_way none, *way = m->recorder ? way_to(m, from, code) : &none;
     if (how == FBLE_BY_CALL) frame[FBLE_FP_TOKEN] = from;
     if (m->recorder && fits(way, from, code)) {
-        if (how == FBLE_BY_TAIL) ouro_way_leave(m->nodes, from);
+        if (how == FBLE_BY_TAIL) ouro_place_leave(from);
         ouro_thread_move(thread, ouro_way_follow(way));
     } else if (how == FBLE_BY_CALL) {
         ouro_way_enter(way, thread, code->block, code);
@@ -116,14 +114,14 @@ static fble_any_step enter_new(FBLE_STEP_PARAMETERS) {
     m->hp = hp;
     fble_publish(m, c);
     record(m, fp, m->applied, FBLE_BY_CALL);
-    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_position(m));
+    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_place(m));
 }
 
 static fble_any_step replace_new(FBLE_STEP_PARAMETERS) {
     m->hp = hp;
     fble_publish(m, c);
     record(m, fp, m->applied, FBLE_BY_TAIL);
-    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_position(m));
+    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_place(m));
 }
 
 fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) {
@@ -140,7 +138,7 @@ fble_any_step fble_replace_slowly(FBLE_STEP_PARAMETERS) {
     const ouro_way *way = way_to(m, c, code);
     if (!fits(way, c, code)) FBLE_JUMP(replace_new, fp, hp, a, b, c);
     *m->way_at = *way;
-    ouro_way_leave(m->nodes, c);
+    ouro_place_leave(c);
     FBLE_JUMP(code->enter, fp, hp, a, b, ouro_way_follow(way));
 }
 
@@ -148,9 +146,9 @@ fble_any_step fble_return_slowly(FBLE_STEP_PARAMETERS) {
     m->hp = hp;
     if (m->profile) {
         flush(m);
-        ouro_exit(m->thread->profile, (ouro_position)fp[FBLE_FP_TOKEN]);
+        ouro_exit(m->thread->profile, fble_caller_position(m->thread->profile, fp));
     }
-    FBLE_JUMP_BACK(a, fble_position(m));
+    FBLE_JUMP_BACK(a, fble_place(m));
     (void)b, (void)c;
 }
 
@@ -184,7 +182,7 @@ fble_any_step fble_collect_step(FBLE_STEP_PARAMETERS) {
     hp = fble_collect_now(m, fp, hp, (const struct fble_site *)(uintptr_t)a, (size_t)(c >> 32));
     uint64_t *first = fp + (c & 0xffff);
     FBLE_JUMP((fble_step *)(uintptr_t)b, fp + (c >> 16 & 0xffff), hp, first[0], first[1],
-              m->profile ? fble_position(m) : first[2]);
+              m->profile ? fble_place(m) : first[2]);
 }
 
 // ---------------------------------------------------------------- calls that are not plain
@@ -209,7 +207,7 @@ static fble_any_step apply(FBLE_STEP_PARAMETERS) {
     b = m->value;
     m->value = 0;
     if (a == FBLE_BY_TAIL) FBLE_JUMP(fble_return_slowly, fp, hp, b, 0, 0);
-    FBLE_JUMP_BACK(b, fble_position(m));
+    FBLE_JUMP_BACK(b, fble_place(m));
     (void)c;
 }
 

@@ -16,7 +16,7 @@
 //
 // Profiles. With FBLE_PROFILED the same text records calls and instructions; fble compile makes
 // both versions, and the program uses one or the other. See the host's bench page for why. Then `c`
-// of every step is the thread's position. A step charges all it has run at its end, in one addition.
+// of every step is the thread's place. A step charges all it has run at its end, in one addition.
 // Each call site has a way (ouro.h) of its own; if that does not fit, the step of the slow path
 // finds most in one table of ways for all sites, before it asks the library.
 
@@ -158,9 +158,9 @@ bool fble_resolve_now(struct fble_machine *m, uint64_t *fp, const uint16_t *list
 uint64_t fble_block_enter(struct fble_machine *m, char *hp, ouro_block block, ouro_way *way);
 void fble_block_exit(struct fble_machine *m, char *hp, uint64_t token);
 // `c` of a step, in code that records; and for the thread to know it.
-fble_value fble_position(const struct fble_machine *m);
+ouro_place fble_place(const struct fble_machine *m);
 static inline void fble_publish(struct fble_machine *m, fble_value c) {
-    if (m->recorder) ouro_thread_move(m->recorder, (ouro_position)c);
+    if (m->recorder) ouro_thread_move(m->recorder, c);
 }
 void fble_block_replace(struct fble_machine *m, char *hp, ouro_block block, ouro_way *way);
 
@@ -302,10 +302,10 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
     } while (0)
 
 // Goes on where the frame at fp returns to.
-#define FBLE_JUMP_BACK(value, position)                                                         \
-    do {                                                                                        \
-        const uint64_t *pc_ = (const uint64_t *)(uintptr_t)fp[FBLE_FP_RETURN];                  \
-        FBLE_JUMP((fble_step *)(uintptr_t)pc_[-1], fp, hp, value, fble_pointer(pc_), position); \
+#define FBLE_JUMP_BACK(value, place)                                                         \
+    do {                                                                                     \
+        const uint64_t *pc_ = (const uint64_t *)(uintptr_t)fp[FBLE_FP_RETURN];               \
+        FBLE_JUMP((fble_step *)(uintptr_t)pc_[-1], fp, hp, value, fble_pointer(pc_), place); \
     } while (0)
 
 #ifdef FBLE_PROFILED
@@ -318,7 +318,7 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
 #define FBLE_SPILL_THIRD(n) ((void)0)
 #define FBLE_WAY(n) ways[n]
 // Most steps after a call have nothing to charge.
-#define FBLE_CHARGE(n) ((n) ? ouro_way_sample(m->nodes, c, n) : (void)0)
+#define FBLE_CHARGE(n) ((n) ? ouro_place_sample(c, n) : (void)0)
 #define FBLE_PUBLISH fble_publish(m, c)
 
 // What the step has run is charged before the position changes.
@@ -339,7 +339,7 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
     do {                                                    \
         FBLE_PASS_THIRD(fp, n, z);                          \
         if (FBLE_LIKELY(fits)) {                            \
-            ouro_way_leave(m->nodes, c);                    \
+            ouro_place_leave(c);                            \
             c = ouro_way_follow(&(way));                    \
             FBLE_JUMP(step, fp, hp, x, y, c);               \
         }                                                   \
@@ -348,17 +348,16 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
         FBLE_JUMP(fble_replace_slowly, fp, hp, x, y, c);    \
     } while (0)
 
-#define FBLE_JUMP_ENTERING(step, code_, way, charge, frame, n, x, y, z)                          \
-    do {                                                                                         \
-        FBLE_CHARGE(charge);                                                                     \
-        FBLE_ENTER_BY(way, ouro_way_fits(&(way), (ouro_position)c), step, code_, frame, n, x, y, \
-                      z);                                                                        \
+#define FBLE_JUMP_ENTERING(step, code_, way, charge, frame, n, x, y, z)               \
+    do {                                                                              \
+        FBLE_CHARGE(charge);                                                          \
+        FBLE_ENTER_BY(way, ouro_way_fits(&(way), c), step, code_, frame, n, x, y, z); \
     } while (0)
 
-#define FBLE_JUMP_REPLACING(step, code_, way, charge, n, x, y, z)                               \
-    do {                                                                                        \
-        FBLE_CHARGE(charge);                                                                    \
-        FBLE_REPLACE_BY(way, ouro_way_fits(&(way), (ouro_position)c), step, code_, n, x, y, z); \
+#define FBLE_JUMP_REPLACING(step, code_, way, charge, n, x, y, z)                \
+    do {                                                                         \
+        FBLE_CHARGE(charge);                                                     \
+        FBLE_REPLACE_BY(way, ouro_way_fits(&(way), c), step, code_, n, x, y, z); \
     } while (0)
 
 // Of all that may be in place of a function, only a function has code as its first word. If it is
@@ -380,22 +379,22 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
     } while (0)
 
 #define FBLE_WAY_FITS(way, code_) \
-    ((way).callee == (const void *)(code_) && ouro_way_fits(&(way), (ouro_position)c))
+    ((way).callee == (const void *)(code_) && ouro_way_fits(&(way), c))
 
-#define FBLE_RETURN(value, charge)                                                             \
-    do {                                                                                       \
-        FBLE_CHARGE(charge);                                                                   \
-        if (FBLE_RARELY(c & FBLE_METERED)) FBLE_JUMP(fble_return_slowly, fp, hp, value, 0, c); \
-        ouro_way_leave(m->nodes, c);                                                           \
-        c = fp[FBLE_FP_TOKEN];                                                                 \
-        FBLE_JUMP_BACK(value, c);                                                              \
+#define FBLE_RETURN(value, charge)                                                         \
+    do {                                                                                   \
+        FBLE_CHARGE(charge);                                                               \
+        if (FBLE_RARELY(!m->recorder)) FBLE_JUMP(fble_return_slowly, fp, hp, value, 0, c); \
+        ouro_place_leave(c);                                                               \
+        c = fp[FBLE_FP_TOKEN];                                                             \
+        FBLE_JUMP_BACK(value, c);                                                          \
     } while (0)
 
 #define FBLE_BLOCK_ENTER(to, block, way) \
-    (FBLE_PUBLISH, (to) = fble_block_enter(m, hp, block, &(way)), c = fble_position(m))
-#define FBLE_BLOCK_EXIT(token) (FBLE_PUBLISH, fble_block_exit(m, hp, token), c = fble_position(m))
+    (FBLE_PUBLISH, (to) = fble_block_enter(m, hp, block, &(way)), c = fble_place(m))
+#define FBLE_BLOCK_EXIT(token) (FBLE_PUBLISH, fble_block_exit(m, hp, token), c = fble_place(m))
 #define FBLE_BLOCK_REPLACE(block, way) \
-    (FBLE_PUBLISH, fble_block_replace(m, hp, block, &(way)), c = fble_position(m))
+    (FBLE_PUBLISH, fble_block_replace(m, hp, block, &(way)), c = fble_place(m))
 
 #else
 

@@ -77,8 +77,6 @@ struct fble_handle {
 
 enum fble_entering { FBLE_BY_CALL, FBLE_BY_TAIL };
 
-// Positions are even.
-#define FBLE_METERED ((fble_value)1)
 enum { FBLE_WAYS = 1024 };
 
 // The interpreter: goes on where the machine stands, gives the step that goes on elsewhere.
@@ -95,7 +93,9 @@ struct fble_machine {
     // A signal handler may set this to NULL, so that the next call takes the slow path.
     uint64_t *volatile stack_limit;
     char *heap_limit;
-    uint64_t *nodes;      // of the profile, for compiled code; see recorder
+    // Whose place compiled code holds. NULL: it calls and returns by way of compiled.c, and its place
+    // is `aside`, where only instructions are charged.
+    ouro_thread *recorder;
     fble_loop *interpret; // the one that this machine uses
 
     // Results of fble_apply_args, besides the frame.
@@ -141,9 +141,6 @@ struct fble_machine {
     uint64_t executed; // instructions, counted one by one, in builds that do that
     ouro_hint hint;    // of calls that are not plain
     ouro_way *way_at;  // of the call that is not plain, of compiled code
-    // Whose position compiled code holds. NULL: it calls and returns by way of compiled.c, and what
-    // it charges goes to `aside`, which is at the position FBLE_METERED of `nodes`.
-    ouro_thread *recorder;
     ouro_node_ aside;
     ouro_ways ways; // of all call sites
     ouro_way way_table[FBLE_WAYS];
@@ -247,7 +244,14 @@ bool fble_resolve(struct fble_machine *machine, uint64_t *fp, const uint16_t *li
 
 fble_loop fble_interpret_plain, fble_interpret_profiled, fble_interpret_metered;
 // Who records from now on: compiled code, if nothing but it looks at the position.
-void fble_record(struct fble_machine *machine, const ouro_cursor *at);
+void fble_record(struct fble_machine *machine, ouro_thread *thread);
+// `c` of a step of compiled code that records.
+ouro_place fble_place(const struct fble_machine *machine);
+
+// Tokens in frames are places.
+static inline ouro_position fble_caller_position(const ouro_thread *thread, const uint64_t *fp) {
+    return ouro_place_position(thread->nodes_, (ouro_place)fp[FBLE_FP_TOKEN]);
+}
 // Steps of bytecode: going on after a call, and entering.
 fble_step fble_interpret, fble_interpret_enter;
 
