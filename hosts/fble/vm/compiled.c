@@ -4,17 +4,27 @@
 // jump on; entering and leaving the interpreter and natives; loading compiled modules. compiled.h
 // explains steps. Here one version serves programs with and without a profile.
 //
-// With metrics other than the usual (machine->recorder is NULL) compiled code only adds up
-// instructions. They are charged here, before the position changes, together with the objects that
-// have come since: those from machine->counted to hp.
+// With metrics other than the usual compiled code only adds up instructions. They are charged here,
+// before the position changes, together with the objects that have come since: those from
+// machine->counted to hp. With the usual ones and more, of a clock, it charges as ever but calls and
+// returns here (machine->recorder is NULL), so that the thread is up to date.
 
 #include "compiled.h"
 
 // ---------------------------------------------------------------- profiles
 
+// Calls and instructions: there is nothing to do but to enter, leave and charge at once.
+static bool is_usual(const struct fble_machine *m) {
+#ifdef FBLE_NO_PROFILE
+    return !m->profile;
+#else
+    return m->interpret == fble_interpret_profiled;
+#endif
+}
+
 static void charge(struct fble_machine *m, uint64_t n) {
-    if (m->recorder)
-        ouro_sample(m->recorder, n);
+    if (is_usual(m))
+        ouro_sample(m->thread->profile, n);
     else
         *fble_pending(m) += n;
 }
@@ -36,7 +46,7 @@ static void count_objects(struct fble_machine *m) {
 
 // Everything that belongs to where the thread stands.
 static void flush(struct fble_machine *m) {
-    if (!m->profile || m->recorder) return;
+    if (!m->profile || is_usual(m)) return;
     uint64_t *pending = fble_pending(m), rest = *pending % m->period;
     if (*pending != rest) ouro_count(m->thread->profile, m->metric_instructions, *pending - rest);
     *pending = rest;
@@ -50,7 +60,7 @@ void fble_record(struct fble_machine *m, ouro_thread *thread) {
 
 ouro_place fble_place(const struct fble_machine *m) {
     if (!m->profile) return 0;
-    return m->recorder ? ouro_thread_place(m->thread->profile) : (ouro_place)&m->aside;
+    return is_usual(m) ? ouro_thread_place(m->thread->profile) : (ouro_place)&m->aside;
 }
 
 // `c` of a step that is entered.
@@ -65,10 +75,31 @@ static void spill(const struct fble_machine *m, uint64_t *fp, const struct fble_
     if (code->arity > 2 && !m->profile) fp[FBLE_FP_ARGS + 2] = c;
 }
 
+static bool fits(const ouro_way *way, ouro_place place, const struct fble_code *code) {
+    return FBLE_LIKELY(way->callee == code) && ouro_way_fits(way, place);
+}
+
+// Enters a block by a way, which learns.
+static void go(struct fble_machine *m, ouro_way *way, ouro_block block,
+               const struct fble_code *code, enum fble_entering how) {
+    ouro_thread *thread = m->thread->profile;
+    ouro_place from = ouro_thread_place(thread);
+    if (fits(way, from, code)) {
+        if (how == FBLE_BY_TAIL) ouro_place_leave(from);
+        ouro_thread_move(thread, ouro_way_follow(way));
+    } else if (how == FBLE_BY_CALL) {
+        ouro_way_enter(way, thread, block, code);
+    } else {
+        ouro_way_replace(way, thread, block, code);
+    }
+}
+
 uint64_t fble_block_enter(struct fble_machine *m, char *hp, ouro_block block, ouro_way *way) {
+    uint64_t token = (uint64_t)ouro_thread_position(m->thread->profile) << 1 | 1;
     m->hp = hp;
     flush(m);
-    return (uint64_t)ouro_way_enter(way, m->thread->profile, block, NULL) << 1 | 1;
+    go(m, way, block, NULL, FBLE_BY_CALL);
+    return token;
 }
 
 void fble_block_exit(struct fble_machine *m, char *hp, uint64_t token) {
@@ -80,34 +111,21 @@ void fble_block_exit(struct fble_machine *m, char *hp, uint64_t token) {
 void fble_block_replace(struct fble_machine *m, char *hp, ouro_block block, ouro_way *way) {
     m->hp = hp;
     flush(m);
-    ouro_way_replace(way, m->thread->profile, block, NULL);
+    go(m, way, block, NULL, FBLE_BY_TAIL);
 }
 
 static ouro_way *way_to(struct fble_machine *m, ouro_place place, const struct fble_code *code) {
     return &m->way_table[((place >> 6) + code->block * 37) % FBLE_WAYS];
 }
 
-static bool fits(const ouro_way *way, ouro_place place, const struct fble_code *code) {
-    return FBLE_LIKELY(way->callee == code) && ouro_way_fits(way, place);
-}
-
-// By the table of all sites. Without a recorder nothing is remembered.
+// By the table of all sites.
 static void record(struct fble_machine *m, uint64_t *frame, const struct fble_code *code,
                    enum fble_entering how) {
     if (!m->profile) return;
-    flush(m);
-    ouro_thread *thread = m->thread->profile;
-    ouro_place from = ouro_thread_place(thread);
-    ouro_way none, *way = m->recorder ? way_to(m, from, code) : &none;
+    ouro_place from = ouro_thread_place(m->thread->profile);
     if (how == FBLE_BY_CALL) frame[FBLE_FP_TOKEN] = from;
-    if (m->recorder && fits(way, from, code)) {
-        if (how == FBLE_BY_TAIL) ouro_place_leave(from);
-        ouro_thread_move(thread, ouro_way_follow(way));
-    } else if (how == FBLE_BY_CALL) {
-        ouro_way_enter(way, thread, code->block, code);
-    } else {
-        ouro_way_replace(way, thread, code->block, code);
-    }
+    flush(m);
+    go(m, way_to(m, from, code), code->block, code, how);
 }
 
 static fble_any_step enter_new(FBLE_STEP_PARAMETERS) {
@@ -124,11 +142,18 @@ static fble_any_step replace_new(FBLE_STEP_PARAMETERS) {
     FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_place(m));
 }
 
+static void found(struct fble_machine *m, const ouro_way *way) {
+    if (m->recorder)
+        *m->way_at = *way;
+    else
+        ouro_thread_move(m->thread->profile, way->to_);
+}
+
 fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) {
     const struct fble_code *code = m->applied;
     const ouro_way *way = way_to(m, c, code);
     if (!fits(way, c, code)) FBLE_JUMP(enter_new, fp, hp, a, b, c);
-    *m->way_at = *way;
+    found(m, way);
     fp[FBLE_FP_TOKEN] = c;
     FBLE_JUMP(code->enter, fp, hp, a, b, ouro_way_follow(way));
 }
@@ -137,7 +162,7 @@ fble_any_step fble_replace_slowly(FBLE_STEP_PARAMETERS) {
     const struct fble_code *code = m->applied;
     const ouro_way *way = way_to(m, c, code);
     if (!fits(way, c, code)) FBLE_JUMP(replace_new, fp, hp, a, b, c);
-    *m->way_at = *way;
+    found(m, way);
     ouro_place_leave(c);
     FBLE_JUMP(code->enter, fp, hp, a, b, ouro_way_follow(way));
 }
