@@ -417,11 +417,11 @@ OURO_INLINE_ void ouro_cursor_missed_(ouro_cursor *cursor, ouro_hint *hint) {
         *hint = cursor->position_;
 }
 
-// What does not have to search, for compiled code, which has its slow path elsewhere. False, and
-// nothing has happened: call ouro_cursor_enter or ouro_cursor_replace, so that the hint learns.
-OURO_INLINE_ bool ouro_cursor_try_enter(ouro_cursor *cursor, ouro_block block,
-                                        const ouro_hint *hint) {
-    ouro_node_ *node = (ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_);
+// As ouro_enter, ouro_replace, ouro_exit and ouro_sample.
+OURO_INLINE_ ouro_position ouro_cursor_enter(ouro_cursor *cursor, ouro_block block,
+                                             ouro_hint *hint) {
+    ouro_position caller = cursor->position_;
+    ouro_node_ *node = (ouro_node_ *)(void *)(cursor->nodes_ + caller);
     if (OURO_LIKELY_(node->memo_block == block)) {
         ouro_increment_(&cursor->nodes_[node->memo_slot]);
         ouro_cursor_move_(cursor, node->memo_target);
@@ -429,13 +429,13 @@ OURO_INLINE_ bool ouro_cursor_try_enter(ouro_cursor *cursor, ouro_block block,
         ouro_increment_(&node->entries[0]);
         ouro_cursor_move_(cursor, *hint);
     } else {
-        return false;
+        ouro_enter_miss_(cursor->thread, block);
+        ouro_cursor_missed_(cursor, hint);
     }
-    return true;
+    return caller;
 }
 
-OURO_INLINE_ bool ouro_cursor_try_replace(ouro_cursor *cursor, ouro_block block,
-                                          const ouro_hint *hint) {
+OURO_INLINE_ void ouro_cursor_replace(ouro_cursor *cursor, ouro_block block, ouro_hint *hint) {
     ouro_node_ *here = (ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_), *node;
     if (OURO_LIKELY_(here->memo_block == block)) {
         ouro_decrement_(&here->balance);
@@ -446,26 +446,9 @@ OURO_INLINE_ bool ouro_cursor_try_replace(ouro_cursor *cursor, ouro_block block,
         ouro_increment_(&node->entries[0]);
         ouro_cursor_move_(cursor, *hint);
     } else {
-        return false;
-    }
-    return true;
-}
-
-// As ouro_enter, ouro_replace, ouro_exit and ouro_sample.
-OURO_INLINE_ ouro_position ouro_cursor_enter(ouro_cursor *cursor, ouro_block block,
-                                             ouro_hint *hint) {
-    ouro_position caller = cursor->position_;
-    if (!ouro_cursor_try_enter(cursor, block, hint)) {
-        ouro_enter_miss_(cursor->thread, block);
+        ouro_replace_miss_(cursor->thread, block);
         ouro_cursor_missed_(cursor, hint);
     }
-    return caller;
-}
-
-OURO_INLINE_ void ouro_cursor_replace(ouro_cursor *cursor, ouro_block block, ouro_hint *hint) {
-    if (ouro_cursor_try_replace(cursor, block, hint)) return;
-    ouro_replace_miss_(cursor->thread, block);
-    ouro_cursor_missed_(cursor, hint);
 }
 
 OURO_INLINE_ void ouro_cursor_exit(ouro_cursor *cursor, ouro_position caller) {
@@ -476,6 +459,95 @@ OURO_INLINE_ void ouro_cursor_exit(ouro_cursor *cursor, ouro_position caller) {
 
 OURO_INLINE_ void ouro_cursor_sample(const ouro_cursor *cursor, uint64_t n) {
     ouro_add_(((ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_))->metrics, n);
+}
+
+// ---------------------------------------------------------------- recording from compiled code
+
+// Where a thread stands, as compiled code holds it in a register: the address of its node.
+typedef uintptr_t ouro_place;
+
+OURO_INLINE_ ouro_place ouro_place_of(const uint64_t *nodes, ouro_position position) {
+    return (ouro_place)(nodes + position);
+}
+
+OURO_INLINE_ ouro_position ouro_place_position(const uint64_t *nodes, ouro_place place) {
+    return (ouro_position)((const uint64_t *)place - nodes);
+}
+
+// The thread does not follow such code: whoever calls anything else of this library for the thread
+// (also ouro_way_enter and ouro_way_replace) first says where it stands. For threads without a
+// clock, which looks at any time.
+OURO_INLINE_ ouro_place ouro_thread_place(const ouro_thread *thread) {
+    return ouro_place_of(thread->nodes_, thread->position_);
+}
+
+OURO_INLINE_ void ouro_thread_move(ouro_thread *thread, ouro_place place) {
+    ouro_move_(thread, ouro_place_position(thread->nodes_, place));
+}
+
+// What a call site remembers: from where it entered what, and where that led to. So entering it again
+// from there is a compare, an increment and two loads. Zero: nothing.
+typedef struct {
+    const void *callee; // the host's: what a site entered that enters several things
+    uint64_t *counter_;
+    ouro_place from_, to_;
+} ouro_way;
+
+// Tables of ways, for the threads of one lane. The cap empties them when it removes something.
+typedef struct ouro_ways {
+    ouro_way *at;
+    size_t count;
+    struct ouro_ways *next_;
+} ouro_ways;
+
+// Empties a table and makes it known to the lane of `thread`, on the OS thread that uses it. Table
+// and ways are the caller's, and must stay until the last thread of the lane is freed.
+OURO_API void ouro_ways_add(ouro_thread *thread, ouro_ways *ways);
+
+// Does the way begin here? Then it may be followed, if it is that of what is to be entered, and leads
+// to the place that is given back; the old one is the token. For a tail call, ouro_place_leave comes
+// first, as it does when a function returns; its token is then the place.
+OURO_INLINE_ bool ouro_way_fits(const ouro_way *way, ouro_place place) {
+    return OURO_LIKELY_(way->from_ == place);
+}
+
+OURO_INLINE_ ouro_place ouro_way_follow(const ouro_way *way) {
+    ouro_increment_(way->counter_);
+    return way->to_;
+}
+
+OURO_INLINE_ void ouro_place_leave(ouro_place place) {
+    ouro_decrement_(&((ouro_node_ *)place)->balance);
+}
+
+OURO_INLINE_ void ouro_place_sample(ouro_place place, uint64_t n) {
+    ouro_add_(((ouro_node_ *)place)->metrics, n);
+}
+
+// A way that leaves the tree, for want of room, is not learned.
+OURO_INLINE_ void ouro_way_learn_(ouro_way *way, const ouro_thread *thread, ouro_position from,
+                                  ouro_block block, const void *callee) {
+    const ouro_node_ *node = ouro_node_at_(thread, from);
+    if (node->memo_block != block) return;
+    way->callee = callee;
+    way->counter_ = thread->nodes_ + node->memo_slot;
+    way->from_ = ouro_place_of(thread->nodes_, from);
+    way->to_ = ouro_place_of(thread->nodes_, node->memo_target);
+}
+
+// As ouro_enter and ouro_replace; the way learns. `callee` must stand for `block`.
+OURO_INLINE_ ouro_position ouro_way_enter(ouro_way *way, ouro_thread *thread, ouro_block block,
+                                          const void *callee) {
+    ouro_position caller = ouro_enter(thread, block);
+    ouro_way_learn_(way, thread, caller, block, callee);
+    return caller;
+}
+
+OURO_INLINE_ void ouro_way_replace(ouro_way *way, ouro_thread *thread, ouro_block block,
+                                   const void *callee) {
+    ouro_position from = thread->position_;
+    ouro_replace(thread, block);
+    ouro_way_learn_(way, thread, from, block, callee);
 }
 
 // ---------------------------------------------------------------- the clock

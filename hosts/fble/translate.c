@@ -119,7 +119,7 @@ static void write_module(const struct translator *t, const char *name, const cha
     fble_write_c_string(to, t->emitted->module->path->text);
     fputs(", ", to);
     fble_write_c_string(to, source);
-    fprintf(to, ", codes, %u, %u, blocks, &first_block, foreign, foreign_labels,\n",
+    fprintf(to, ", codes, %u, %u, blocks, &first_block, WAYS, foreign, foreign_labels,\n",
             t->emitted->codes.count, t->emitted->module->labels.count);
     fprintf(to, "    FBLE_NAME(fble_globals%s), %u, %u};\n", name, t->emitted->foreign.count,
             t->emitted->global_count);
@@ -163,8 +163,11 @@ static void write_head(struct translator *t, FILE *to, const char *name) {
     fprintf(to, "static ouro_block first_block;\n");
     fprintf(to, "fble_value FBLE_NAME(fble_globals%s)[%u];\n", name, t->emitted->global_count);
     fprintf(to, "#define globals FBLE_NAME(fble_globals%s)\n", name);
-    fprintf(to, "#ifdef FBLE_PROFILED\nstatic ouro_hint hints[%u * FBLE_HINTS];\n#endif\n",
-            t->hints + 1);
+    fprintf(to,
+            "#ifdef FBLE_PROFILED\nstatic ouro_way ways[%u];\n"
+            "static ouro_ways all_ways = {ways, %u, 0};\n#define WAYS &all_ways\n"
+            "#else\n#define WAYS 0\n#endif\n",
+            t->ways + 1, t->ways);
 }
 
 static FILE *stream(char **text, size_t *length) {

@@ -128,6 +128,7 @@ struct ouro_lane_ {
     bool full;          // new contexts go to accounts until the next pruning
     uint32_t misses;    // nodes wanted since the last pruning
     uint64_t evicted;   // nodes, over and over
+    ouro_ways *ways;    // what compiled code remembers of the tree
     uint16_t *birth;    // epoch of each node, by index; NULL until the first pruning
     ouro__epoch *epochs;
     uint32_t epoch_count;
@@ -209,6 +210,7 @@ void ouro__lane_free(ouro__lane *lane);
 void ouro__node_init(ouro__lane *lane, ouro_position position, ouro_position parent,
                      ouro_block block);
 void ouro__account_open(ouro__lane *lane, ouro_position account);
+void ouro__ways_forget(ouro_ways *ways);
 void ouro__node_forget_memo(ouro__lane *lane, ouro_position position);
 uint64_t ouro__lane_bytes(const ouro__lane *lane);
 

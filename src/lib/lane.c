@@ -19,6 +19,10 @@ void ouro__node_forget_memo(ouro__lane *lane, ouro_position position) {
     node->memo_target = position;
 }
 
+void ouro__ways_forget(ouro_ways *ways) {
+    for (size_t i = 0; i < ways->count; i++) ways->at[i].from_ = 0;
+}
+
 // The block comes last: a reader of the live file takes a node for real when it has one.
 void ouro__node_init(ouro__lane *lane, ouro_position position, ouro_position parent,
                      ouro_block block) {

@@ -289,6 +289,7 @@ uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict_now) {
         __atomic_store_n(&state->sequence, state->sequence + 1, __ATOMIC_SEQ_CST);
         evict_coldest(&p, lane, wanted);
         __atomic_store_n(&state->sequence, state->sequence + 1, __ATOMIC_SEQ_CST);
+        for (ouro_ways *ways = lane->ways; ways; ways = ways->next_) ouro__ways_forget(ways);
         ouro__memo_keep_live(&lane->memo, lane, p.table);
         ouro__shortcuts_clear(lane);
         p.table = NULL;

@@ -35,6 +35,7 @@ static void thread_end(ouro_thread *thread) {
     if (thread->previous_) thread->previous_->next_ = thread->next_;
     if (lane->first == thread) lane->first = thread->next_;
     lane->threads--;
+    if (lane->threads == 0) lane->ways = NULL;
     // If others wait, they say so again.
     if (lane->threads == 0 && lane->full)
         atomic_store_explicit(&lane->profile->waiting, false, memory_order_relaxed);
@@ -92,4 +93,11 @@ void ouro_thread_free(ouro_thread *thread) {
     thread_end(thread);
     pthread_mutex_unlock(&lane->lock);
     free(thread);
+}
+
+void ouro_ways_add(ouro_thread *thread, ouro_ways *ways) {
+    ouro__ways_forget(ways);
+    if (!thread) return;
+    ways->next_ = thread->lane_->ways;
+    thread->lane_->ways = ways;
 }

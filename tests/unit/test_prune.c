@@ -24,6 +24,8 @@ typedef struct {
     frame *frames;
     size_t depth, room;
     ouro_hint hints[7]; // of `capped`: they survive what they name
+    ouro_way ways[7];   // of `capped`, too: they must not
+    ouro_ways table;
 } pair;
 
 typedef struct {
@@ -52,18 +54,55 @@ static twin *twin_new(int compaction, uint32_t cap) {
     return t;
 }
 
+// As compiled code does it.
+static ouro_way *way_of(pair *p, ouro_block block) {
+    if (!p->table.at) {
+        p->table = (ouro_ways){.at = p->ways, .count = 7};
+        ouro_ways_add(p->capped, &p->table);
+    }
+    return &p->ways[block % 7];
+}
+
+static bool fits(const pair *p, const ouro_way *way, const void *callee) {
+    return way->callee == callee && ouro_way_fits(way, ouro_thread_place(p->capped));
+}
+
+static ouro_position enter_by_way(pair *p, ouro_block block) {
+    ouro_way *way = way_of(p, block);
+    const void *callee = (const void *)(uintptr_t)block;
+    ouro_position caller = p->capped->position_;
+    if (!fits(p, way, callee)) return ouro_way_enter(way, p->capped, block, callee);
+    ouro_thread_move(p->capped, ouro_way_follow(way));
+    return caller;
+}
+
+static void replace_by_way(pair *p, ouro_block block) {
+    ouro_way *way = way_of(p, block);
+    const void *callee = (const void *)(uintptr_t)block;
+    if (!fits(p, way, callee)) {
+        ouro_way_replace(way, p->capped, block, callee);
+        return;
+    }
+    ouro_place_leave(ouro_thread_place(p->capped));
+    ouro_thread_move(p->capped, ouro_way_follow(way));
+}
+
+static ouro_position enter_capped(pair *p, ouro_block block) {
+    ouro_cursor cursor = ouro_cursor_new(p->capped);
+    ouro_position caller = ouro_thread_position(p->capped);
+    if (block % 6 == 0 && ouro_try_enter(p->capped, block)) return caller;
+    if (block % 3 == 0) return ouro_enter(p->capped, block);
+    if (block % 3 == 1) return ouro_cursor_enter(&cursor, block, &p->hints[block % 7]);
+    return enter_by_way(p, block);
+}
+
 static void enter(twin *t, pair *p, uint32_t block) {
     if (p->depth == p->room) {
         p->room = p->room ? p->room * 2 : 64;
         p->frames = realloc(p->frames, p->room * sizeof *p->frames);
     }
     frame *f = &p->frames[p->depth++];
-    ouro_cursor cursor = ouro_cursor_new(p->capped);
-    f->token = ouro_thread_position(p->capped);
-    if (block % 3 == 0)
-        ouro_cursor_enter(&cursor, t->first + block, &p->hints[block % 7]);
-    else if (block % 3 == 1 || !ouro_try_enter(p->capped, t->first + block))
-        ouro_enter(p->capped, t->first + block);
+    f->token = enter_capped(p, t->first + block);
     f->exact = ouro_enter(p->exact, t->first + block);
     // Long paths are not written down: it would be quadratic.
     f->path = p->depth < 200 ? strdup(position_path(p->capped, f->token)) : NULL;
@@ -80,7 +119,10 @@ static void leave(pair *p) {
 
 static void replace(twin *t, pair *p, uint32_t block) {
     if (p->depth == 0) return;
-    ouro_replace(p->capped, t->first + block);
+    if (block % 3 == 2)
+        replace_by_way(p, t->first + block);
+    else
+        ouro_replace(p->capped, t->first + block);
     ouro_replace(p->exact, t->first + block);
 }
 
@@ -326,6 +368,34 @@ TEST(a_hint_of_an_evicted_node_does_not_lead_the_phantom_there) {
     }
     CHECK_EQUAL(ouro_profile_stats(t->capped).calls, calls);
     CHECK_EQUAL(calls, BLOCKS);
+    twin_free(t);
+}
+
+TEST(ways_are_forgotten_when_the_cap_removes_something_and_when_the_lane_ends) {
+    twin *t = twin_new(OURO_LOOPS, 8);
+    pair *p = &t->threads[0];
+    ouro_way *way = way_of(p, t->first);
+    ouro_place root = ouro_thread_place(p->capped);
+    CHECK(!ouro_way_fits(way, root)); // not at first, at the root
+    ouro_exit(p->capped, enter_by_way(p, t->first));
+    CHECK(ouro_way_fits(way, root));
+    ouro_exit(p->capped, enter_by_way(p, t->first));
+    CHECK_EQUAL(ouro_profile_stats(t->capped).calls, 2);
+    for (uint32_t i = 1; i < BLOCKS; i++) {
+        bool fitted = ouro_way_fits(way, root);
+        uint64_t before = ouro_profile_stats(t->capped).pruned;
+        ouro_exit(p->capped, ouro_enter(p->capped, t->first + i));
+        bool removed = ouro_profile_stats(t->capped).pruned != before;
+        CHECK_EQUAL(ouro_way_fits(way, root), fitted && !removed);
+        ouro_exit(p->capped, enter_by_way(p, t->first));
+    }
+    CHECK(ouro_profile_stats(t->capped).pruned > 10);
+    CHECK_EQUAL(ouro_profile_stats(t->capped).calls, 2 + 2 * (BLOCKS - 1));
+    ouro_thread_free(p->capped); // and with it, what the lane knows of the table
+    p->capped = ouro_thread_new(t->capped);
+    way->from_ = root;
+    for (uint32_t i = 1; i < BLOCKS; i++) ouro_exit(p->capped, ouro_enter(p->capped, t->first + i));
+    CHECK(ouro_way_fits(way, root)); // nobody touched it
     twin_free(t);
 }
 

@@ -4,19 +4,29 @@
 // jump on; entering and leaving the interpreter and natives; loading compiled modules. compiled.h
 // explains steps. Here one version serves programs with and without a profile.
 //
-// With metrics other than the usual (machine->recorder is NULL) compiled code only adds up
-// instructions, in machine->pending. They are charged here, before the position changes, together
-// with the objects that have come since: those from machine->counted to hp.
+// With metrics other than the usual compiled code only adds up instructions. They are charged here,
+// before the position changes, together with the objects that have come since: those from
+// machine->counted to hp. With the usual ones and more, of a clock, it charges as ever but calls and
+// returns here (machine->recorder is NULL), so that the thread is up to date.
 
 #include "compiled.h"
 
 // ---------------------------------------------------------------- profiles
 
+// Calls and instructions: there is nothing to do but to enter, leave and charge at once.
+static bool is_usual(const struct fble_machine *m) {
+#ifdef FBLE_NO_PROFILE
+    return !m->profile;
+#else
+    return m->interpret == fble_interpret_profiled;
+#endif
+}
+
 static void charge(struct fble_machine *m, uint64_t n) {
-    if (m->recorder)
-        ouro_sample(m->recorder, n);
+    if (is_usual(m))
+        ouro_sample(m->thread->profile, n);
     else
-        m->pending += n;
+        *fble_pending(m) += n;
 }
 
 static void count_objects(struct fble_machine *m) {
@@ -36,21 +46,26 @@ static void count_objects(struct fble_machine *m) {
 
 // Everything that belongs to where the thread stands.
 static void flush(struct fble_machine *m) {
-    if (!m->profile || m->recorder) return;
-    uint64_t rest = m->pending % m->period;
-    if (m->pending != rest)
-        ouro_count(m->thread->profile, m->metric_instructions, m->pending - rest);
-    m->pending = rest;
+    if (!m->profile || is_usual(m)) return;
+    uint64_t *pending = fble_pending(m), rest = *pending % m->period;
+    if (*pending != rest) ouro_count(m->thread->profile, m->metric_instructions, *pending - rest);
+    *pending = rest;
     count_objects(m);
 }
 
-ouro_position fble_position(const struct fble_machine *m) {
-    return m->profile ? m->thread->profile->position_ : 0;
+// A clock looks at the thread at any time, so then the thread must be up to date.
+void fble_record(struct fble_machine *m, ouro_thread *thread) {
+    m->recorder = thread->metric_count_ == 1 ? thread : NULL;
+}
+
+ouro_place fble_place(const struct fble_machine *m) {
+    if (!m->profile) return 0;
+    return is_usual(m) ? ouro_thread_place(m->thread->profile) : (ouro_place)&m->aside;
 }
 
 // `c` of a step that is entered.
 static fble_value third(const struct fble_machine *m, const uint64_t *fp) {
-    return m->profile ? fble_position(m) : fp[FBLE_FP_ARGS + 2];
+    return m->profile ? fble_place(m) : fp[FBLE_FP_ARGS + 2];
 }
 
 static void spill(const struct fble_machine *m, uint64_t *fp, const struct fble_code *code,
@@ -60,11 +75,31 @@ static void spill(const struct fble_machine *m, uint64_t *fp, const struct fble_
     if (code->arity > 2 && !m->profile) fp[FBLE_FP_ARGS + 2] = c;
 }
 
-uint64_t fble_block_enter(struct fble_machine *m, char *hp, ouro_block block, ouro_hint *hint) {
+static bool fits(const ouro_way *way, ouro_place place, const struct fble_code *code) {
+    return FBLE_LIKELY(way->callee == code) && ouro_way_fits(way, place);
+}
+
+// Enters a block by a way, which learns.
+static void go(struct fble_machine *m, ouro_way *way, ouro_block block,
+               const struct fble_code *code, enum fble_entering how) {
+    ouro_thread *thread = m->thread->profile;
+    ouro_place from = ouro_thread_place(thread);
+    if (fits(way, from, code)) {
+        if (how == FBLE_BY_TAIL) ouro_place_leave(from);
+        ouro_thread_move(thread, ouro_way_follow(way));
+    } else if (how == FBLE_BY_CALL) {
+        ouro_way_enter(way, thread, block, code);
+    } else {
+        ouro_way_replace(way, thread, block, code);
+    }
+}
+
+uint64_t fble_block_enter(struct fble_machine *m, char *hp, ouro_block block, ouro_way *way) {
+    uint64_t token = (uint64_t)ouro_thread_position(m->thread->profile) << 1 | 1;
     m->hp = hp;
     flush(m);
-    ouro_cursor cursor = ouro_cursor_new(m->thread->profile);
-    return (uint64_t)ouro_cursor_enter(&cursor, block, hint) << 1 | 1;
+    go(m, way, block, NULL, FBLE_BY_CALL);
+    return token;
 }
 
 void fble_block_exit(struct fble_machine *m, char *hp, uint64_t token) {
@@ -73,45 +108,72 @@ void fble_block_exit(struct fble_machine *m, char *hp, uint64_t token) {
     ouro_exit(m->thread->profile, (ouro_position)(token >> 1));
 }
 
-void fble_block_replace(struct fble_machine *m, char *hp, ouro_block block, ouro_hint *hint) {
+void fble_block_replace(struct fble_machine *m, char *hp, ouro_block block, ouro_way *way) {
     m->hp = hp;
     flush(m);
-    ouro_cursor cursor = ouro_cursor_new(m->thread->profile);
-    ouro_cursor_replace(&cursor, block, hint);
+    go(m, way, block, NULL, FBLE_BY_TAIL);
 }
 
+static ouro_way *way_to(struct fble_machine *m, ouro_place place, const struct fble_code *code) {
+    return &m->way_table[((place >> 6) + code->block * 37) % FBLE_WAYS];
+}
+
+// By the table of all sites.
 static void record(struct fble_machine *m, uint64_t *frame, const struct fble_code *code,
-                   enum fble_entering how, ouro_hint *hint) {
+                   enum fble_entering how) {
     if (!m->profile) return;
+    ouro_place from = ouro_thread_place(m->thread->profile);
+    if (how == FBLE_BY_CALL) frame[FBLE_FP_TOKEN] = from;
     flush(m);
-    ouro_cursor cursor = ouro_cursor_new(m->thread->profile);
-    if (how == FBLE_BY_CALL)
-        frame[FBLE_FP_TOKEN] = ouro_cursor_enter(&cursor, code->block, hint);
+    go(m, way_to(m, from, code), code->block, code, how);
+}
+
+static fble_any_step enter_new(FBLE_STEP_PARAMETERS) {
+    m->hp = hp;
+    fble_publish(m, c);
+    record(m, fp, m->applied, FBLE_BY_CALL);
+    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_place(m));
+}
+
+static fble_any_step replace_new(FBLE_STEP_PARAMETERS) {
+    m->hp = hp;
+    fble_publish(m, c);
+    record(m, fp, m->applied, FBLE_BY_TAIL);
+    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_place(m));
+}
+
+static void found(struct fble_machine *m, const ouro_way *way) {
+    if (m->recorder)
+        *m->way_at = *way;
     else
-        ouro_cursor_replace(&cursor, code->block, hint);
+        ouro_thread_move(m->thread->profile, way->to_);
 }
 
 fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) {
-    m->hp = hp;
-    record(m, fp, m->applied, FBLE_BY_CALL, m->hint_at);
-    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_position(m));
-    (void)c;
+    const struct fble_code *code = m->applied;
+    const ouro_way *way = way_to(m, c, code);
+    if (!fits(way, c, code)) FBLE_JUMP(enter_new, fp, hp, a, b, c);
+    found(m, way);
+    fp[FBLE_FP_TOKEN] = c;
+    FBLE_JUMP(code->enter, fp, hp, a, b, ouro_way_follow(way));
 }
 
 fble_any_step fble_replace_slowly(FBLE_STEP_PARAMETERS) {
-    m->hp = hp;
-    record(m, fp, m->applied, FBLE_BY_TAIL, m->hint_at);
-    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_position(m));
-    (void)c;
+    const struct fble_code *code = m->applied;
+    const ouro_way *way = way_to(m, c, code);
+    if (!fits(way, c, code)) FBLE_JUMP(replace_new, fp, hp, a, b, c);
+    found(m, way);
+    ouro_place_leave(c);
+    FBLE_JUMP(code->enter, fp, hp, a, b, ouro_way_follow(way));
 }
 
 fble_any_step fble_return_slowly(FBLE_STEP_PARAMETERS) {
     m->hp = hp;
     if (m->profile) {
         flush(m);
-        ouro_exit(m->thread->profile, (ouro_position)fp[FBLE_FP_TOKEN]);
+        ouro_exit(m->thread->profile, fble_caller_position(m->thread->profile, fp));
     }
-    FBLE_JUMP_BACK(a, fble_position(m));
+    FBLE_JUMP_BACK(a, fble_place(m));
     (void)b, (void)c;
 }
 
@@ -121,6 +183,7 @@ fble_any_step fble_more_stack(FBLE_STEP_PARAMETERS) {
     const struct fble_code *code = m->applied;
     m->fp = fp;
     m->hp = hp;
+    fble_publish(m, c);
     if (m->interrupted) {
         fble_fail_native(m, "interrupted");
         return NULL;
@@ -144,7 +207,7 @@ fble_any_step fble_collect_step(FBLE_STEP_PARAMETERS) {
     hp = fble_collect_now(m, fp, hp, (const struct fble_site *)(uintptr_t)a, (size_t)(c >> 32));
     uint64_t *first = fp + (c & 0xffff);
     FBLE_JUMP((fble_step *)(uintptr_t)b, fp + (c >> 16 & 0xffff), hp, first[0], first[1],
-              m->profile ? fble_position(m) : first[2]);
+              m->profile ? fble_place(m) : first[2]);
 }
 
 // ---------------------------------------------------------------- calls that are not plain
@@ -153,10 +216,13 @@ fble_any_step fble_collect_step(FBLE_STEP_PARAMETERS) {
 static fble_any_step apply(FBLE_STEP_PARAMETERS) {
     m->fp = fp;
     m->hp = hp;
-    flush(m);
+    if (m->profile) {
+        fble_publish(m, c);
+        flush(m);
+    }
     if (fble_apply_args(m, (enum fble_entering)a)) {
         fp = m->fp;
-        record(m, fp, m->applied, m->entering, &m->hint);
+        record(m, fp, m->applied, m->entering);
         FBLE_JUMP(m->applied->enter, fp, m->hp, fp[FBLE_FP_ARGS], fp[FBLE_FP_ARGS + 1],
                   third(m, fp));
     }
@@ -166,7 +232,7 @@ static fble_any_step apply(FBLE_STEP_PARAMETERS) {
     b = m->value;
     m->value = 0;
     if (a == FBLE_BY_TAIL) FBLE_JUMP(fble_return_slowly, fp, hp, b, 0, 0);
-    FBLE_JUMP_BACK(b, fble_position(m));
+    FBLE_JUMP_BACK(b, fble_place(m));
     (void)c;
 }
 
@@ -229,8 +295,8 @@ fble_any_step fble_interpret(FBLE_STEP_PARAMETERS) {
     const uint64_t *pc = (const uint64_t *)(uintptr_t)b;
     fp = FBLE_CALLER_OF(fp);
     fp[pc[-3] & 0xffff] = a;
+    fble_publish(m, c);
     return go_on_interpreted(m, fp, hp, pc, 0);
-    (void)c;
 }
 
 static const struct fble_code *code_of(const uint64_t *fp) {
@@ -242,6 +308,7 @@ fble_any_step fble_interpret_enter(FBLE_STEP_PARAMETERS) {
     const struct fble_code *code = code_of(fp);
     FBLE_NEED_STACK(code, code->frame_slots);
     spill(m, fp, code, a, b, c);
+    fble_publish(m, c);
     return go_on_interpreted(m, fp, hp, code->start, code->charge);
 }
 
@@ -249,6 +316,7 @@ fble_any_step fble_enter_native(FBLE_STEP_PARAMETERS) {
     const struct fble_code *code = code_of(fp);
     FBLE_NEED_STACK(code, code->frame_slots);
     spill(m, fp, code, a, b, c);
+    fble_publish(m, c);
     m->fp = fp;
     m->hp = hp;
     m->pc = code->start;
@@ -259,6 +327,7 @@ fble_any_step fble_enter_native(FBLE_STEP_PARAMETERS) {
     }
     ouro_thread *thread = m->thread->profile;
     a = ((fble_native *)(uintptr_t)code->start[1])(m, fp + FBLE_FP_ARGS);
+    if (m->recorder) m->recorder = m->thread->profile;
     if (a) FBLE_JUMP(fble_return_slowly, fp, m->hp, a, 0, 0);
     if (m->failed) return NULL;
     // Somebody else's turn.
@@ -314,6 +383,7 @@ bool fble_compiled_load(struct fble_machine *m, const struct fble_compiled_modul
     ouro_block first = OURO_PHANTOM;
     if (m->profile) first = ouro_add_blocks(m->profile, module->blocks, module->block_count);
     *module->first_block = first;
+    if (module->ways) ouro_ways_add(m->thread->profile, module->ways);
     load_codes(m, module, first);
     for (uint32_t i = 0; i < module->foreign_count; i++) {
         ouro_block block = first ? first + module->foreign_labels[i] : OURO_PHANTOM;

@@ -16,7 +16,9 @@
 //
 // Profiles. With FBLE_PROFILED the same text records calls and instructions; fble compile makes
 // both versions, and the program uses one or the other. See the host's bench page for why. Then `c`
-// of every step is the thread's position. A step charges all it has run at its end, in one addition.
+// of every step is the thread's place. A step charges all it has run at its end, in one addition.
+// Each call site has a way (ouro.h) of its own; if that does not fit, the step of the slow path
+// finds most in one table of ways for all sites, before it asks the library.
 
 #ifndef FBLE_VM_COMPILED_H
 #define FBLE_VM_COMPILED_H
@@ -64,7 +66,7 @@ static inline fble_any_step fble_bounce(FBLE_STEP_PARAMETERS, fble_any_step step
 
 // ---------------------------------------------------------------- tables
 
-#define FBLE_COMPILED_FORMAT 1
+#define FBLE_COMPILED_FORMAT 2
 
 // The words around a return pc, which is the address of `op`.
 struct fble_return {
@@ -91,6 +93,7 @@ struct fble_compiled_module {
     uint32_t code_count, block_count;
     const ouro_block_info *blocks;
     ouro_block *first_block;
+    ouro_ways *ways; // of code that records
     struct fble_foreign_use *foreign;
     const uint32_t *foreign_labels;
     fble_value *globals; // the first is the module's value
@@ -152,10 +155,14 @@ char *fble_collect_now(struct fble_machine *m, uint64_t *fp, char *hp, const str
                        size_t bytes);
 bool fble_resolve_now(struct fble_machine *m, uint64_t *fp, const uint16_t *list, uint32_t count,
                       const uint64_t *place);
-uint64_t fble_block_enter(struct fble_machine *m, char *hp, ouro_block block, ouro_hint *hint);
+uint64_t fble_block_enter(struct fble_machine *m, char *hp, ouro_block block, ouro_way *way);
 void fble_block_exit(struct fble_machine *m, char *hp, uint64_t token);
-ouro_position fble_position(const struct fble_machine *m);
-void fble_block_replace(struct fble_machine *m, char *hp, ouro_block block, ouro_hint *hint);
+// `c` of a step, in code that records; and for the thread to know it.
+ouro_place fble_place(const struct fble_machine *m);
+static inline void fble_publish(struct fble_machine *m, fble_value c) {
+    if (m->recorder) ouro_thread_move(m->recorder, c);
+}
+void fble_block_replace(struct fble_machine *m, char *hp, ouro_block block, ouro_way *way);
 
 // ---------------------------------------------------------------- instructions
 
@@ -166,6 +173,7 @@ void fble_block_replace(struct fble_machine *m, char *hp, ouro_block block, ouro
 #define FBLE_FAIL(failure, place, charge, more)                         \
     do {                                                                \
         FBLE_CHARGE(charge);                                            \
+        FBLE_PUBLISH;                                                   \
         FBLE_JUMP(fble_fail_step, fp, hp, failure, fble_pointer(place), \
                   (fble_value)(uintptr_t)(more));                       \
     } while (0)
@@ -286,106 +294,126 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
     } while (0)
 
 #define FBLE_FULL(bytes) FBLE_RARELY((size_t)(m->heap_limit - hp) < (bytes))
-#define FBLE_COLLECT(site, step, first, slots, bytes)                                       \
-    FBLE_JUMP(fble_collect_step, fp, hp, fble_pointer(site), (fble_value)(uintptr_t)(step), \
-              (fble_value)(first) | (fble_value)(slots) << 16 | (fble_value)(bytes) << 32)
+#define FBLE_COLLECT(site, step, first, slots, bytes)                                           \
+    do {                                                                                        \
+        FBLE_PUBLISH;                                                                           \
+        FBLE_JUMP(fble_collect_step, fp, hp, fble_pointer(site), (fble_value)(uintptr_t)(step), \
+                  (fble_value)(first) | (fble_value)(slots) << 16 | (fble_value)(bytes) << 32); \
+    } while (0)
 
 // Goes on where the frame at fp returns to.
-#define FBLE_JUMP_BACK(value, position)                                                         \
-    do {                                                                                        \
-        const uint64_t *pc_ = (const uint64_t *)(uintptr_t)fp[FBLE_FP_RETURN];                  \
-        FBLE_JUMP((fble_step *)(uintptr_t)pc_[-1], fp, hp, value, fble_pointer(pc_), position); \
+#define FBLE_JUMP_BACK(value, place)                                                         \
+    do {                                                                                     \
+        const uint64_t *pc_ = (const uint64_t *)(uintptr_t)fp[FBLE_FP_RETURN];               \
+        FBLE_JUMP((fble_step *)(uintptr_t)pc_[-1], fp, hp, value, fble_pointer(pc_), place); \
     } while (0)
 
 #ifdef FBLE_PROFILED
 
-// `c` is where the thread stands, for a cursor; the third argument is in the frame.
+// `c` is where the thread stands, which the thread itself does not know while such code runs; the
+// third argument is in the frame.
+#define FBLE_HERE c
 #define FBLE_THIRD fp[FBLE_FP_ARGS + 2]
 #define FBLE_PASS_THIRD(frame, n, z) ((n) > 2 ? (void)((frame)[FBLE_FP_ARGS + 2] = (z)) : (void)0)
 #define FBLE_SPILL_THIRD(n) ((void)0)
-// A call site has several hints, chosen by the position: the same function is often entered from a few
-// places in turn.
-#define FBLE_HINTS 4
-#define FBLE_HINT(n) hints[(n)*FBLE_HINTS + (c >> 3) % FBLE_HINTS]
+#define FBLE_WAY(n) ways[n]
 // Most steps after a call have nothing to charge.
-#define FBLE_SAMPLE(cursor, n) ((n) ? ouro_cursor_sample(cursor, n) : (void)0)
-#define FBLE_CURSOR \
-    { m->recorder, m->nodes, (ouro_position)c }
+#define FBLE_CHARGE(n) ((n) ? ouro_place_sample(c, n) : (void)0)
+#define FBLE_PUBLISH fble_publish(m, c)
 
-#define FBLE_CHARGE(n)                       \
-    do {                                     \
-        const ouro_cursor at_ = FBLE_CURSOR; \
-        if (FBLE_LIKELY(at_.thread))         \
-            ouro_cursor_sample(&at_, n);     \
-        else                                 \
-            m->pending += (n);               \
+// What the step has run is charged before the position changes.
+#define FBLE_ENTER_BY(way, fits, step, code_, frame, n, x, y, z) \
+    do {                                                         \
+        FBLE_PASS_THIRD(frame, n, z);                            \
+        if (FBLE_LIKELY(fits)) {                                 \
+            (frame)[FBLE_FP_TOKEN] = c;                          \
+            c = ouro_way_follow(&(way));                         \
+            FBLE_JUMP(step, frame, hp, x, y, c);                 \
+        }                                                        \
+        m->applied = (code_);                                    \
+        m->way_at = &(way);                                      \
+        FBLE_JUMP(fble_enter_slowly, frame, hp, x, y, c);        \
     } while (0)
 
-// What the step has run, n instructions, is charged before the position changes.
-#define FBLE_JUMP_ENTERING(step, code_, hint, charge, frame, n, x, y, z)             \
-    do {                                                                             \
-        ouro_cursor at_ = FBLE_CURSOR;                                               \
-        FBLE_PASS_THIRD(frame, n, z);                                                \
-        if (FBLE_LIKELY(at_.thread)) {                                               \
-            FBLE_SAMPLE(&at_, charge);                                               \
-            if (FBLE_LIKELY(ouro_cursor_try_enter(&at_, (code_)->block, &(hint)))) { \
-                (frame)[FBLE_FP_TOKEN] = c;                                          \
-                FBLE_JUMP(step, frame, hp, x, y, at_.position_);                     \
-            }                                                                        \
-        } else {                                                                     \
-            m->pending += (charge);                                                  \
-        }                                                                            \
-        m->applied = (code_);                                                        \
-        m->hint_at = &(hint);                                                        \
-        FBLE_JUMP(fble_enter_slowly, frame, hp, x, y, 0);                            \
+#define FBLE_REPLACE_BY(way, fits, step, code_, n, x, y, z) \
+    do {                                                    \
+        FBLE_PASS_THIRD(fp, n, z);                          \
+        if (FBLE_LIKELY(fits)) {                            \
+            ouro_place_leave(c);                            \
+            c = ouro_way_follow(&(way));                    \
+            FBLE_JUMP(step, fp, hp, x, y, c);               \
+        }                                                   \
+        m->applied = (code_);                               \
+        m->way_at = &(way);                                 \
+        FBLE_JUMP(fble_replace_slowly, fp, hp, x, y, c);    \
     } while (0)
 
-#define FBLE_JUMP_REPLACING(step, code_, hint, charge, n, x, y, z)                   \
-    do {                                                                             \
-        ouro_cursor at_ = FBLE_CURSOR;                                               \
-        FBLE_PASS_THIRD(fp, n, z);                                                   \
-        if (FBLE_LIKELY(at_.thread)) {                                               \
-            FBLE_SAMPLE(&at_, charge);                                               \
-            if (FBLE_LIKELY(ouro_cursor_try_replace(&at_, (code_)->block, &(hint)))) \
-                FBLE_JUMP(step, fp, hp, x, y, at_.position_);                        \
-        } else {                                                                     \
-            m->pending += (charge);                                                  \
-        }                                                                            \
-        m->applied = (code_);                                                        \
-        m->hint_at = &(hint);                                                        \
-        FBLE_JUMP(fble_replace_slowly, fp, hp, x, y, 0);                             \
+#define FBLE_JUMP_ENTERING(step, code_, way, charge, frame, n, x, y, z)               \
+    do {                                                                              \
+        FBLE_CHARGE(charge);                                                          \
+        FBLE_ENTER_BY(way, ouro_way_fits(&(way), c), step, code_, frame, n, x, y, z); \
     } while (0)
 
-#define FBLE_RETURN(value, charge)                                \
-    do {                                                          \
-        ouro_cursor at_ = FBLE_CURSOR;                            \
-        if (FBLE_RARELY(!at_.thread)) {                           \
-            m->pending += (charge);                               \
-            FBLE_JUMP(fble_return_slowly, fp, hp, value, 0, 0);   \
-        }                                                         \
-        FBLE_SAMPLE(&at_, charge);                                \
-        ouro_cursor_exit(&at_, (ouro_position)fp[FBLE_FP_TOKEN]); \
-        FBLE_JUMP_BACK(value, at_.position_);                     \
+#define FBLE_JUMP_REPLACING(step, code_, way, charge, n, x, y, z)                \
+    do {                                                                         \
+        FBLE_CHARGE(charge);                                                     \
+        FBLE_REPLACE_BY(way, ouro_way_fits(&(way), c), step, code_, n, x, y, z); \
     } while (0)
 
-#define FBLE_BLOCK_ENTER(to, block, hint) \
-    ((to) = fble_block_enter(m, hp, block, &(hint)), c = fble_position(m))
-#define FBLE_BLOCK_EXIT(token) (fble_block_exit(m, hp, token), c = fble_position(m))
-#define FBLE_BLOCK_REPLACE(block, hint) \
-    (fble_block_replace(m, hp, block, &(hint)), c = fble_position(m))
+// Of all that may be in place of a function, only a function has code as its first word. If it is
+// that of the way, it takes n arguments.
+#define FBLE_CALL_KNOWN(function, way, charge, frame, n, x, y, z)                                  \
+    do {                                                                                           \
+        FBLE_CHARGE(charge);                                                                       \
+        const struct fble_code *code_ = FBLE_CODE_OF(function);                                    \
+        if (FBLE_LIKELY(FBLE_WAY_FITS(way, code_)) || FBLE_IS_FUNCTION(function, n))               \
+            FBLE_ENTER_BY(way, FBLE_WAY_FITS(way, code_), code_->enter, code_, frame, n, x, y, z); \
+    } while (0)
+
+#define FBLE_TAIL_KNOWN(function, way, charge, n, x, y, z)                                    \
+    do {                                                                                      \
+        FBLE_CHARGE(charge);                                                                  \
+        const struct fble_code *code_ = FBLE_CODE_OF(function);                               \
+        if (FBLE_LIKELY(FBLE_WAY_FITS(way, code_)) || FBLE_IS_FUNCTION(function, n))          \
+            FBLE_REPLACE_BY(way, FBLE_WAY_FITS(way, code_), code_->enter, code_, n, x, y, z); \
+    } while (0)
+
+#define FBLE_WAY_FITS(way, code_) \
+    ((way).callee == (const void *)(code_) && ouro_way_fits(&(way), c))
+
+#define FBLE_RETURN(value, charge)                                                         \
+    do {                                                                                   \
+        FBLE_CHARGE(charge);                                                               \
+        if (FBLE_RARELY(!m->recorder)) FBLE_JUMP(fble_return_slowly, fp, hp, value, 0, c); \
+        ouro_place_leave(c);                                                               \
+        c = fp[FBLE_FP_TOKEN];                                                             \
+        FBLE_JUMP_BACK(value, c);                                                          \
+    } while (0)
+
+#define FBLE_BLOCK_ENTER(to, block, way) \
+    (FBLE_PUBLISH, (to) = fble_block_enter(m, hp, block, &(way)), c = fble_place(m))
+#define FBLE_BLOCK_EXIT(token) (FBLE_PUBLISH, fble_block_exit(m, hp, token), c = fble_place(m))
+#define FBLE_BLOCK_REPLACE(block, way) \
+    (FBLE_PUBLISH, fble_block_replace(m, hp, block, &(way)), c = fble_place(m))
 
 #else
 
+#define FBLE_HERE 0
 #define FBLE_THIRD c
 #define FBLE_SPILL_THIRD(n) ((n) > 2 ? (void)(fp[FBLE_FP_ARGS + 2] = c) : (void)0)
 #define FBLE_CHARGE(n) ((void)0)
-#define FBLE_JUMP_ENTERING(step, code_, hint, charge, frame, n, x, y, z) \
+#define FBLE_PUBLISH ((void)0)
+#define FBLE_JUMP_ENTERING(step, code_, way, charge, frame, n, x, y, z) \
     FBLE_JUMP(step, frame, hp, x, y, z)
-#define FBLE_JUMP_REPLACING(step, code_, hint, charge, n, x, y, z) FBLE_JUMP(step, fp, hp, x, y, z)
+#define FBLE_JUMP_REPLACING(step, code_, way, charge, n, x, y, z) FBLE_JUMP(step, fp, hp, x, y, z)
+#define FBLE_CALL_KNOWN(function, way, charge, frame, n, x, y, z) \
+    if (FBLE_IS_FUNCTION(function, n)) FBLE_JUMP(FBLE_CODE_OF(function)->enter, frame, hp, x, y, z)
+#define FBLE_TAIL_KNOWN(function, way, charge, n, x, y, z) \
+    if (FBLE_IS_FUNCTION(function, n)) FBLE_JUMP(FBLE_CODE_OF(function)->enter, fp, hp, x, y, z)
 #define FBLE_RETURN(value, charge) FBLE_JUMP_BACK(value, 0)
-#define FBLE_BLOCK_ENTER(to, block, hint) ((to) = 1)
+#define FBLE_BLOCK_ENTER(to, block, way) ((to) = 1)
 #define FBLE_BLOCK_EXIT(token) ((void)0)
-#define FBLE_BLOCK_REPLACE(block, hint) ((void)0)
+#define FBLE_BLOCK_REPLACE(block, way) ((void)0)
 
 #endif
 
@@ -408,28 +436,20 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
     } while (0)
 
 // The frame to be called is at `frame`, but for its first three arguments.
-#define FBLE_CALL_VALUE(function, hint, charge, frame, n, x, y, z)                    \
-    do {                                                                              \
-        (frame)[FBLE_FP_SELF] = (function);                                           \
-        if (FBLE_IS_FUNCTION(function, n)) {                                          \
-            const struct fble_code *code_ = FBLE_CODE_OF(function);                   \
-            FBLE_JUMP_ENTERING(code_->enter, code_, hint, charge, frame, n, x, y, z); \
-        }                                                                             \
-        FBLE_CHARGE(charge);                                                          \
-        FBLE_SPILL(frame, n, x, y, z);                                                \
-        FBLE_JUMP(fble_call_slowly, frame, hp, n, 0, 0);                              \
+#define FBLE_CALL_VALUE(function, way, charge, frame, n, x, y, z)  \
+    do {                                                           \
+        (frame)[FBLE_FP_SELF] = (function);                        \
+        FBLE_CALL_KNOWN(function, way, charge, frame, n, x, y, z); \
+        FBLE_SPILL(frame, n, x, y, z);                             \
+        FBLE_JUMP(fble_call_slowly, frame, hp, n, 0, FBLE_HERE);   \
     } while (0)
 
-#define FBLE_TAIL_VALUE(function, hint, charge, place, n, x, y, z)              \
+#define FBLE_TAIL_VALUE(function, way, charge, place, n, x, y, z)               \
     do {                                                                        \
         fp[FBLE_FP_SELF] = (function);                                          \
-        if (FBLE_IS_FUNCTION(function, n)) {                                    \
-            const struct fble_code *code_ = FBLE_CODE_OF(function);             \
-            FBLE_JUMP_REPLACING(code_->enter, code_, hint, charge, n, x, y, z); \
-        }                                                                       \
-        FBLE_CHARGE(charge);                                                    \
+        FBLE_TAIL_KNOWN(function, way, charge, n, x, y, z);                     \
         FBLE_SPILL(fp, n, x, y, z);                                             \
-        FBLE_JUMP(fble_tail_slowly, fp, hp, n, fble_pointer(place), 0);         \
+        FBLE_JUMP(fble_tail_slowly, fp, hp, n, fble_pointer(place), FBLE_HERE); \
     } while (0)
 
 #endif

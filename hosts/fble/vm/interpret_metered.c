@@ -10,11 +10,12 @@
 // With a period, instructions are charged that many at a time, to the place where the last of them
 // falls.
 static inline void charge(struct fble_machine *m, ouro_thread *thread, uint64_t n) {
-    m->pending += n;
-    if (m->pending < m->period) return;
-    uint64_t rest = m->pending % m->period;
-    ouro_count(thread, m->metric_instructions, m->pending - rest);
-    m->pending = rest;
+    uint64_t *pending = fble_pending(m);
+    *pending += n;
+    if (*pending < m->period) return;
+    uint64_t rest = *pending % m->period;
+    ouro_count(thread, m->metric_instructions, *pending - rest);
+    *pending = rest;
 }
 
 static inline void flush(const struct fble_machine *m, ouro_thread *thread, uint64_t *objects,

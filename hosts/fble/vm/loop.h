@@ -32,6 +32,7 @@ static inline void switch_thread(ouro_cursor *at, ouro_thread *to) {
     *at = ouro_cursor_new(to);
 }
 #endif
+#define ENTERED(caller) ouro_place_of(at.nodes_, caller)
 #if MODE == 2
 #define ALLOCATED(size) (objects++, bytes += (size))
 #else
@@ -217,7 +218,8 @@ payload:
 
     OP(RETURN) : value = R(fble_a(w));
 return_value:
-    PROFILE(FLUSH; ouro_cursor_exit(&at, (ouro_position)fp[FBLE_FP_TOKEN]);)
+    PROFILE(FLUSH;
+            ouro_cursor_exit(&at, ouro_place_position(at.nodes_, (ouro_place)fp[FBLE_FP_TOKEN]));)
 return_without_exit:
     pc = POINTER(const uint64_t, fp[FBLE_FP_RETURN]);
     fp = POINTER(uint64_t, fp[FBLE_FP_CALLER]);
@@ -253,7 +255,8 @@ return_without_exit:
             m->argument_count = n;
             goto apply;
         }
-        PROFILE(FLUSH; fp[FBLE_FP_TOKEN] = ouro_cursor_enter(&at, code->block, HINT(back - 4));)
+        PROFILE(FLUSH;
+                fp[FBLE_FP_TOKEN] = ENTERED(ouro_cursor_enter(&at, code->block, HINT(back - 4)));)
         CHARGE(code->charge);
         pc = code->start;
         DISPATCH;
@@ -279,7 +282,8 @@ return_without_exit:
             m->argument_count = n;
             goto apply;
         }
-        PROFILE(FLUSH; fp[FBLE_FP_TOKEN] = ouro_cursor_enter(&at, code->block, HINT(back - 4));)
+        PROFILE(FLUSH;
+                fp[FBLE_FP_TOKEN] = ENTERED(ouro_cursor_enter(&at, code->block, HINT(back - 4)));)
         CHARGE(code->charge);
         pc = code->start;
         DISPATCH;
@@ -463,10 +467,9 @@ return_without_exit:
     m->second = fble_pointer(pc);
     m->fp += pc[-3] >> 16 & 0xffff; // a frame that returned; 0: one that is entered
 #if MODE == 1                       // only so is compiled code ever come to
-    m->recorder = at.thread;
-    m->nodes = at.nodes_;
+    fble_record(m, at.thread);
 #endif
-    PROFILE(m->third = at.position_;)
+    PROFILE(m->third = fble_place(m);)
     m->counted = hp;
     PROFILE(FLUSH;)
     return (fble_any_step)(uintptr_t)pc[-1];
@@ -546,7 +549,7 @@ apply:
 #if MODE != 0
     FLUSH;
     if (m->entering == FBLE_BY_CALL)
-        fp[FBLE_FP_TOKEN] = ouro_cursor_enter(&at, code->block, &m->hint);
+        fp[FBLE_FP_TOKEN] = ENTERED(ouro_cursor_enter(&at, code->block, &m->hint));
     else
         ouro_cursor_replace(&at, code->block, &m->hint);
 #endif

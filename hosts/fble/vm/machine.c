@@ -76,6 +76,8 @@ fble_machine *fble_machine_new(const fble_machine_options *options) {
     m->site = m->thread->site;
     m->stack_limit = m->thread->chunk->limit;
     m->thread->profile = ouro_thread_new(m->profile);
+    m->ways = (ouro_ways){m->way_table, FBLE_WAYS, NULL};
+    if (m->profile) ouro_ways_add(m->thread->profile, &m->ways);
     choose_loop(m);
     fble_register_std(m);
     fble_register_threads(m, "/Std/Io/Thread%");
@@ -105,7 +107,7 @@ static void leave_all(struct fble_thread *t) {
     uint64_t *oldest = t->fp;
     for (struct fble_frame frame = {t->fp, NULL}; fble_frame_next(&frame);)
         if (frame.site != &halt_site) oldest = frame.fp;
-    ouro_exit(t->profile, (ouro_position)oldest[FBLE_FP_TOKEN]);
+    ouro_exit(t->profile, fble_caller_position(t->profile, oldest));
 }
 
 // After an error nothing of the stacks is needed.

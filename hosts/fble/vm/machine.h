@@ -77,6 +77,8 @@ struct fble_handle {
 
 enum fble_entering { FBLE_BY_CALL, FBLE_BY_TAIL };
 
+enum { FBLE_WAYS = 1024 };
+
 // The interpreter: goes on where the machine stands, gives the step that goes on elsewhere.
 typedef fble_any_step fble_loop(struct fble_machine *machine);
 
@@ -91,6 +93,9 @@ struct fble_machine {
     // A signal handler may set this to NULL, so that the next call takes the slow path.
     uint64_t *volatile stack_limit;
     char *heap_limit;
+    // Whose place compiled code holds. NULL: it calls and returns by way of compiled.c, and its place
+    // is `aside`, where only instructions are charged.
+    ouro_thread *recorder;
     fble_loop *interpret; // the one that this machine uses
 
     // Results of fble_apply_args, besides the frame.
@@ -132,13 +137,13 @@ struct fble_machine {
     // Profile.
     ouro_profile *profile;
     unsigned metric_instructions, metric_objects, metric_bytes;
-    uint64_t period, pending; // instructions per charge, and those not charged yet
-    uint64_t executed;        // instructions, counted one by one, in builds that do that
-    ouro_hint hint;           // of calls that are not plain
-    ouro_hint *hint_at;       // of the call that is not plain, of compiled code
-    // Compiled code records here; NULL: whatever it records goes through compiled.c.
-    ouro_thread *recorder;
-    uint64_t *nodes;             // of the recorder's cursor
+    uint64_t period;   // instructions per charge
+    uint64_t executed; // instructions, counted one by one, in builds that do that
+    ouro_hint hint;    // of calls that are not plain
+    ouro_way *way_at;  // of the call that is not plain, of compiled code
+    ouro_node_ aside;
+    ouro_ways ways; // of all call sites
+    ouro_way way_table[FBLE_WAYS];
     uint64_t underflow_frame[2]; // see stack.c
     struct fble_vector link_blocks;
 
@@ -147,6 +152,11 @@ struct fble_machine {
     struct fble_vector codes;   // struct fble_code *
     struct fble_vector natives; // struct fble_native_code *, freed with the machine
 };
+
+// Instructions that are not charged yet, because the profile is not the usual one.
+static inline uint64_t *fble_pending(struct fble_machine *machine) {
+    return machine->aside.metrics;
+}
 
 // ---------------------------------------------------------------- heap.c, collect.c
 
@@ -233,6 +243,15 @@ bool fble_resolve(struct fble_machine *machine, uint64_t *fp, const uint16_t *li
 // ---------------------------------------------------------------- machine.c, errors.c
 
 fble_loop fble_interpret_plain, fble_interpret_profiled, fble_interpret_metered;
+// Who records from now on: compiled code, if nothing but it looks at the position.
+void fble_record(struct fble_machine *machine, ouro_thread *thread);
+// `c` of a step of compiled code that records.
+ouro_place fble_place(const struct fble_machine *machine);
+
+// Tokens in frames are places.
+static inline ouro_position fble_caller_position(const ouro_thread *thread, const uint64_t *fp) {
+    return ouro_place_position(thread->nodes_, (ouro_place)fp[FBLE_FP_TOKEN]);
+}
 // Steps of bytecode: going on after a call, and entering.
 fble_step fble_interpret, fble_interpret_enter;
 
