@@ -121,7 +121,6 @@ static ouro_way *way_to(struct fble_machine *m, ouro_place place, const struct f
 // By the table of all sites.
 static void record(struct fble_machine *m, uint64_t *frame, const struct fble_code *code,
                    enum fble_entering how) {
-    if (!m->profile) return;
     ouro_place from = ouro_thread_place(m->thread->profile);
     if (how == FBLE_BY_CALL) frame[FBLE_FP_TOKEN] = from;
     flush(m);
@@ -222,7 +221,7 @@ static fble_any_step apply(FBLE_STEP_PARAMETERS) {
     }
     if (fble_apply_args(m, (enum fble_entering)a)) {
         fp = m->fp;
-        record(m, fp, m->applied, m->entering);
+        if (m->profile) record(m, fp, m->applied, m->entering);
         FBLE_JUMP(m->applied->enter, fp, m->hp, fp[FBLE_FP_ARGS], fp[FBLE_FP_ARGS + 1],
                   third(m, fp));
     }
