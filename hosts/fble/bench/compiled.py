@@ -5,7 +5,7 @@
 For each program: CPU time interpreted and compiled, and their ratio; calls per second, compiled; the ratio of compiled
 with --profile to without; and the instructions, as callgrind counts them in a small run, of a program without
 --profile to those of one that was compiled with --no-profile. Before that, how long it takes to compile the standard
-library from nothing, and with one module changed. The best of ROUNDS (5) counts.
+library from nothing, and with one module changed. The best of ROUNDS (3) counts.
 """
 import math
 import os

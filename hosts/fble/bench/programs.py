@@ -4,7 +4,7 @@
 
 For each program: CPU time without a profile, and as ratios to it the times with --profile and with
 --profile-blocks all; function calls per second; peak memory and what profiling adds to it; the size of the
-profile, and how long `ouro report` takes to open it. Runs of one program take turns, and the best of ROUNDS (5)
+profile, and how long `ouro report` takes to open it. Runs of one program take turns, and the best of ROUNDS (3)
 counts. Ends with the geometric means. With WORD, only programs whose name contains it.
 """
 import json
@@ -22,7 +22,7 @@ sys.path.insert(0, str(HOST.parent.parent / "bench"))
 from figures import figure  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
-ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
 WORD = sys.argv[3] if len(sys.argv) > 3 else ""
 HARD = "4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......"
 
