@@ -10,10 +10,14 @@ MESON = meson setup --prefix=$(PREFIX) --libdir=lib
 ninja = ninja -C $(BUILD) $(1) > $(BUILD)/ninja.log || { cat $(BUILD)/ninja.log; exit 1; }; \
 	grep -A8 'warning:' $(BUILD)/ninja.log; true
 
+# What was installed meanwhile may be what a host has waited for.
+reconfigure = $(MESON) --reconfigure $(BUILD) > $(BUILD)/setup.log 2>&1 || { cat $(BUILD)/setup.log; exit 1; }
+
 .DEFAULT_GOAL := build
 .PHONY: build run test check bench install uninstall dist deb format fuzz coverage clean help
 
 build: $(BUILD)/build.ninja ## build the libraries and the examples
+	@[ ! /var/lib/dpkg/status -nt $(BUILD)/build.ninja ] || $(reconfigure)
 	@$(call ninja)
 
 $(BUILD)/build.ninja:
