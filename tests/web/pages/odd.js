@@ -81,16 +81,17 @@ for (const width of [360, 1280, 2560]) {
   );
 }
 
+async function showsNumbers(page, address) {
+  assert.equal(await page.getByRole("alert").count(), 0, address);
+  const text = await page.locator("main").innerText();
+  assert.doesNotMatch(text, /NaN|undefined|null|Infinity/, address);
+}
+
 test("a_profile_of_nothing_is_told_as_such", async page => {
   const {url} = await view([fixtures.zero()]);
   for (const address of PAGES) {
     await open(page, url + address);
-    assert.equal(await page.getByRole("alert").count(), 0, address);
-    assert.doesNotMatch(
-      await page.locator("main").innerText(),
-      /NaN|undefined|null|Infinity/,
-      address,
-    );
+    await showsNumbers(page, address);
   }
   await open(page, url + "/flame");
   assert.match(await page.locator(".note").textContent(), /Nothing was charged here/);
@@ -107,12 +108,7 @@ test("one_block_is_enough", async page => {
     "/flame?fold=only",
   ]) {
     await open(page, url + address);
-    assert.equal(await page.getByRole("alert").count(), 0, address);
-    assert.doesNotMatch(
-      await page.locator("main").innerText(),
-      /NaN|undefined|null|Infinity/,
-      address,
-    );
+    await showsNumbers(page, address);
   }
   await open(page, url + "/self?fold=only");
   assert.equal((await rowOf(page, "(folded)"))[0], "7 100.0% 100.0%");
