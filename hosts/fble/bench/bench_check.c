@@ -5,8 +5,8 @@
 // of some runs, since the machine does other things too. Prints a table in Markdown.
 
 #include "generate.h"
-#include "loader.h"
-#include "parser.h"
+#include "program/loader.h"
+#include "syntax/parser.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef FBLE_GENERATE_H
 #define FBLE_GENERATE_H
 
-#include "arena.h"
+#include "syntax/arena.h"
 
 #include <stdbool.h>
 

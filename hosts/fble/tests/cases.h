@@ -22,7 +22,7 @@
 #ifndef FBLE_CASES_H
 #define FBLE_CASES_H
 
-#include "loader.h"
+#include "program/loader.h"
 
 struct case_file {
     struct case_file *next;

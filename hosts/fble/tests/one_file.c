@@ -7,7 +7,7 @@
 
 #include "one_file.h"
 
-#include "parser.h"
+#include "syntax/parser.h"
 #include "tree_print.h"
 
 struct fble_module *check_text(struct fble_program *program, const char *text, size_t length) {

@@ -5,7 +5,7 @@
 #ifndef FBLE_ONE_FILE_H
 #define FBLE_ONE_FILE_H
 
-#include "loader.h"
+#include "program/loader.h"
 
 // Starts the program and checks the text, which must live as long as it. Free the program after.
 struct fble_module *check_text(struct fble_program *program, const char *text, size_t length);

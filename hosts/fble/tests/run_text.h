@@ -6,8 +6,8 @@
 #ifndef FBLE_RUN_TEXT_H
 #define FBLE_RUN_TEXT_H
 
-#include "evaluate.h"
 #include "one_file.h"
+#include "run/evaluate.h"
 
 struct text_run {
     struct fble_program program;

@@ -6,7 +6,7 @@
 
 #include "cases.h"
 #include "one_file.h"
-#include "parser.h"
+#include "syntax/parser.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include "cases.h"
 #include "one_file.h"
-#include "parser.h"
+#include "syntax/parser.h"
 #include "test.h"
 #include "tree_print.h"
 

@@ -4,8 +4,8 @@
 // their places, and what names, fields, selects, calls and letters refer to. The expected names are
 // those of the reference's section on profiling.
 
-#include "labels.h"
 #include "one_file.h"
+#include "program/labels.h"
 #include "test.h"
 
 #include <stdio.h>

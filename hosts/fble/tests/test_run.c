@@ -6,9 +6,9 @@
 // kinds. A profile must count exactly the instructions that ran.
 
 #include "cases.h"
-#include "measure.h"
-#include "parser.h"
+#include "run/measure.h"
 #include "run_text.h"
+#include "syntax/parser.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef FBLE_COMMAND_H
 #define FBLE_COMMAND_H
 
-#include "loader.h"
+#include "program/loader.h"
 
 enum fble_exit {
     FBLE_FINE = 0,

@@ -11,7 +11,7 @@
 #ifndef FBLE_TYPES_H
 #define FBLE_TYPES_H
 
-#include "tree.h"
+#include "syntax/tree.h"
 
 enum fble_kind_of_type {
     FBLE_T_STRUCT,

@@ -6,7 +6,7 @@
 #ifndef FBLE_RUNNER_H
 #define FBLE_RUNNER_H
 
-#include "command.h"
+#include "cli/command.h"
 #include "evaluate.h"
 
 // How the main module's value will be called: with so many arguments, and once more, with unit.

@@ -4,7 +4,7 @@
 // io and the arguments, and gives an action; an action is a function of unit. Everything that is
 // native in this is in vm/std_natives.c.
 
-#include "runner.h"
+#include "run/runner.h"
 
 static int run(struct fble_program *program, struct fble_options *options) {
     struct fble_runner runner = {.program = program,

@@ -7,7 +7,7 @@
 
 #include "loader.h"
 
-#include "parser.h"
+#include "syntax/parser.h"
 
 #include <errno.h>
 #include <stdio.h>

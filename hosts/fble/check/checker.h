@@ -9,8 +9,8 @@
 #ifndef FBLE_CHECKER_H
 #define FBLE_CHECKER_H
 
-#include "diagnostics.h"
-#include "types.h"
+#include "syntax/diagnostics.h"
+#include "types/types.h"
 
 struct fble_checker {
     struct fble_arena *arena;

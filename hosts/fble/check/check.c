@@ -6,7 +6,7 @@
 
 #include "checker.h"
 
-#include "loader.h"
+#include "program/loader.h"
 
 struct fble_declaration *fble_declare(struct fble_checker *checker, const struct fble_name *name,
                                       enum fble_declaration_kind kind, struct fble_type *type) {

@@ -6,7 +6,7 @@
 #ifndef FBLE_EVALUATE_H
 #define FBLE_EVALUATE_H
 
-#include "emit.h"
+#include "emit/emit.h"
 #include "vm/machine.h"
 
 struct fble_evaluation {

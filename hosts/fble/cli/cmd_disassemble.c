@@ -3,8 +3,8 @@
 // fble disassemble: shows the bytecode of a module, or of all of them.
 
 #include "command.h"
-#include "disassemble.h"
-#include "evaluate.h"
+#include "emit/disassemble.h"
+#include "run/evaluate.h"
 
 static int run(struct fble_program *program, struct fble_options *options) {
     fble_program_load(program, options->main);

@@ -6,7 +6,7 @@
 
 #include "tree_print.h"
 
-#include "types.h"
+#include "types/types.h"
 
 static void print_expr(struct fble_text *text, const struct fble_expr *expr, int indent);
 static void print_lines(struct fble_text *text, const struct fble_body *body, int indent);

@@ -7,7 +7,7 @@
 // No shell is involved.
 
 #include "build.h"
-#include "hash.h"
+#include "syntax/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>

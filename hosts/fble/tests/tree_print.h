@@ -3,7 +3,7 @@
 #ifndef FBLE_TREE_PRINT_H
 #define FBLE_TREE_PRINT_H
 
-#include "tree.h"
+#include "syntax/tree.h"
 
 // Writes a syntax tree back as source, which parses to an equal tree: sugar and implicit slots are
 // kept as they were written, comments and blanks are not.

@@ -6,7 +6,7 @@
 
 #include "tree_print.h"
 
-#include "types.h"
+#include "types/types.h"
 
 static bool same_expr(const struct fble_expr *a, const struct fble_expr *b);
 

@@ -7,7 +7,7 @@
 #ifndef FBLE_TRANSLATE_H
 #define FBLE_TRANSLATE_H
 
-#include "emit.h"
+#include "emit/emit.h"
 
 #include <stdio.h>
 

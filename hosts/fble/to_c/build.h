@@ -5,7 +5,7 @@
 #ifndef FBLE_BUILD_H
 #define FBLE_BUILD_H
 
-#include "arena.h"
+#include "syntax/arena.h"
 
 #include <stdbool.h>
 #include <stdio.h>

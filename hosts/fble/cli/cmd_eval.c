@@ -2,7 +2,7 @@
 //
 // fble eval: evaluates a program's main module and forgets the value.
 
-#include "runner.h"
+#include "run/runner.h"
 
 static int run(struct fble_program *program, struct fble_options *options) {
     struct fble_runner runner = {.program = program, .options = options, .command = "eval"};

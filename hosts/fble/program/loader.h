@@ -5,8 +5,8 @@
 #ifndef FBLE_LOADER_H
 #define FBLE_LOADER_H
 
-#include "diagnostics.h"
-#include "types.h"
+#include "syntax/diagnostics.h"
+#include "types/types.h"
 
 enum fble_module_state { FBLE_NEW, FBLE_LOADING, FBLE_LOADED, FBLE_MISSING };
 

@@ -2,8 +2,8 @@
 //
 // fble memory: how much memory a call of the main module's function takes, see measure.h.
 
-#include "measure.h"
-#include "runner.h"
+#include "run/measure.h"
+#include "run/runner.h"
 
 #include <errno.h>
 #include <stdio.h>

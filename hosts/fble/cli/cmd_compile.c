@@ -4,13 +4,13 @@
 // which the system's compiler makes two objects of, without and with profiling; a few lines of C
 // put them together. A library without -m has all modules of its packages.
 
-#include "build.h"
 #include "command.h"
-#include "evaluate.h"
-#include "hash.h"
-#include "parser.h"
-#include "runner.h"
-#include "translate.h"
+#include "run/evaluate.h"
+#include "run/runner.h"
+#include "syntax/hash.h"
+#include "syntax/parser.h"
+#include "to_c/build.h"
+#include "to_c/translate.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,10 +4,10 @@
 // its header if it has one. Warnings and labels come after a module has no errors; modules that
 // mention a broken one are checked all the same, and what depends on its type fails silently.
 
-#include "checker.h"
+#include "check/checker.h"
+#include "check/warnings.h"
 #include "labels.h"
 #include "loader.h"
-#include "warnings.h"
 
 static void check_unit(struct fble_program *program, struct fble_unit *unit) {
     struct fble_checker checker = {.arena = &program->arena,

@@ -5,8 +5,8 @@
 // that nothing behind this point knows of files given by hand.
 
 #include "command.h"
-#include "parser.h"
-#include "profile.h"
+#include "run/profile.h"
+#include "syntax/parser.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
 #ifndef FBLE_EMIT_H
 #define FBLE_EMIT_H
 
-#include "labels.h"
+#include "program/labels.h"
 #include "vm/code.h"
 
 struct fble_emitted;

@@ -4,7 +4,7 @@
 // profile as one range, finds its foreign values, and makes its globals roots of the collector.
 
 #include "evaluate.h"
-#include "hash.h"
+#include "syntax/hash.h"
 #include "vm/compiled.h"
 
 #include <stdlib.h>
