@@ -6,8 +6,6 @@
 
 #include "checker.h"
 
-#include "program/loader.h"
-
 struct fble_declaration *fble_declare(struct fble_checker *checker, const struct fble_name *name,
                                       enum fble_declaration_kind kind, struct fble_type *type) {
     struct fble_declaration *d = fble_alloc(checker->arena, sizeof *d);
@@ -239,7 +237,7 @@ static struct fble_type *check_atom(struct fble_checker *checker, struct fble_ex
     case FBLE_NAME:
         return check_name(checker, expr);
     case FBLE_MODULE:
-        return expr->path->module ? expr->path->module->type : NULL;
+        return expr->path->type;
     case FBLE_TYPEOF:
         return check_typeof(checker, expr);
     case FBLE_PACKAGE:

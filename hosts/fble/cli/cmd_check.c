@@ -7,22 +7,10 @@
 
 #include "command.h"
 
-int fble_finish(struct fble_program *program, const struct fble_options *options) {
-    struct fble_diagnostics *d = &program->diagnostics;
-    fble_diagnostics_sort(d);
-    if (options->json)
-        fble_diagnostics_print_json(d, stdout);
-    else
-        fble_diagnostics_print(d, stderr);
-    int status = d->unreadable ? FBLE_OTHER : d->errors ? FBLE_COMPILE_ERROR : FBLE_FINE;
-    *d = (struct fble_diagnostics){.arena = d->arena}; // what was shown is not shown again
-    return status;
-}
-
 static int run(struct fble_program *program, struct fble_options *options) {
     fble_program_load(program, options->main);
     fble_program_check(program);
-    return fble_finish(program, options);
+    return fble_finish(program, options->json);
 }
 
 const struct fble_command fble_command_check = {

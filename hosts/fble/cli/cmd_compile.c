@@ -5,8 +5,6 @@
 // put them together. A library without -m has all modules of its packages.
 
 #include "command.h"
-#include "run/evaluate.h"
-#include "run/runner.h"
 #include "syntax/hash.h"
 #include "syntax/parser.h"
 #include "to_c/build.h"
@@ -64,10 +62,10 @@ static int load(struct compilation *c) {
     bool runs = !c->options->compile.library && !c->options->compile.eval;
     if (fble_program_check(c->program) && runs)
         fble_check_main(c->program, c->options->main->module, &FBLE_CALLED_AS_PROGRAM);
-    int status = fble_finish(c->program, c->options);
+    int status = fble_finish(c->program, c->options->json);
     if (status != FBLE_FINE) return status;
     if (fble_emit_program(c->program, FBLE_RELATIVE_BLOCK, c->all_blocks)) return FBLE_FINE;
-    return fble_finish(c->program, c->options);
+    return fble_finish(c->program, c->options->json);
 }
 
 // ---------------------------------------------------------------- C

@@ -56,7 +56,7 @@ static bool can_print(const struct fble_program *program, const char *target) {
 
 static int run(struct fble_program *program, struct fble_options *options) {
     fble_program_load(program, options->main);
-    int status = fble_finish(program, options);
+    int status = fble_finish(program, options->json);
     if (status != FBLE_FINE) return status;
     const char *target = options->target ? options->target : default_target(program, options);
     if (!can_print(program, target)) return FBLE_OTHER;

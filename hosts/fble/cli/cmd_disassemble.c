@@ -4,14 +4,14 @@
 
 #include "command.h"
 #include "emit/disassemble.h"
-#include "run/evaluate.h"
 
 static int run(struct fble_program *program, struct fble_options *options) {
     fble_program_load(program, options->main);
     fble_program_check(program);
-    int status = fble_finish(program, options);
+    int status = fble_finish(program, options->json);
     if (status != FBLE_FINE) return status;
-    if (!fble_emit_program(program, OURO_PHANTOM, false)) return fble_finish(program, options);
+    if (!fble_emit_program(program, OURO_PHANTOM, false))
+        return fble_finish(program, options->json);
     struct fble_module *main = program->modules.at[program->modules.count - 1];
     fble_disassemble(stdout, main->emitted);
     return FBLE_FINE;

@@ -2,10 +2,11 @@
 //
 // fble eval: evaluates a program's main module and forgets the value.
 
-#include "run/runner.h"
+#include "command.h"
 
 static int run(struct fble_program *program, struct fble_options *options) {
-    struct fble_runner runner = {.program = program, .options = options, .command = "eval"};
+    struct fble_runner runner = {
+        .program = program, .main = options->main, .options = &options->run, .command = "eval"};
     fble_ref value;
     int status = fble_runner_start(&runner, &(fble_machine_options){0}, &value);
     return fble_runner_end(&runner, status);

@@ -2,8 +2,8 @@
 //
 // fble memory: how much memory a call of the main module's function takes, see measure.h.
 
+#include "command.h"
 #include "run/measure.h"
-#include "run/runner.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,8 +17,11 @@ static int measure(struct fble_machine *m, fble_ref function, uint64_t n) {
 }
 
 static int run(struct fble_program *program, struct fble_options *options) {
-    struct fble_runner runner = {
-        .program = program, .options = options, .command = "memory", .calling = {.arguments = 1}};
+    struct fble_runner runner = {.program = program,
+                                 .main = options->main,
+                                 .options = &options->run,
+                                 .command = "memory",
+                                 .calling = {.arguments = 1}};
     char *end;
     errno = 0;
     uint64_t n = strtoull(options->number, &end, 10);

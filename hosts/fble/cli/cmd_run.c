@@ -4,11 +4,12 @@
 // io and the arguments, and gives an action; an action is a function of unit. Everything that is
 // native in this is in vm/std_natives.c.
 
-#include "run/runner.h"
+#include "command.h"
 
 static int run(struct fble_program *program, struct fble_options *options) {
     struct fble_runner runner = {.program = program,
-                                 .options = options,
+                                 .main = options->main,
+                                 .options = &options->run,
                                  .command = "run",
                                  .calling = FBLE_CALLED_AS_PROGRAM};
     fble_ref main;

@@ -5,25 +5,7 @@
 #ifndef FBLE_COMMAND_H
 #define FBLE_COMMAND_H
 
-#include "program/loader.h"
-
-enum fble_exit {
-    FBLE_FINE = 0,
-    FBLE_COMPILE_ERROR = 2,
-    FBLE_RUNTIME_ERROR = 3,
-    FBLE_USAGE = 4,
-    FBLE_OTHER = 5,
-};
-
-// What commands that run programs take; see runner.c.
-struct fble_run_options {
-    const char *profile, *live; // files
-    const char *metrics;        // names with commas
-    const char *compact, *max_nodes, *period, *blocks;
-    struct fble_list foreign;  // const char *, shared objects
-    struct fble_list compiled; // the same, of compiled modules
-    bool statistics;
-};
+#include "run/runner.h"
 
 // Of compile.
 struct fble_compile_options {
@@ -33,14 +15,12 @@ struct fble_compile_options {
 
 struct fble_options {
     struct fble_path *main; // from -m or from a file
-    const char *file;       // the file, if one was given
     const char *target;     // of deps
     const char *number;     // of memory
-    char **arguments;       // of run: what follows --
     struct fble_run_options run;
     struct fble_compile_options compile;
     struct fble_list packages; // const char *, folders of -p
-    bool json, alone;
+    bool json;
 };
 
 struct fble_command {
@@ -73,8 +53,5 @@ extern const struct fble_command fble_command_check, fble_command_deps, fble_com
 // Reads the arguments of a command. FBLE_FINE, or what to exit with, after a message.
 int fble_options_read(struct fble_program *program, struct fble_options *options,
                       const struct fble_command *command, char **arguments);
-
-// Shows all messages, on stderr as text or on stdout as JSON, and gives the exit status.
-int fble_finish(struct fble_program *program, const struct fble_options *options);
 
 #endif

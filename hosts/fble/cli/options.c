@@ -148,7 +148,7 @@ static int read_option(struct reader *r) {
     if (r->command->reports && !strcmp(text, "--json"))
         r->options->json = true;
     else if (!strcmp(text, "--alone"))
-        r->options->alone = r->program->alone = true;
+        r->program->alone = true;
     else if (takes(r, 'I', "include", &value) && value)
         fble_program_search(r->program, value);
     else if (value && takes(r, 'p', "package", &value) && value)
@@ -182,7 +182,6 @@ static int set_file(struct reader *r, const char *file) {
     struct fble_word *word = fble_word(arena, &r->program->words,
                                        fble_copy(arena, name, strlen(name)), strlen(name) - 5);
     r->options->main = fble_path(arena, &r->program->words, &word, 1);
-    r->options->file = file;
     struct fble_list rest = r->program->search;
     r->program->search = (struct fble_list){0};
     fble_program_search(r->program, folder);
@@ -200,7 +199,7 @@ int fble_options_read(struct fble_program *program, struct fble_options *options
             more = false;
             r.at++;
             if (!command->has_arguments) continue;
-            options->arguments = r.at;
+            options->run.arguments = r.at;
             break;
         } else if (more && **r.at == '-' && r.at[0][1]) {
             status = read_option(&r);

@@ -14,7 +14,6 @@ struct fble_module {
     struct fble_path *path;
     struct fble_unit *header, *value; // either may be missing, not both
     enum fble_module_state state;
-    struct fble_type *type; // [checker] what dependents see; NULL: errors
     // [checker] every label of the module, in the order of the source; see labels.h
     struct fble_list labels;
     struct fble_emitted *emitted; // its code, see emit.h

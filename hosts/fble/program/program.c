@@ -35,7 +35,7 @@ static void check_module(struct fble_program *program, struct fble_module *modul
     if (module->header) check_unit(program, module->header);
     if (module->value) check_unit(program, module->value);
     if (module->header && module->value) compare_with_header(program, module);
-    module->type = module->header ? module->header->type : module->value->type;
+    module->path->type = module->header ? module->header->type : module->value->type;
     bool good = program->diagnostics.errors == errors;
     if (good && module->value && module->value->type) fble_label_module(program, module);
 }

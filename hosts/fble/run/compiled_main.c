@@ -34,7 +34,7 @@ static const char **option_at(struct fble_runner *r, struct fble_run_options *ru
     if (strncmp(at[0], "--", 2) || length < 3) return NULL;
     const char **to = fble_profile_option(run, at[0] + 2, length - 2);
     if (to || length != 9 || strncmp(at[0] + 2, "foreign", 7)) return to;
-    fble_push(&r->program->arena, &run->foreign, at[0][9] ? at[0] + 10 : at[1]);
+    fble_push(r->arena, &run->foreign, at[0][9] ? at[0] + 10 : at[1]);
     return &foreign;
 }
 
@@ -59,7 +59,7 @@ static char **read_options(struct fble_runner *r, struct fble_run_options *run, 
 
 static bool read_environment(struct fble_runner *r, struct fble_run_options *run) {
     const char *value = getenv("FBLE_PROFILE");
-    struct fble_arena *arena = &r->program->arena;
+    struct fble_arena *arena = r->arena;
     struct fble_list words = {0};
     if (!value || !*value) return true;
     if (strncmp(value, "--", 2)) {
@@ -78,7 +78,7 @@ static bool read_environment(struct fble_runner *r, struct fble_run_options *run
 // The modules with or without profiling, as the options ask.
 static const struct fble_compiled_module *const *choose(const struct fble_runner *r,
                                                         const struct fble_compiled *program) {
-    const char *blocks = r->options->run.blocks;
+    const char *blocks = r->options->blocks;
     if (!r->profile) return program->modules;
     if (!program->profiled) {
         usage(r->command, "the program was compiled with --no-profile", "");
@@ -127,20 +127,20 @@ static int run(struct fble_runner *r, const struct fble_compiled *program) {
 }
 
 int fble_compiled_main(int argc, char **argv, const struct fble_compiled *program) {
-    static struct fble_program none; // only its arena is used
-    struct fble_options options = {0};
+    struct fble_arena arena = {0};
+    struct fble_run_options options = {0};
     struct fble_runner runner = {
-        .program = &none, .options = &options, .command = argc ? argv[0] : "program"};
+        .arena = &arena, .options = &options, .command = argc ? argv[0] : "program"};
     bool good = program->format == FBLE_COMPILED_FORMAT;
     other_status = program->evaluates ? FBLE_OTHER : fble_run_statuses[FBLE_OTHER];
     fble_out_of_memory = fble_no_memory = no_memory;
     if (!good) fputs("the program was compiled for another version of the runtime\n", stderr);
-    good = good && read_environment(&runner, &options.run);
-    options.arguments = good && argc ? read_options(&runner, &options.run, argv + 1) : argv;
+    good = good && read_environment(&runner, &options);
+    options.arguments = good && argc ? read_options(&runner, &options, argv + 1) : argv;
     int status = good && options.arguments ? run(&runner, program)
                  : program->evaluates      ? FBLE_USAGE
                                            : fble_run_statuses[FBLE_USAGE];
-    fble_arena_free(&none.arena);
+    fble_arena_free(&arena);
     if (fflush(stdout) || ferror(stdout)) status = other_status;
     return status;
 }

@@ -58,7 +58,7 @@ static int read_rule(const struct fble_runner *r, ouro_options *options) {
     } rules[] = {{"loops", OURO_LOOPS, 0},   {"cycles", OURO_CYCLES, 0}, {"edges", OURO_EDGES, 2},
                  {"edges:1", OURO_EDGES, 1}, {"edges:2", OURO_EDGES, 2}, {"edges:3", OURO_EDGES, 3},
                  {"none", OURO_NONE, 0}};
-    const struct fble_run_options *run = &r->options->run;
+    const struct fble_run_options *run = r->options;
     const char *name = run->compact ? run->compact : "loops";
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (!strcmp(rules[i].name, name)) {
@@ -78,7 +78,7 @@ static int read_metrics(struct fble_runner *r, ouro_metric_info *infos, size_t *
                                            {"bytes", "bytes"}};
     ouro_metric unused,
         *places[] = {&machine->instructions, &unused, &machine->objects, &machine->bytes};
-    const char *names = r->options->run.metrics ? r->options->run.metrics : "instructions";
+    const char *names = r->options->metrics ? r->options->metrics : "instructions";
     unsigned seen = 0;
     for (const char *at = names;; at++) {
         size_t length = strcspn(at, ","), i = 0;
@@ -99,7 +99,7 @@ static int read_metrics(struct fble_runner *r, ouro_metric_info *infos, size_t *
 
 static int read_numbers(const struct fble_runner *r, ouro_options *options,
                         fble_machine_options *machine) {
-    const struct fble_run_options *run = &r->options->run;
+    const struct fble_run_options *run = r->options;
     uint64_t n;
     if (run->max_nodes) {
         if (!read_number(run->max_nodes, 134000000, &n) || n < 2)
@@ -145,8 +145,8 @@ static const char *find_tool(struct fble_arena *arena) {
 }
 
 static int check_file(const struct fble_runner *r) {
-    const char *file = r->options->run.profile;
-    if (!file || is_plain(file) || find_tool(&r->program->arena)) return FBLE_FINE;
+    const char *file = r->options->profile;
+    if (!file || is_plain(file) || find_tool(r->arena)) return FBLE_FINE;
     fprintf(stderr,
             "fble %s: cannot write %s: formats other than .pb are made by the program ouro, which "
             "is neither beside fble nor in PATH\n",
@@ -155,7 +155,7 @@ static int check_file(const struct fble_runner *r) {
 }
 
 static int convert(const struct fble_runner *r, const char *from, const char *to) {
-    char *arguments[] = {(char *)find_tool(&r->program->arena),
+    char *arguments[] = {(char *)find_tool(r->arena),
                          (char *)"convert",
                          (char *)"--",
                          (char *)from,
@@ -174,9 +174,9 @@ static int convert(const struct fble_runner *r, const char *from, const char *to
 }
 
 static int write_file(const struct fble_runner *r) {
-    const char *file = r->options->run.profile;
+    const char *file = r->options->profile;
     bool plain = is_plain(file);
-    const char *first = plain ? file : fble_format(&r->program->arena, "%s.tmp.pb", file);
+    const char *first = plain ? file : fble_format(r->arena, "%s.tmp.pb", file);
     if (ouro_profile_write(r->profile, first)) {
         fprintf(stderr, "fble %s: cannot write %s: %s\n", r->command, first, strerror(errno));
         return FBLE_OTHER;
@@ -193,7 +193,7 @@ static int write_file(const struct fble_runner *r) {
 // ---------------------------------------------------------------- start and end
 
 int fble_profile_start(struct fble_runner *r, fble_machine_options *machine) {
-    const struct fble_run_options *run = &r->options->run;
+    const struct fble_run_options *run = r->options;
     ouro_metric_info metrics[4];
     ouro_options options = {.metrics = metrics, .path = run->live};
     int status = read_metrics(r, metrics, &options.metric_count, machine);
@@ -232,7 +232,7 @@ int fble_profile_begin(struct fble_runner *r) {
 int fble_profile_finish(struct fble_runner *r) {
     if (!r->profile) return FBLE_FINE;
     if (r->clock) ouro_clock_stop(r->machine->thread->profile);
-    int status = r->options->run.profile ? write_file(r) : FBLE_FINE;
+    int status = r->options->profile ? write_file(r) : FBLE_FINE;
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     if (caught) {

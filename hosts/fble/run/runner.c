@@ -30,7 +30,7 @@ static bool can_be_called(struct fble_types *types, struct fble_type *type,
 
 void fble_check_main(struct fble_program *program, const struct fble_module *main,
                      const struct fble_calling *as) {
-    if (can_be_called(&program->types, main->type, as)) return;
+    if (can_be_called(&program->types, main->path->type, as)) return;
     fble_report(&program->diagnostics, FBLE_ERROR, main->value ? main->value : main->header,
                 (struct fble_loc){1, 1}, "the module's value cannot be %s",
                 as->gives_action ? "run: it must be a program, of type /Std/Io/Cli%.Main@"
@@ -38,10 +38,9 @@ void fble_check_main(struct fble_program *program, const struct fble_module *mai
 }
 
 static int check(struct fble_runner *r) {
-    fble_program_load(r->program, r->options->main);
-    if (fble_program_check(r->program))
-        fble_check_main(r->program, r->options->main->module, &r->calling);
-    return fble_finish(r->program, r->options);
+    fble_program_load(r->program, r->main);
+    if (fble_program_check(r->program)) fble_check_main(r->program, r->main->module, &r->calling);
+    return fble_finish(r->program, false);
 }
 
 static int refuse(const struct fble_runner *r, const char *file, const char *why) {
@@ -51,7 +50,7 @@ static int refuse(const struct fble_runner *r, const char *file, const char *why
 
 // Their globals are one another's, so that a module that is in two of them is one module.
 static int load_library(struct fble_runner *r, struct fble_evaluation *v, const char *file) {
-    struct fble_arena *arena = &r->program->arena;
+    struct fble_arena *arena = r->arena;
     if (!strchr(file, '/')) file = fble_format(arena, "./%s", file);
     void *library = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
     if (!library) return refuse(r, file, dlerror());
@@ -70,7 +69,7 @@ static int load_library(struct fble_runner *r, struct fble_evaluation *v, const 
 }
 
 static int load_compiled(struct fble_runner *r, struct fble_evaluation *v) {
-    const struct fble_list *files = &r->options->run.compiled;
+    const struct fble_list *files = &r->options->compiled;
     int status = FBLE_FINE;
     for (uint32_t i = 0; i < files->count && status == FBLE_FINE; i++)
         status = load_library(r, v, files->at[i]);
@@ -79,6 +78,7 @@ static int load_compiled(struct fble_runner *r, struct fble_evaluation *v) {
 
 int fble_runner_start(struct fble_runner *r, const fble_machine_options *given, fble_ref *value) {
     fble_machine_options options = *given;
+    r->arena = &r->program->arena;
     int status = check(r);
     if (status == FBLE_FINE) status = fble_profile_start(r, &options);
     if (status != FBLE_FINE) return status;
@@ -86,7 +86,7 @@ int fble_runner_start(struct fble_runner *r, const fble_machine_options *given, 
     status = fble_profile_begin(r);
     if (status == FBLE_FINE) status = fble_runner_foreign(r);
     if (status != FBLE_FINE) return status;
-    const char *blocks = r->options->run.blocks;
+    const char *blocks = r->options->blocks;
     struct fble_evaluation evaluation = {
         .program = r->program,
         .machine = r->machine,
@@ -97,5 +97,5 @@ int fble_runner_start(struct fble_runner *r, const fble_machine_options *given, 
     *value = fble_evaluate(&evaluation);
     if (*value) return FBLE_FINE;
     if (fble_error(r->machine)) return FBLE_RUNTIME_ERROR;
-    return fble_finish(r->program, r->options);
+    return fble_finish(r->program, false);
 }

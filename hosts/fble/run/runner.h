@@ -6,8 +6,18 @@
 #ifndef FBLE_RUNNER_H
 #define FBLE_RUNNER_H
 
-#include "cli/command.h"
 #include "evaluate.h"
+#include "status.h"
+
+// What can be said about a run: profile.c reads the options of profiles.
+struct fble_run_options {
+    const char *profile, *live; // files
+    const char *metrics;        // names with commas
+    const char *compact, *max_nodes, *period, *blocks;
+    struct fble_list foreign;  // const char *, shared objects
+    struct fble_list compiled; // the same, of compiled modules
+    char **arguments;          // of the program
+};
 
 // How the main module's value will be called: with so many arguments, and once more, with unit.
 struct fble_calling {
@@ -21,9 +31,11 @@ void fble_check_main(struct fble_program *program, const struct fble_module *mai
                      const struct fble_calling *as);
 
 struct fble_runner {
-    struct fble_program *program;
-    const struct fble_options *options;
-    const char *command;
+    struct fble_arena *arena;     // the program's, if there is one
+    struct fble_program *program; // NULL: compiled
+    struct fble_path *main;       // of the program's sources
+    const struct fble_run_options *options;
+    const char *command; // for messages
     struct fble_calling calling;
     struct fble_machine *machine;
     ouro_profile *profile;
@@ -45,7 +57,5 @@ int fble_runner_end(struct fble_runner *runner, int status);
 int fble_runner_foreign(struct fble_runner *runner);
 // Runs a value of type Main@ and ends the runner. The exit status.
 int fble_run_main(struct fble_runner *runner, fble_ref main);
-// The exit statuses of commands as `run` gives them.
-extern const int fble_run_statuses[];
 
 #endif

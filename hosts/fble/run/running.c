@@ -11,12 +11,12 @@
 #include <string.h>
 
 int fble_runner_foreign(struct fble_runner *r) {
-    const struct fble_list *files = &r->options->run.foreign;
+    const struct fble_list *files = &r->options->foreign;
     for (uint32_t i = 0; i < files->count; i++) {
         void *library = dlopen(files->at[i], RTLD_NOW);
         fble_foreign_entry *entry =
             library ? (fble_foreign_entry *)dlsym(library, FBLE_FOREIGN_ENTRY) : NULL;
-        if (library) fble_push(&r->program->arena, &r->libraries, library);
+        if (library) fble_push(r->arena, &r->libraries, library);
         if (!entry) {
             fprintf(stderr, "fble %s: cannot load %s: %s\n", r->command, (const char *)files->at[i],
                     dlerror());
@@ -65,7 +65,7 @@ static int run_main(struct fble_runner *r, fble_ref main) {
     fble_ref arguments[] = {
         fble_ref_new(m, fble_monad_value(m)),
         fble_ref_new(m, fble_io_value(m)),
-        argument_list(m, &r->program->arena, r->options->arguments),
+        argument_list(m, r->arena, r->options->arguments),
         fble_unit(m),
     };
     fble_ref result = fble_call(m, main, 4, arguments);

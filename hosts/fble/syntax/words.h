@@ -64,6 +64,7 @@ struct fble_path {
     struct fble_word **words;
     const char *text;           // with quotes where needed: /Foo/'4.2 x'%
     struct fble_module *module; // once the loader has met it
+    struct fble_type *type;     // [checker] of the module, as dependents see it; NULL: errors
     uint64_t mark;              // the last file that mentioned it
 };
 
