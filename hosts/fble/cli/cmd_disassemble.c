@@ -13,6 +13,7 @@ static int run(struct fble_program *program, struct fble_options *options) {
     if (!fble_emit_program(program, OURO_PHANTOM, false))
         return fble_finish(program, options->json);
     struct fble_module *main = program->modules.at[program->modules.count - 1];
+    fble_encode(&program->arena, main->emitted);
     fble_disassemble(stdout, main->emitted);
     return FBLE_FINE;
 }

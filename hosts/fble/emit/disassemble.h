@@ -5,7 +5,7 @@
 #ifndef FBLE_DISASSEMBLE_H
 #define FBLE_DISASSEMBLE_H
 
-#include "emit.h"
+#include "instructions.h"
 
 #include <stdio.h>
 

@@ -15,130 +15,132 @@ static void *grown(struct emitter *e, void *old, uint32_t count, uint32_t *capac
     return more;
 }
 
-struct ins *add_ins(struct emitter *e, unsigned op, uint32_t a, uint32_t b, uint32_t c) {
-    struct function *f = e->function;
+struct emit_ins *emit_add(struct emitter *e, unsigned op, uint32_t a, uint32_t b, uint32_t c) {
+    struct emit_function *f = e->function;
     // Slots are counted where they are made; the rest are fields, tags, and numbers of them.
     if (b > UINT16_MAX || c > UINT16_MAX)
-        too_large(e, "a struct or union has too many fields", f->label->loc);
+        emit_too_large(e, "a struct or union has too many fields", f->label->loc);
     f->ins = grown(e, f->ins, f->count, &f->capacity, sizeof *f->ins);
-    struct ins *ins = f->ins + f->count++;
-    *ins = (struct ins){.op = (uint8_t)op, .a = a, .b = b, .c = c};
+    struct emit_ins *ins = f->ins + f->count++;
+    *ins = (struct emit_ins){.op = (uint8_t)op, .a = a, .b = b, .c = c};
     return ins;
 }
 
-void push_slot(struct emitter *e, struct fble_list *slots, uint32_t slot) {
+void emit_push_slot(struct emitter *e, struct fble_list *slots, uint32_t slot) {
     fble_push(e->arena, slots, (void *)(uintptr_t)slot);
 }
 
-uint32_t slot_at(const struct fble_list *slots, uint32_t i) {
+uint32_t emit_slot_at(const struct fble_list *slots, uint32_t i) {
     return (uint32_t)(uintptr_t)slots->at[i];
 }
 
-void add_list(struct emitter *e, struct ins *ins, const struct fble_list *slots) {
-    struct function *f = e->function;
+void emit_add_list(struct emitter *e, struct emit_ins *ins, const struct fble_list *slots) {
+    struct emit_function *f = e->function;
     ins->list = f->list_count;
     ins->list_count = slots->count;
     for (uint32_t i = 0; i < slots->count; i++) {
         f->lists = grown(e, f->lists, f->list_count, &f->list_capacity, sizeof *f->lists);
-        f->lists[f->list_count++] = (uint16_t)slot_at(slots, i);
+        f->lists[f->list_count++] = (uint16_t)emit_slot_at(slots, i);
     }
 }
 
-uint32_t add_target(struct emitter *e) {
-    struct function *f = e->function;
+uint32_t emit_add_target(struct emitter *e) {
+    struct emit_function *f = e->function;
     f->targets = grown(e, f->targets, f->target_count, &f->target_capacity, sizeof *f->targets);
     return f->target_count++;
 }
 
-void too_large(struct emitter *e, const char *what, struct fble_loc loc) {
+void emit_too_large(struct emitter *e, const char *what, struct fble_loc loc) {
     if (e->problem) return;
     e->problem = what;
     e->problem_loc = loc;
 }
 
-uint32_t new_slot(struct emitter *e) {
-    struct function *f = e->function;
+uint32_t emit_new_slot(struct emitter *e) {
+    struct emit_function *f = e->function;
     if (f->top >= FBLE_MOST_SLOTS) {
-        too_large(e, "a function has too many variables", f->label->loc);
+        emit_too_large(e, "a function has too many variables", f->label->loc);
         return FBLE_FP_ARGS;
     }
     if (f->most <= f->top) f->most = f->top + 1;
     return f->top++;
 }
 
-uint32_t target_slot(struct emitter *e, struct want want) {
-    return want.kind == IN_SLOT ? want.slot : new_slot(e);
+uint32_t emit_result_slot(struct emitter *e, struct emit_want want) {
+    return want.kind == EMIT_IN_SLOT ? want.slot : emit_new_slot(e);
 }
 
-uint32_t place(struct emitter *e, uint32_t value, struct want want) {
-    if (want.kind == AS_RESULT) add_ins(e, FBLE_OP_RETURN, value, 0, 0);
-    if (want.kind != IN_SLOT || want.slot == value) return value;
-    add_ins(e, FBLE_OP_MOVE, want.slot, value, 0);
+uint32_t emit_bring(struct emitter *e, uint32_t value, struct emit_want want) {
+    if (want.kind == EMIT_AS_RESULT) emit_add(e, FBLE_OP_RETURN, value, 0, 0);
+    if (want.kind != EMIT_IN_SLOT || want.slot == value) return value;
+    emit_add(e, FBLE_OP_MOVE, want.slot, value, 0);
     return want.slot;
 }
 
-uint32_t emit_constant(struct emitter *e, fble_value value, struct want want) {
-    uint32_t slot = target_slot(e, want);
-    add_ins(e, FBLE_OP_CONST, slot, 0, 0)->word = value;
-    return place(e, slot, want);
+uint32_t emit_constant(struct emitter *e, fble_value value, struct emit_want want) {
+    uint32_t slot = emit_result_slot(e, want);
+    emit_add(e, FBLE_OP_CONST, slot, 0, 0)->word = value;
+    return emit_bring(e, slot, want);
 }
 
 // ---------------------------------------------------------------- variables
 
-struct variable *new_variable(struct emitter *e, struct fble_declaration *declaration) {
-    struct variable *variable = fble_alloc(e->arena, sizeof *variable);
+struct emit_variable *emit_new_variable(struct emitter *e, struct fble_declaration *declaration) {
+    struct emit_variable *variable = fble_alloc(e->arena, sizeof *variable);
     variable->owner = e->function;
     fble_push(e->arena, &e->variables, variable);
     declaration->slot = e->variables.count;
     return variable;
 }
 
-struct variable *variable_of(const struct emitter *e, const struct fble_declaration *declaration) {
+struct emit_variable *emit_variable_of(const struct emitter *e,
+                                       const struct fble_declaration *declaration) {
     return e->variables.at[declaration->slot - 1];
 }
 
-static uint32_t capture_index(struct emitter *e, struct variable *variable) {
-    void **place_of = fble_pair(e->arena, &e->captured, e->function, variable);
-    if (!*place_of) {
+static uint32_t capture_index(struct emitter *e, struct emit_variable *variable) {
+    void **memo = fble_pair(e->arena, &e->captured, e->function, variable);
+    if (!*memo) {
         fble_push(e->arena, &e->function->captures, variable);
-        *place_of = (void *)(uintptr_t)e->function->captures.count;
+        *memo = (void *)(uintptr_t)e->function->captures.count;
         if (e->function->captures.count > FBLE_MOST_SLOTS)
-            too_large(e, "a function captures too many variables", e->function->label->loc);
+            emit_too_large(e, "a function captures too many variables", e->function->label->loc);
     }
-    return (uint32_t)(uintptr_t)*place_of - 1;
+    return (uint32_t)(uintptr_t)*memo - 1;
 }
 
-uint32_t variable_slot(struct emitter *e, struct variable *variable) {
-    struct function *f = e->function;
+uint32_t emit_variable_slot(struct emitter *e, struct emit_variable *variable) {
+    struct emit_function *f = e->function;
     if (variable->known)
-        return emit_constant(e, fble_pointer(&variable->known->self), (struct want){ANYWHERE, 0});
+        return emit_constant(e, fble_pointer(&variable->known->self),
+                             (struct emit_want){EMIT_ANYWHERE, 0});
     if (variable->definition == f) {
         f->uses_self = true;
         return FBLE_FP_SELF;
     }
     if (variable->owner == f) return variable->slot;
-    uint32_t slot = new_slot(e);
+    uint32_t slot = emit_new_slot(e);
     if (!variable->owner->outer) {
         if (!variable->global) variable->global = ++e->globals;
-        add_ins(e, FBLE_OP_GLOBAL, slot, 0, 0)->variable = variable;
+        emit_add(e, FBLE_OP_GLOBAL, slot, 0, 0)->variable = variable;
     } else {
         uint32_t index = capture_index(e, variable);
-        add_ins(e, FBLE_OP_CAPTURE, slot, index, 0);
+        emit_add(e, FBLE_OP_CAPTURE, slot, index, 0);
     }
     return slot;
 }
 
 // ---------------------------------------------------------------- types
 
-bool is_type(const struct fble_type *type) { return type && type->kind == FBLE_T_TYPEOF; }
+bool emit_is_type(const struct fble_type *type) { return type && type->kind == FBLE_T_TYPEOF; }
 
-struct fble_type *shape_of(struct emitter *e, struct fble_type *type) {
-    if (is_type(type)) type = type->inner;
+struct fble_type *emit_shape_of(struct emitter *e, struct fble_type *type) {
+    if (emit_is_type(type)) type = type->inner;
     return fble_normal_inside(&e->program->types, type);
 }
 
-bool is_unit(struct emitter *e, struct fble_type *type) {
-    struct fble_type *shape = is_type(type) ? NULL : fble_normal(&e->program->types, type);
+bool emit_is_unit(struct emitter *e, struct fble_type *type) {
+    struct fble_type *shape = emit_is_type(type) ? NULL : fble_normal(&e->program->types, type);
     return shape && shape->kind == FBLE_T_STRUCT && shape->data.count == 0;
 }
 
@@ -155,20 +157,29 @@ struct fble_emitted *fble_emit(struct fble_program *program, struct fble_module 
     fble_types_enter(&program->types, module->path);
     const struct fble_label *label = module->labels.at[0];
     emitted->module = module;
-    emitted->main = new_code(&e, label, 0);
-    open_function(&e, emitted->main, label);
-    emit_body(&e, module->value->body, (struct want){AS_RESULT, 0});
-    close_function(&e);
+    emitted->main = emit_new_code(&e, label, 0);
+    emit_open_function(&e, emitted->main, label);
+    emit_body(&e, module->value->body, (struct emit_want){EMIT_AS_RESULT, 0});
+    emit_close_function(&e);
     emitted->global_count = e.globals + 1;
     emitted->globals = fble_alloc(e.arena, emitted->global_count * sizeof *emitted->globals);
     for (uint32_t i = 0; i < e.functions.count && !e.problem; i++)
-        fble_encode(&e, e.functions.at[i], emitted->globals);
+        emit_analyse(&e, e.functions.at[i]);
     for (uint32_t i = 0; i < e.functions.count; i++)
-        fble_push(e.arena, &emitted->codes, ((struct function *)e.functions.at[i])->code);
+        fble_push(e.arena, &emitted->codes, ((struct emit_function *)e.functions.at[i])->code);
     emitted->functions = e.functions;
     emitted->foreign = e.foreign;
-    emitted->problem = e.problem;
-    emitted->problem_loc = e.problem_loc;
     module->emitted = emitted;
-    return emitted;
+    if (!e.problem) return emitted;
+    fble_report(&program->diagnostics, FBLE_ERROR, module->value, e.problem_loc, "%s", e.problem);
+    return NULL;
+}
+
+bool fble_emit_program(struct fble_program *program, ouro_block first_block, bool all_blocks) {
+    for (uint32_t i = 0; i < program->modules.count; i++) {
+        struct fble_module *module = program->modules.at[i];
+        if (!fble_module_has_value(program, module)) return false;
+        if (!fble_emit(program, module, first_block, all_blocks)) return false;
+    }
+    return true;
 }

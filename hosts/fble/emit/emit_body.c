@@ -11,17 +11,17 @@
 
 #include "emit.h"
 
-static const struct want anywhere = {ANYWHERE, 0};
+static const struct emit_want anywhere = {EMIT_ANYWHERE, 0};
 
 // Inner functions see a variable of the module's body as a global; encode.c drops this if none does.
-static void publish(struct emitter *e, struct variable *variable) {
+static void publish(struct emitter *e, struct emit_variable *variable) {
     if (!e->function->outer)
-        add_ins(e, FBLE_OP_SET_GLOBAL, variable->slot, 0, 0)->variable = variable;
+        emit_add(e, FBLE_OP_SET_GLOBAL, variable->slot, 0, 0)->variable = variable;
 }
 
 static bool is_local_name(const struct emitter *e, const struct fble_expr *expr) {
     if (expr->kind != FBLE_NAME || expr->suffixes) return false;
-    const struct variable *v = variable_of(e, expr->name.declaration);
+    const struct emit_variable *v = emit_variable_of(e, expr->name.declaration);
     return v->known || (v->owner == e->function && v->definition != e->function);
 }
 
@@ -30,7 +30,7 @@ static bool is_local_name(const struct emitter *e, const struct fble_expr *expr)
 static void define_value(struct emitter *e, struct fble_definition *d, uint32_t slot) {
     struct fble_list tokens = {0};
     uint32_t base = e->function->top;
-    struct want want = {IN_SLOT, slot};
+    struct emit_want want = {EMIT_IN_SLOT, slot};
     emit_enter(e, d->label, want, &tokens);
     emit_expr(e, d->value, want);
     emit_exits(e, &tokens);
@@ -40,18 +40,19 @@ static void define_value(struct emitter *e, struct fble_definition *d, uint32_t 
 // The module's body: the functions are known before any of them is emitted, so that all their calls
 // of each other are plain.
 static void define_known(struct emitter *e, struct fble_definition *d) {
-    struct fble_expr *literal = function_literal(d->value);
-    variable_of(e, d->declaration)->known =
-        new_code(e, literal->func.label, chain_arity(&literal->func));
+    struct fble_expr *literal = emit_function_literal(d->value);
+    emit_variable_of(e, d->declaration)->known =
+        emit_new_code(e, literal->func.label, emit_chain_arity(&literal->func));
 }
 
 static void emit_known(struct emitter *e, struct fble_definition *d) {
-    emit_function(e, function_literal(d->value), variable_of(e, d->declaration)->known, NULL);
+    emit_function(e, emit_function_literal(d->value), emit_variable_of(e, d->declaration)->known,
+                  NULL);
 }
 
 struct local {
-    struct variable *variable;
-    struct function *function;
+    struct emit_variable *variable;
+    struct emit_function *function;
 };
 
 // Does a function capture a variable of the let that comes after it?
@@ -64,8 +65,8 @@ static bool looks_ahead(const struct local *locals, uint32_t count) {
 }
 
 static void emit_local(struct emitter *e, struct local *local) {
-    struct function *f = local->function;
-    emit_closure(e, f, (struct want){IN_SLOT, local->variable->slot});
+    struct emit_function *f = local->function;
+    emit_closure(e, f, (struct emit_want){EMIT_IN_SLOT, local->variable->slot});
     if (!f->captures.count && !f->uses_self) local->variable->known = f->code;
 }
 
@@ -74,14 +75,15 @@ static void define_locals(struct emitter *e, struct fble_definition *definitions
     struct local *locals = fble_alloc(e->arena, count * sizeof *locals);
     uint32_t n = 0;
     for (struct fble_definition *d = definitions; d; d = d->next) {
-        if (is_type(d->declaration->type)) continue;
-        locals[n++].variable = variable_of(e, d->declaration);
-        locals[n - 1].variable->slot = new_slot(e);
+        if (emit_is_type(d->declaration->type)) continue;
+        locals[n++].variable = emit_variable_of(e, d->declaration);
+        locals[n - 1].variable->slot = emit_new_slot(e);
     }
     n = 0;
     for (struct fble_definition *d = definitions; d; d = d->next) {
-        if (is_type(d->declaration->type)) continue;
-        locals[n].function = emit_function(e, function_literal(d->value), NULL, locals[n].variable);
+        if (emit_is_type(d->declaration->type)) continue;
+        locals[n].function =
+            emit_function(e, emit_function_literal(d->value), NULL, locals[n].variable);
         n++;
     }
     if (!looks_ahead(locals, count)) {
@@ -89,54 +91,54 @@ static void define_locals(struct emitter *e, struct fble_definition *definitions
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        struct function *f = locals[i].function;
+        struct emit_function *f = locals[i].function;
         if (f->captures.count)
-            add_ins(e, FBLE_OP_FUNC_ALLOC, locals[i].variable->slot, 0, f->captures.count)
+            emit_add(e, FBLE_OP_FUNC_ALLOC, locals[i].variable->slot, 0, f->captures.count)
                 ->pointer = f->code;
         else
             emit_local(e, locals + i);
     }
     for (uint32_t i = 0; i < count; i++)
-        fill_closure(e, locals[i].function, locals[i].variable->slot);
+        emit_fill_closure(e, locals[i].function, locals[i].variable->slot);
 }
 
 static void define_recursive(struct emitter *e, struct fble_definition *definitions) {
     struct fble_list pairs = {0}, values = {0};
     for (struct fble_definition *d = definitions; d; d = d->next) {
-        if (is_type(d->declaration->type)) continue;
-        struct variable *v = variable_of(e, d->declaration);
-        v->slot = new_slot(e);
-        push_slot(e, &values, new_slot(e));
-        add_ins(e, FBLE_OP_PLACEHOLDER, v->slot, 0, 0);
+        if (emit_is_type(d->declaration->type)) continue;
+        struct emit_variable *v = emit_variable_of(e, d->declaration);
+        v->slot = emit_new_slot(e);
+        emit_push_slot(e, &values, emit_new_slot(e));
+        emit_add(e, FBLE_OP_PLACEHOLDER, v->slot, 0, 0);
         publish(e, v);
     }
     uint32_t i = 0;
     for (struct fble_definition *d = definitions; d; d = d->next) {
-        if (is_type(d->declaration->type)) continue;
-        define_value(e, d, slot_at(&values, i));
-        push_slot(e, &pairs, variable_of(e, d->declaration)->slot);
-        push_slot(e, &pairs, slot_at(&values, i++));
+        if (emit_is_type(d->declaration->type)) continue;
+        define_value(e, d, emit_slot_at(&values, i));
+        emit_push_slot(e, &pairs, emit_variable_of(e, d->declaration)->slot);
+        emit_push_slot(e, &pairs, emit_slot_at(&values, i++));
     }
-    struct ins *ins = add_ins(e, FBLE_OP_RESOLVE, 0, 0, values.count);
+    struct emit_ins *ins = emit_add(e, FBLE_OP_RESOLVE, 0, 0, values.count);
     ins->pointer = definitions; // for the places of the names
-    add_list(e, ins, &pairs);
+    emit_add_list(e, ins, &pairs);
     i = 0;
     for (struct fble_definition *d = definitions; d; d = d->next) {
-        if (is_type(d->declaration->type)) continue;
-        struct variable *v = variable_of(e, d->declaration);
-        v->slot = slot_at(&values, i++);
+        if (emit_is_type(d->declaration->type)) continue;
+        struct emit_variable *v = emit_variable_of(e, d->declaration);
+        v->slot = emit_slot_at(&values, i++);
         publish(e, v);
     }
 }
 
 static void define_plain(struct emitter *e, struct fble_definition *d) {
-    struct variable *v = variable_of(e, d->declaration);
+    struct emit_variable *v = emit_variable_of(e, d->declaration);
     if (is_local_name(e, d->value)) {
-        const struct variable *same = variable_of(e, d->value->name.declaration);
+        const struct emit_variable *same = emit_variable_of(e, d->value->name.declaration);
         v->slot = same->slot;
         v->known = same->known;
     } else {
-        v->slot = new_slot(e);
+        v->slot = emit_new_slot(e);
         define_value(e, d, v->slot);
     }
     if (!v->known) publish(e, v);
@@ -146,9 +148,9 @@ static void emit_let(struct emitter *e, struct fble_statement *s) {
     bool top = !e->function->outer, functions = true;
     uint32_t count = 0;
     for (struct fble_definition *d = s->let.definitions; d; d = d->next) {
-        if (is_type(d->declaration->type)) continue;
-        new_variable(e, d->declaration);
-        functions &= function_literal(d->value) != NULL;
+        if (emit_is_type(d->declaration->type)) continue;
+        emit_new_variable(e, d->declaration);
+        functions &= emit_function_literal(d->value) != NULL;
         count++;
     }
     if (!count) return;
@@ -162,10 +164,11 @@ static void emit_let(struct emitter *e, struct fble_statement *s) {
     }
     // Here either nothing is recursive, or all are functions at the top.
     for (struct fble_definition *d = s->let.definitions; d; d = d->next)
-        if (!is_type(d->declaration->type) && top && function_literal(d->value)) define_known(e, d);
+        if (!emit_is_type(d->declaration->type) && top && emit_function_literal(d->value))
+            define_known(e, d);
     for (struct fble_definition *d = s->let.definitions; d; d = d->next) {
-        if (is_type(d->declaration->type)) continue;
-        if (variable_of(e, d->declaration)->known)
+        if (emit_is_type(d->declaration->type)) continue;
+        if (emit_variable_of(e, d->declaration)->known)
             emit_known(e, d);
         else
             define_plain(e, d);
@@ -177,17 +180,17 @@ static void emit_let(struct emitter *e, struct fble_statement *s) {
 static void emit_import(struct emitter *e, struct fble_statement *s) {
     uint32_t base = e->function->top, n = 0;
     for (struct fble_pick *p = s->import.picks; p; p = p->next)
-        if (!is_type(p->declaration->type)) {
-            new_variable(e, p->declaration)->slot = new_slot(e);
+        if (!emit_is_type(p->declaration->type)) {
+            emit_new_variable(e, p->declaration)->slot = emit_new_slot(e);
             n++;
         }
     uint32_t value = emit_expr(e, s->import.value, anywhere);
-    struct fble_type *shape = shape_of(e, s->import.value->type);
+    struct fble_type *shape = emit_shape_of(e, s->import.value->type);
     for (struct fble_pick *p = s->import.picks; p; p = p->next) {
-        if (is_type(p->declaration->type)) continue;
-        struct variable *v = variable_of(e, p->declaration);
+        if (emit_is_type(p->declaration->type)) continue;
+        struct emit_variable *v = emit_variable_of(e, p->declaration);
         unsigned op = shape->data.count == 1 ? FBLE_OP_FIELD_ONLY : FBLE_OP_FIELD;
-        add_ins(e, op, v->slot, value, p->index)->loc = p->name.loc;
+        emit_add(e, op, v->slot, value, p->index)->loc = p->name.loc;
         publish(e, v);
     }
     e->function->top = base + n;
@@ -198,14 +201,14 @@ static const char *word_text(struct emitter *e, const struct fble_word *word) {
 }
 
 static void emit_foreign(struct emitter *e, struct fble_statement *s) {
-    struct foreign_declaration *f = fble_alloc(e->arena, sizeof *f);
+    struct emit_foreign *f = fble_alloc(e->arena, sizeof *f);
     f->use.module = e->module->path->text;
     f->use.name = word_text(e, s->foreign.param->name.word);
     f->label = s->foreign.label;
     fble_push(e->arena, &e->foreign, f);
-    struct variable *v = new_variable(e, s->foreign.param->declaration);
-    v->slot = new_slot(e);
-    struct ins *ins = add_ins(e, FBLE_OP_FOREIGN, v->slot, 0, 0);
+    struct emit_variable *v = emit_new_variable(e, s->foreign.param->declaration);
+    v->slot = emit_new_slot(e);
+    struct emit_ins *ins = emit_add(e, FBLE_OP_FOREIGN, v->slot, 0, 0);
     ins->pointer = &f->use;
     ins->loc = s->foreign.param->name.loc;
     publish(e, v);
@@ -216,12 +219,13 @@ static void emit_foreign(struct emitter *e, struct fble_statement *s) {
 // A bind whose function is being emitted.
 struct open_bind {
     struct open_bind *outer;
-    struct call call;
-    struct want want;
+    struct emit_call call;
+    struct emit_want want;
 };
 
-static struct open_bind *open_bind(struct emitter *e, struct fble_statement *s, struct want want,
-                                   struct open_bind *outer, struct fble_expr *result) {
+static struct open_bind *open_bind(struct emitter *e, struct fble_statement *s,
+                                   struct emit_want want, struct open_bind *outer,
+                                   struct fble_expr *result) {
     struct open_bind *bind = fble_alloc(e->arena, sizeof *bind);
     bind->outer = outer;
     bind->want = want;
@@ -229,19 +233,19 @@ static struct open_bind *open_bind(struct emitter *e, struct fble_statement *s, 
     bind->call.loc = s->loc;
     struct fble_func func = s->bind.func;
     func.body = s->next ? NULL : result; // the chain may go on in the result
-    uint32_t arity = func.body ? chain_arity(&func) : func.count;
-    open_function(e, new_code(e, func.label, arity), func.label);
-    open_params(e, &func);
+    uint32_t arity = func.body ? emit_chain_arity(&func) : func.count;
+    emit_open_function(e, emit_new_code(e, func.label, arity), func.label);
+    emit_open_params(e, &func);
     return bind;
 }
 
 static void close_bind(struct emitter *e, struct open_bind *bind) {
-    struct function *f = close_function(e);
-    push_slot(e, &bind->call.slots, emit_closure(e, f, anywhere));
+    struct emit_function *f = emit_close_function(e);
+    emit_push_slot(e, &bind->call.slots, emit_closure(e, f, anywhere));
     emit_call(e, &bind->call, bind->want);
 }
 
-static void emit_guard(struct emitter *e, struct fble_statement *s, struct want want,
+static void emit_guard(struct emitter *e, struct fble_statement *s, struct emit_want want,
                        struct fble_list *jumps, struct fble_list *tokens) {
     uint32_t base = e->function->top;
     struct fble_suffix *select = s->guard->suffixes, **end = &s->guard->suffixes;
@@ -270,9 +274,9 @@ static struct fble_expr *innermost(struct fble_expr *body) {
     return body;
 }
 
-uint32_t emit_body(struct emitter *e, struct fble_body *body, struct want want) {
+uint32_t emit_body(struct emitter *e, struct fble_body *body, struct emit_want want) {
     if (!body->statements) return emit_expr(e, body->result, want);
-    if (want.kind == ANYWHERE) want = (struct want){IN_SLOT, new_slot(e)};
+    if (want.kind == EMIT_ANYWHERE) want = (struct emit_want){EMIT_IN_SLOT, emit_new_slot(e)};
     uint32_t base = e->function->top, slot = want.slot;
     struct fble_list jumps = {0}, tokens = {0};
     struct open_bind *bind = NULL;
@@ -293,7 +297,7 @@ uint32_t emit_body(struct emitter *e, struct fble_body *body, struct want want) 
             break;
         case FBLE_BIND_STMT:
             bind = open_bind(e, s, want, bind, result);
-            want = (struct want){AS_RESULT, 0};
+            want = (struct emit_want){EMIT_AS_RESULT, 0};
             if (!s->next) result = innermost(result);
             break;
         }
@@ -301,7 +305,7 @@ uint32_t emit_body(struct emitter *e, struct fble_body *body, struct want want) 
     emit_expr(e, result, want);
     for (; bind; bind = bind->outer) close_bind(e, bind);
     emit_exits(e, &tokens);
-    land(e, &jumps);
+    emit_land_jumps(e, &jumps);
     e->function->top = base;
     return slot;
 }

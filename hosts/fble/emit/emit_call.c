@@ -10,29 +10,29 @@
 
 enum { LIST_PART = 500 }; // elements whose slots are in use at the same time
 
-static const struct want anywhere = {ANYWHERE, 0};
+static const struct emit_want anywhere = {EMIT_ANYWHERE, 0};
 
-static uint32_t call_some(struct emitter *e, struct call *call, const struct fble_list *slots,
-                          struct want want) {
+static uint32_t call_some(struct emitter *e, struct emit_call *call, const struct fble_list *slots,
+                          struct emit_want want) {
     bool known = call->known && call->known->arity == slots->count;
     if (call->known && !known)
         call->callee = emit_constant(e, fble_pointer(&call->known->self), anywhere);
-    bool tail = want.kind == AS_RESULT;
+    bool tail = want.kind == EMIT_AS_RESULT;
     unsigned op = tail    ? known ? FBLE_OP_TAIL_CODE : FBLE_OP_TAIL
                   : known ? FBLE_OP_CALL_CODE
                           : FBLE_OP_CALL;
     e->function->top = call->base;
-    uint32_t slot = tail ? 0 : target_slot(e, want);
-    struct ins *ins = add_ins(e, op, slot, call->callee, 0);
+    uint32_t slot = tail ? 0 : emit_result_slot(e, want);
+    struct emit_ins *ins = emit_add(e, op, slot, call->callee, 0);
     ins->x = (uint8_t)slots->count;
     if (known) ins->pointer = call->known;
     ins->loc = call->loc;
-    add_list(e, ins, slots);
+    emit_add_list(e, ins, slots);
     return slot;
 }
 
 // A call has a limit of arguments. What is more goes to the result of a first call.
-uint32_t emit_call(struct emitter *e, struct call *call, struct want want) {
+uint32_t emit_call(struct emitter *e, struct emit_call *call, struct emit_want want) {
     struct fble_list rest = call->slots;
     while (rest.count > FBLE_MOST_ARGUMENTS) {
         struct fble_list some = rest;
@@ -56,7 +56,7 @@ static uint32_t emit_empty(struct emitter *e) {
 }
 
 static void emit_list_part(struct emitter *e, uint32_t list, const struct fble_list *slots) {
-    add_list(e, add_ins(e, FBLE_OP_LIST, list, list, slots->count), slots);
+    emit_add_list(e, emit_add(e, FBLE_OP_LIST, list, list, slots->count), slots);
 }
 
 // From the end, in parts.
@@ -68,7 +68,7 @@ static uint32_t emit_list(struct emitter *e, const struct fble_suffix *s) {
         uint32_t from = end > LIST_PART ? end - LIST_PART : 0;
         struct fble_list slots = {0};
         for (uint32_t i = from; i < end; i++)
-            push_slot(e, &slots, emit_expr(e, elements.at[i], anywhere));
+            emit_push_slot(e, &slots, emit_expr(e, elements.at[i], anywhere));
         emit_list_part(e, list, &slots);
         e->function->top = base;
         end = from;
@@ -79,8 +79,8 @@ static uint32_t emit_list(struct emitter *e, const struct fble_suffix *s) {
 // ---------------------------------------------------------------- literals
 
 static struct fble_type *element_type(struct emitter *e, struct fble_type *function_type) {
-    struct fble_type *list = shape_of(e, shape_of(e, function_type)->func.arg);
-    struct fble_type *cell = shape_of(e, list->data.fields[0].type);
+    struct fble_type *list = emit_shape_of(e, emit_shape_of(e, function_type)->func.arg);
+    struct fble_type *cell = emit_shape_of(e, list->data.fields[0].type);
     return cell->data.fields[0].type;
 }
 
@@ -103,7 +103,7 @@ static bool letter_path(struct emitter *e, const struct fble_letter *letter, str
     }
     path->count = count;
     for (uint32_t i = 0; i < count; i++) {
-        struct fble_type *shape = shape_of(e, type);
+        struct fble_type *shape = emit_shape_of(e, type);
         path->at[i].tag = letters[count - 1 - i]->field;
         path->at[i].bits = fble_tag_bits(shape->data.count);
         type = shape->data.fields[path->at[i].tag].type;
@@ -130,12 +130,12 @@ static fble_value letter_value(struct emitter *e, struct fble_letter *letter,
 static uint32_t emit_letter(struct emitter *e, struct fble_letter *letter, struct fble_type *type) {
     struct tag_path path;
     if (!letter_path(e, letter, type, &path)) {
-        too_large(e, "a letter is nested too deeply", e->function->label->loc);
+        emit_too_large(e, "a letter is nested too deeply", e->function->label->loc);
         return FBLE_FP_ARGS;
     }
     uint32_t slot = emit_constant(e, FBLE_UNIT, anywhere);
     for (uint32_t i = path.count; i-- > 0;)
-        add_ins(e, FBLE_OP_UNION, slot, slot, path.at[i].tag)->x = (uint8_t)path.at[i].bits;
+        emit_add(e, FBLE_OP_UNION, slot, slot, path.at[i].tag)->x = (uint8_t)path.at[i].bits;
     return slot;
 }
 
@@ -144,7 +144,7 @@ static uint32_t emit_long_letters(struct emitter *e, const struct fble_suffix *s
     uint32_t list = emit_empty(e), base = e->function->top;
     for (uint32_t i = s->literal.count; i-- > 0;) {
         struct fble_list slots = {0};
-        push_slot(e, &slots, emit_letter(e, s->literal.letters[i], type));
+        emit_push_slot(e, &slots, emit_letter(e, s->literal.letters[i], type));
         emit_list_part(e, list, &slots);
         e->function->top = base;
     }
@@ -162,19 +162,19 @@ static uint32_t emit_literal(struct emitter *e, const struct fble_suffix *s,
         literal->letters[i] = letter_value(e, s->literal.letters[i], type);
         if (!literal->letters[i]) return emit_long_letters(e, s, type);
     }
-    uint32_t list = new_slot(e);
-    add_ins(e, FBLE_OP_LITERAL, list, 0, 0)->pointer = literal;
+    uint32_t list = emit_new_slot(e);
+    emit_add(e, FBLE_OP_LITERAL, list, 0, 0)->pointer = literal;
     return list;
 }
 
-void add_arguments(struct emitter *e, struct call *call, struct fble_suffix *suffix,
-                   struct fble_type *function_type) {
+void emit_add_arguments(struct emitter *e, struct emit_call *call, struct fble_suffix *suffix,
+                        struct fble_type *function_type) {
     if (suffix->kind == FBLE_LIST) {
-        push_slot(e, &call->slots, emit_list(e, suffix));
+        emit_push_slot(e, &call->slots, emit_list(e, suffix));
     } else if (suffix->kind == FBLE_LITERAL) {
-        push_slot(e, &call->slots, emit_literal(e, suffix, function_type));
+        emit_push_slot(e, &call->slots, emit_literal(e, suffix, function_type));
     } else {
         for (struct fble_expr *a = suffix->call.args; a; a = a->next)
-            push_slot(e, &call->slots, emit_expr(e, a, anywhere));
+            emit_push_slot(e, &call->slots, emit_expr(e, a, anywhere));
     }
 }

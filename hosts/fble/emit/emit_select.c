@@ -7,53 +7,55 @@
 
 #include "emit.h"
 
-void emit_enter(struct emitter *e, const struct fble_label *label, struct want want,
+void emit_enter(struct emitter *e, const struct fble_label *label, struct emit_want want,
                 struct fble_list *tokens) {
     if (!e->all_blocks || !label) return;
     ouro_block block = e->first_block ? e->first_block + label->index : OURO_PHANTOM;
-    if (want.kind == AS_RESULT) {
-        add_ins(e, FBLE_OP_REPLACE, 0, 0, 0)->word = block;
+    if (want.kind == EMIT_AS_RESULT) {
+        emit_add(e, FBLE_OP_REPLACE, 0, 0, 0)->word = block;
         return;
     }
-    uint32_t token = new_slot(e);
-    add_ins(e, FBLE_OP_ENTER, token, 0, 0)->word = block;
-    push_slot(e, tokens, token);
+    uint32_t token = emit_new_slot(e);
+    emit_add(e, FBLE_OP_ENTER, token, 0, 0)->word = block;
+    emit_push_slot(e, tokens, token);
 }
 
 void emit_exits(struct emitter *e, const struct fble_list *tokens) {
-    for (uint32_t i = tokens->count; i-- > 0;) add_ins(e, FBLE_OP_EXIT, slot_at(tokens, i), 0, 0);
+    for (uint32_t i = tokens->count; i-- > 0;)
+        emit_add(e, FBLE_OP_EXIT, emit_slot_at(tokens, i), 0, 0);
 }
 
-void land(struct emitter *e, const struct fble_list *jumps) {
+void emit_land_jumps(struct emitter *e, const struct fble_list *jumps) {
     for (uint32_t i = 0; i < jumps->count; i++)
-        e->function->targets[slot_at(jumps, i)] = e->function->count;
+        e->function->targets[emit_slot_at(jumps, i)] = e->function->count;
 }
 
 static void add_jump(struct emitter *e, struct fble_list *jumps) {
-    uint32_t target = add_target(e);
-    struct ins *ins = add_ins(e, FBLE_OP_JUMP, 0, 0, 0);
+    uint32_t target = emit_add_target(e);
+    struct emit_ins *ins = emit_add(e, FBLE_OP_JUMP, 0, 0, 0);
     ins->targets = target;
     ins->target_count = 1;
-    push_slot(e, jumps, target);
+    emit_push_slot(e, jumps, target);
 }
 
 static void emit_branch(struct emitter *e, struct fble_expr *value, const struct fble_label *label,
-                        struct want want, struct fble_list *jumps, const struct fble_list *open) {
+                        struct emit_want want, struct fble_list *jumps,
+                        const struct fble_list *open) {
     uint32_t base = e->function->top;
     struct fble_list tokens = {0};
     emit_enter(e, label, want, &tokens);
     emit_expr(e, value, want);
     emit_exits(e, &tokens);
     if (open) emit_exits(e, open);
-    if (want.kind != AS_RESULT) add_jump(e, jumps);
+    if (want.kind != EMIT_AS_RESULT) add_jump(e, jumps);
     e->function->top = base;
 }
 
-void emit_arms(struct emitter *e, struct fble_suffix *select, uint32_t value, struct want want,
+void emit_arms(struct emitter *e, struct fble_suffix *select, uint32_t value, struct emit_want want,
                struct fble_loc loc, struct fble_list *jumps, const struct fble_list *open) {
     uint32_t tags = select->select.tags, first = e->function->target_count;
-    for (uint32_t i = 0; i < tags; i++) add_target(e);
-    struct ins *ins = add_ins(e, FBLE_OP_SWITCH, 0, value, tags);
+    for (uint32_t i = 0; i < tags; i++) emit_add_target(e);
+    struct emit_ins *ins = emit_add(e, FBLE_OP_SWITCH, 0, value, tags);
     ins->targets = first;
     ins->target_count = tags;
     ins->x = (uint8_t)fble_tag_bits(tags);
@@ -69,14 +71,14 @@ void emit_arms(struct emitter *e, struct fble_suffix *select, uint32_t value, st
 }
 
 uint32_t emit_select(struct emitter *e, struct fble_suffix *select, uint32_t value, uint32_t base,
-                     struct want want, struct fble_loc loc) {
+                     struct emit_want want, struct fble_loc loc) {
     struct fble_list jumps = {0};
     e->function->top = base;
-    if (want.kind == ANYWHERE) want = (struct want){IN_SLOT, new_slot(e)};
+    if (want.kind == EMIT_ANYWHERE) want = (struct emit_want){EMIT_IN_SLOT, emit_new_slot(e)};
     emit_arms(e, select, value, want, loc, &jumps, NULL);
     bool used = false; // the default may be redundant
     for (uint32_t i = 0; i < select->select.tags; i++) used |= !select->select.chosen[i];
     if (used) emit_branch(e, select->select.other, select->select.label, want, &jumps, NULL);
-    land(e, &jumps);
+    emit_land_jumps(e, &jumps);
     return want.slot;
 }

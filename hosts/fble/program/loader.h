@@ -44,4 +44,7 @@ bool fble_program_load(struct fble_program *program, struct fble_path *main);
 // Type-checks and labels what was loaded, and warns about unused names.
 bool fble_program_check(struct fble_program *program);
 
+// Can the module be evaluated? Reports it if there is only a header.
+bool fble_module_has_value(struct fble_program *program, const struct fble_module *module);
+
 #endif

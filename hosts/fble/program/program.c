@@ -45,3 +45,10 @@ bool fble_program_check(struct fble_program *program) {
         check_module(program, program->modules.at[i]);
     return program->diagnostics.errors == 0;
 }
+
+bool fble_module_has_value(struct fble_program *program, const struct fble_module *module) {
+    if (module->value) return true;
+    fble_report(&program->diagnostics, FBLE_ERROR, module->header, (struct fble_loc){1, 1},
+                "the module has a header but no implementation");
+    return false;
+}

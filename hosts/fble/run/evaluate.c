@@ -24,29 +24,16 @@ static ouro_block add_blocks(const struct fble_evaluation *v, const struct fble_
     return ouro_add_blocks(v->machine->profile, infos, count);
 }
 
-static bool report_problem(struct fble_program *program, const struct fble_emitted *emitted) {
-    if (!emitted->problem) return true;
-    fble_report(&program->diagnostics, FBLE_ERROR, emitted->module->value, emitted->problem_loc,
-                "%s", emitted->problem);
-    return false;
-}
-
-static bool missing(struct fble_program *program, const struct fble_module *module) {
-    if (module->value) return false;
-    fble_report(&program->diagnostics, FBLE_ERROR, module->header, (struct fble_loc){1, 1},
-                "the module has a header but no implementation");
-    return true;
-}
-
 static bool load(const struct fble_evaluation *v, struct fble_module *module) {
     struct fble_machine *m = v->machine;
-    if (missing(v->program, module)) return false;
+    if (!fble_module_has_value(v->program, module)) return false;
     ouro_block first = add_blocks(v, module);
     struct fble_emitted *emitted = fble_emit(v->program, module, first, v->all_blocks);
-    if (!report_problem(v->program, emitted)) return false;
+    if (!emitted) return false;
+    fble_encode(&v->program->arena, emitted);
     for (uint32_t i = 0; i < emitted->codes.count; i++) fble_add_code(m, emitted->codes.at[i]);
     for (uint32_t i = 0; i < emitted->foreign.count; i++) {
-        struct foreign_declaration *f = emitted->foreign.at[i];
+        struct emit_foreign *f = emitted->foreign.at[i];
         if (!fble_find_foreign(m, &f->use, first ? first + f->label->index : OURO_PHANTOM))
             return false;
     }
@@ -67,7 +54,7 @@ static const struct fble_compiled_module *find_compiled(const struct fble_evalua
 static bool load_compiled(const struct fble_evaluation *v, struct fble_module *module,
                           const struct fble_compiled_module *compiled) {
     struct fble_arena *arena = &v->program->arena;
-    if (missing(v->program, module)) return false;
+    if (!fble_module_has_value(v->program, module)) return false;
     const char *source = fble_hash(arena, module->value->text, module->value->length);
     if (strcmp(source, compiled->source)) {
         fble_report(&v->program->diagnostics, FBLE_ERROR, module->value, (struct fble_loc){1, 1},
@@ -99,14 +86,4 @@ fble_ref fble_evaluate(struct fble_evaluation *v) {
         module->emitted->globals[0] = value;
     }
     return value ? fble_ref_new(v->machine, value) : 0;
-}
-
-bool fble_emit_program(struct fble_program *program, ouro_block first_block, bool all_blocks) {
-    for (uint32_t i = 0; i < program->modules.count; i++) {
-        struct fble_module *module = program->modules.at[i];
-        if (missing(program, module)) return false;
-        if (!report_problem(program, fble_emit(program, module, first_block, all_blocks)))
-            return false;
-    }
-    return true;
 }

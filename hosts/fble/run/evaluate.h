@@ -6,7 +6,7 @@
 #ifndef FBLE_EVALUATE_H
 #define FBLE_EVALUATE_H
 
-#include "emit/emit.h"
+#include "emit/instructions.h"
 #include "vm/machine.h"
 
 struct fble_evaluation {
@@ -19,8 +19,5 @@ struct fble_evaluation {
 // Evaluates all modules; the last is the main one. 0: an error, which is in the program's
 // diagnostics (code that does not fit) or the machine's. The program must outlive the machine.
 fble_ref fble_evaluate(struct fble_evaluation *evaluation);
-
-// Bytecode of all modules, without running anything.
-bool fble_emit_program(struct fble_program *program, ouro_block first_block, bool all_blocks);
 
 #endif

@@ -39,25 +39,27 @@ void fble_write_c_string(FILE *to, const char *text) {
     fputc('"', to);
 }
 
-static void write_spots(struct translator *t, const struct fble_code *code, uint32_t i) {
-    if (!code->spot_count) return;
-    fprintf(t->tables, "static struct fble_spot spots%u[] = {", i);
-    for (uint32_t k = 0; k < code->spot_count; k++)
-        fprintf(t->tables, "%s{%u, %u, %u}", k ? ", " : "", code->spots[k].word,
-                code->spots[k].line, code->spots[k].column);
+// Of all functions, one after the other.
+static void write_spots(struct translator *t) {
+    const struct fble_list *codes = &t->emitted->codes;
+    fprintf(t->tables, "static struct fble_spot spots[%u] = {\n", t->spots + 1);
+    for (uint32_t i = 0; i < codes->count; i++) {
+        const struct fble_code *code = codes->at[i];
+        for (uint32_t k = 0; k < code->spot_count; k++)
+            fprintf(t->tables, "{0, %u, %u},%c", code->spots[k].line, code->spots[k].column,
+                    k + 1 < code->spot_count ? ' ' : '\n');
+    }
     fputs("};\n", t->tables);
 }
 
 static void write_code(struct translator *t, const struct fble_code *code, uint32_t i,
-                       uint32_t place) {
+                       uint32_t first_spot) {
     FILE *to = t->tables;
     fprintf(to, "    {.start = &entry%u.words.op, .enter = f%u, .frame_slots = %u, .arity = %u,\n",
             i, i, code->frame_slots, code->arity);
-    fprintf(to,
-            "     .captures = %u, .line = %u, .column = %u, .label = %u, .words = places + %u,\n",
-            code->captures, code->line, code->column, code->label, place);
-    fprintf(to, "     .word_count = %u, .spot_count = %u, ", code->word_count, code->spot_count);
-    if (code->spot_count) fprintf(to, ".spots = spots%u, ", i);
+    fprintf(to, "     .captures = %u, .line = %u, .column = %u, .label = %u,\n", code->captures,
+            code->line, code->column, code->label);
+    fprintf(to, "     .spots = spots + %u, .spot_count = %u, ", first_spot, code->spot_count);
     fputs(".name = ", to);
     fble_write_c_string(to, code->name);
     fputs(", .file = ", to);
@@ -67,16 +69,15 @@ static void write_code(struct translator *t, const struct fble_code *code, uint3
 
 static void write_codes(struct translator *t) {
     const struct fble_list *codes = &t->emitted->codes;
-    for (uint32_t i = 0; i < codes->count; i++) {
-        write_spots(t, codes->at[i], i);
+    uint32_t first_spot = 0;
+    for (uint32_t i = 0; i < codes->count; i++)
         fprintf(t->tables,
                 "static const struct fble_entry entry%u = FBLE_ENTRY_WORDS(codes + %u);\n", i, i);
-    }
     fprintf(t->tables, "static struct fble_code codes[%u] = {\n", codes->count);
-    uint32_t place = 0;
     for (uint32_t i = 0; i < codes->count; i++) {
-        write_code(t, codes->at[i], i, place);
-        place += ((const struct fble_code *)codes->at[i])->word_count;
+        const struct fble_code *code = codes->at[i];
+        write_code(t, code, i, first_spot);
+        first_spot += code->spot_count;
     }
     fputs("};\n", t->tables);
 }
@@ -100,7 +101,7 @@ static void write_foreign(struct translator *t) {
     const struct fble_list *foreign = &t->emitted->foreign;
     fprintf(t->tables, "static struct fble_foreign_use foreign[%u] = {", foreign->count + 1);
     for (uint32_t i = 0; i < foreign->count; i++) {
-        const struct foreign_declaration *f = foreign->at[i];
+        const struct emit_foreign *f = foreign->at[i];
         fputs("{", t->tables);
         fble_write_c_string(t->tables, f->use.module);
         fputs(", ", t->tables);
@@ -109,7 +110,7 @@ static void write_foreign(struct translator *t) {
     }
     fprintf(t->tables, "{0}};\nstatic const uint32_t foreign_labels[%u] = {", foreign->count + 1);
     for (uint32_t i = 0; i < foreign->count; i++)
-        fprintf(t->tables, "%u, ", ((struct foreign_declaration *)foreign->at[i])->label->index);
+        fprintf(t->tables, "%u, ", ((struct emit_foreign *)foreign->at[i])->label->index);
     fputs("0};\n", t->tables);
 }
 
@@ -137,9 +138,9 @@ static void write_imports(struct translator *t, FILE *to, const struct fble_prog
 
 static void note_imports(struct translator *t) {
     for (uint32_t i = 0; i < t->emitted->functions.count; i++) {
-        const struct function *f = t->emitted->functions.at[i];
+        const struct emit_function *f = t->emitted->functions.at[i];
         for (uint32_t k = 0; k < f->count; k++)
-            if (f->ins[k].op == FBLE_OP_GLOBAL && !f->ins[k].variable)
+            if (f->ins[k].op == FBLE_OP_GLOBAL && f->ins[k].pointer)
                 *fble_pair(t->arena, &t->indices,
                            ((const struct fble_emitted *)f->ins[k].pointer)->module, t) = t;
     }
@@ -150,7 +151,7 @@ static void note_indices(struct translator *t) {
     for (uint32_t i = 0; i < emitted->codes.count; i++)
         *fble_pair(t->arena, &t->indices, emitted->codes.at[i], NULL) = (void *)(uintptr_t)(i + 1);
     for (uint32_t i = 0; i < emitted->foreign.count; i++) {
-        struct foreign_declaration *f = emitted->foreign.at[i];
+        struct emit_foreign *f = emitted->foreign.at[i];
         *fble_pair(t->arena, &t->indices, &f->use, NULL) = (void *)(uintptr_t)(i + 1);
     }
 }
@@ -159,7 +160,8 @@ static void write_head(struct translator *t, FILE *to, const char *name) {
     fprintf(to, "// %s, made from %s by fble compile.\n\n#include <compiled.h>\n\n",
             t->emitted->module->path->text, t->emitted->module->value->file);
     fprintf(to, "static struct fble_code codes[%u];\n", t->emitted->codes.count);
-    fprintf(to, "static uint64_t places[%u]; // what spots are counted from\n", t->places + 1);
+    fprintf(to, "static struct fble_spot spots[%u];\n", t->spots + 1);
+    fprintf(to, "#define AT(spot) ((const uint64_t *)(spots + (spot)))\n");
     fprintf(to, "static ouro_block first_block;\n");
     fprintf(to, "fble_value FBLE_NAME(fble_globals%s)[%u];\n", name, t->emitted->global_count);
     fprintf(to, "#define globals FBLE_NAME(fble_globals%s)\n", name);
@@ -188,7 +190,8 @@ void fble_translate(FILE *to, struct fble_program *program, const struct fble_em
     const char *name = fble_c_name(t.arena, emitted->module->path->text);
     note_indices(&t);
     note_imports(&t);
-    for (uint32_t i = 0; i < emitted->functions.count; i++) translate_function(&t, i);
+    for (uint32_t i = 0; i < emitted->functions.count; i++) c_write_function(&t, i);
+    write_spots(&t);
     write_codes(&t);
     write_blocks(&t, all_blocks);
     write_foreign(&t);

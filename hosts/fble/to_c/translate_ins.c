@@ -6,111 +6,94 @@
 #include "translate.h"
 #include "vm/machine.h"
 
-uint32_t index_of(struct translator *t, const void *item) {
+uint32_t c_index_of(struct translator *t, const void *item) {
     return (uint32_t)(uintptr_t)*fble_pair(t->arena, &t->indices, item, NULL) - 1;
 }
 
-static uint32_t place_of(const struct translator *t, uint32_t i) {
-    return t->first_place + t->f->facts[i].place;
+// The macro AT gives the spot's address: where an instruction that fails stands in the source.
+static uint32_t spot_of(const struct translator *t, uint32_t i) {
+    return t->first_spot + t->f->facts[i].spot;
 }
 
-static const uint16_t *list_of(const struct translator *t, const struct ins *ins) {
+static const uint16_t *list_of(const struct translator *t, const struct emit_ins *ins) {
     return t->f->lists + ins->list;
-}
-
-static void use_list(struct translator *t, const struct ins *ins) {
-    for (uint32_t i = 0; i < ins->list_count; i++) use(t, list_of(t, ins)[i]);
 }
 
 // ---------------------------------------------------------------- values
 
-static void constant(struct translator *t, const struct ins *ins) {
-    define(t, ins->a);
+static void constant(struct translator *t, const struct emit_ins *ins) {
     if (ins->word & 1)
-        out(t, "s%u = %#llxu;", ins->a, (unsigned long long)ins->word);
+        c_out(t, "s%u = %#llxu;", ins->a, (unsigned long long)ins->word);
     else
-        out(t, "s%u = fble_pointer(&codes[%u].self);", ins->a,
-            index_of(t, (void *)(uintptr_t)fble_object(ins->word)->words[0]));
+        c_out(t, "s%u = fble_pointer(&codes[%u].self);", ins->a,
+              c_index_of(t, (void *)(uintptr_t)fble_object(ins->word)->words[0]));
 }
 
-static const char *global_of(struct translator *t, const struct ins *ins) {
-    if (ins->variable) return fble_format(t->arena, "globals[%u]", ins->variable->global);
+static const char *global_of(struct translator *t, const struct emit_ins *ins) {
     const struct fble_emitted *other = ins->pointer;
+    if (!other) return fble_format(t->arena, "globals[%u]", (unsigned)ins->word);
     return fble_format(t->arena, "FBLE_NAME(fble_globals%s)[0]",
                        fble_c_name(t->arena, other->module->path->text));
 }
 
-static void field(struct translator *t, const struct ins *ins, uint32_t i) {
-    use(t, ins->b);
-    if (!(t->now.flags[ins->b] & IS_STRUCT))
-        out(t, "FBLE_NEED_STRUCT(s%u, places + %u, %u);", ins->b, place_of(t, i), t->now.charge);
-    t->now.flags[ins->b] |= IS_STRUCT;
-    define(t, ins->a);
-    out(t, "s%u = FBLE_WORD(s%u, %u);", ins->a, ins->b, ins->c);
+static void field(struct translator *t, const struct emit_ins *ins, uint32_t i) {
+    if (!(t->now.flags[ins->b] & C_IS_STRUCT))
+        c_out(t, "FBLE_NEED_STRUCT(s%u, AT(%u), %u);", ins->b, spot_of(t, i), t->now.charge);
+    t->now.flags[ins->b] |= C_IS_STRUCT;
+    c_out(t, "s%u = FBLE_WORD(s%u, %u);", ins->a, ins->b, ins->c);
 }
 
-static void new_struct(struct translator *t, const struct ins *ins, uint32_t tag) {
-    use_list(t, ins);
-    out(t, "{ fble_value o; FBLE_NEW(o, FBLE_HEADER(FBLE_STRUCT, %u, %u));", tag, ins->c);
-    for (uint32_t i = 0; i < ins->c; i++) out(t, " FBLE_WORD(o, %u) = s%u;", i, list_of(t, ins)[i]);
-    define(t, ins->a);
-    out(t, " s%u = o; }", ins->a);
-    t->now.flags[ins->a] |= IS_STRUCT;
-    if (ins->op == FBLE_OP_CELL) t->now.tags[ins->a] = (uint16_t)(tag + 1);
+static void new_struct(struct translator *t, const struct emit_ins *ins, uint32_t tag) {
+    c_out(t, "{ fble_value o; FBLE_NEW(o, FBLE_HEADER(FBLE_STRUCT, %u, %u));", tag, ins->c);
+    for (uint32_t i = 0; i < ins->c; i++)
+        c_out(t, " FBLE_WORD(o, %u) = s%u;", i, list_of(t, ins)[i]);
+    c_out(t, " s%u = o; }", ins->a);
+    t->result_flags = C_IS_STRUCT;
+    if (ins->op == FBLE_OP_CELL) t->result_tag = (uint16_t)(tag + 1);
 }
 
-static void payload(struct translator *t, const struct ins *ins, uint32_t i) {
-    use(t, ins->b);
+static void payload(struct translator *t, const struct emit_ins *ins, uint32_t i) {
     bool known = t->now.tags[ins->b] == ins->c + 1;
     if (!known) t->now.tags[ins->b] = (uint16_t)(ins->c + 1);
-    define(t, ins->a);
     if (known)
-        out(t, "s%u = fble_payload(s%u, %u);", ins->a, ins->b, ins->x);
+        c_out(t, "s%u = fble_payload(s%u, %u);", ins->a, ins->b, ins->x);
     else
-        out(t, "FBLE_PAYLOAD(s%u, s%u, %u, %u, places + %u, %u);", ins->a, ins->b, ins->c, ins->x,
-            place_of(t, i), t->now.charge);
+        c_out(t, "FBLE_PAYLOAD(s%u, s%u, %u, %u, AT(%u), %u);", ins->a, ins->b, ins->c, ins->x,
+              spot_of(t, i), t->now.charge);
 }
 
-static void copy(struct translator *t, const struct ins *ins, uint32_t i) {
+static void copy(struct translator *t, const struct emit_ins *ins, uint32_t i) {
     const uint16_t *list = list_of(t, ins);
-    use(t, ins->b);
-    for (uint32_t k = 0; k < ins->c; k++) use(t, list[2 * k + 1]);
-    out(t, "FBLE_NEED_UNION(s%u, FBLE_NO_COPY, places + %u, %u);", ins->b, place_of(t, i),
-        t->now.charge);
-    out(t, "{ fble_value o = fble_pointer(hp); hp = fble_copy_struct(hp, s%u);", ins->b);
+    c_out(t, "FBLE_NEED_UNION(s%u, FBLE_NO_COPY, AT(%u), %u);", ins->b, spot_of(t, i),
+          t->now.charge);
+    c_out(t, "{ fble_value o = fble_pointer(hp); hp = fble_copy_struct(hp, s%u);", ins->b);
     for (uint32_t k = 0; k < ins->c; k++)
-        out(t, " FBLE_WORD(o, %u) = s%u;", list[2 * k], list[2 * k + 1]);
-    define(t, ins->a);
-    out(t, " s%u = o; }", ins->a);
-    t->now.flags[ins->a] |= IS_STRUCT;
+        c_out(t, " FBLE_WORD(o, %u) = s%u;", list[2 * k], list[2 * k + 1]);
+    c_out(t, " s%u = o; }", ins->a);
+    t->result_flags = C_IS_STRUCT;
 }
 
-static void closure(struct translator *t, const struct ins *ins) {
+static void closure(struct translator *t, const struct emit_ins *ins) {
     const struct fble_code *code = ins->pointer;
-    use_list(t, ins);
-    out(t, "{ fble_value o; FBLE_NEW(o, FBLE_HEADER(FBLE_CLOSURE, %u, %u));", code->arity,
-        ins->c + 1);
-    out(t, " FBLE_WORD(o, 0) = fble_pointer(&codes[%u]);", index_of(t, code));
+    c_out(t, "{ fble_value o; FBLE_NEW(o, FBLE_HEADER(FBLE_CLOSURE, %u, %u));", code->arity,
+          ins->c + 1);
+    c_out(t, " FBLE_WORD(o, 0) = fble_pointer(&codes[%u]);", c_index_of(t, code));
     for (uint32_t i = 0; i < ins->list_count; i++)
-        out(t, " FBLE_WORD(o, %u) = s%u;", i + 1, list_of(t, ins)[i]);
-    define(t, ins->a);
-    out(t, " s%u = o; }", ins->a);
+        c_out(t, " FBLE_WORD(o, %u) = s%u;", i + 1, list_of(t, ins)[i]);
+    c_out(t, " s%u = o; }", ins->a);
 }
 
-static void fill(struct translator *t, const struct ins *ins) {
-    use(t, ins->a);
-    use_list(t, ins);
+static void fill(struct translator *t, const struct emit_ins *ins) {
     for (uint32_t i = 0; i < ins->c; i++)
-        out(t, "FBLE_WORD(s%u, %u) = s%u;", ins->a, i + 1, list_of(t, ins)[i]);
+        c_out(t, "FBLE_WORD(s%u, %u) = s%u;", ins->a, i + 1, list_of(t, ins)[i]);
 }
 
-static void placeholder(struct translator *t, const struct ins *ins) {
-    define(t, ins->a);
-    out(t, "FBLE_NEW(s%u, FBLE_HEADER(FBLE_PLACEHOLDER, 0, 1)); FBLE_WORD(s%u, 0) = 0;", ins->a,
-        ins->a);
+static void placeholder(struct translator *t, const struct emit_ins *ins) {
+    c_out(t, "FBLE_NEW(s%u, FBLE_HEADER(FBLE_PLACEHOLDER, 0, 1)); FBLE_WORD(s%u, 0) = 0;", ins->a,
+          ins->a);
 }
 
-static uint32_t write_list(struct translator *t, const struct ins *ins) {
+static uint32_t write_list(struct translator *t, const struct emit_ins *ins) {
     if (t->quiet) return 0;
     fprintf(t->tables, "static const uint16_t list%u[] = {", t->lists);
     for (uint32_t i = 0; i < ins->list_count; i++)
@@ -120,43 +103,39 @@ static uint32_t write_list(struct translator *t, const struct ins *ins) {
 }
 
 // The list has pairs: the slot of a placeholder, the slot of a value, which may change.
-static void resolve(struct translator *t, const struct ins *ins, uint32_t i) {
-    for (uint32_t k = 0; k < ins->list_count; k++) store(t, list_of(t, ins)[k]);
-    charge(t);
-    out(t, "FBLE_PUBLISH;\nif (!fble_resolve_now(m, fp, list%u, %u, places + %u)) return NULL;",
-        write_list(t, ins), ins->c, place_of(t, i));
+static void resolve(struct translator *t, const struct emit_ins *ins, uint32_t i) {
+    for (uint32_t k = 0; k < ins->list_count; k++) c_store(t, list_of(t, ins)[k]);
+    c_charge(t);
+    c_out(t, "FBLE_PUBLISH;\nif (!fble_resolve_now(m, fp, list%u, %u, AT(%u))) return NULL;",
+          write_list(t, ins), ins->c, spot_of(t, i));
     for (uint32_t k = 1; k < ins->list_count; k += 2) {
         uint32_t slot = list_of(t, ins)[k];
-        t->now.flags[slot] = IN_FRAME;
+        t->now.flags[slot] = C_IN_FRAME;
         t->now.tags[slot] = 0;
     }
 }
 
-static void foreign(struct translator *t, const struct ins *ins, uint32_t i) {
-    uint32_t n = index_of(t, ins->pointer);
-    define(t, ins->a);
-    out(t, "if (!foreign[%u].value) FBLE_FAIL(FBLE_NO_FOREIGN, places + %u, %u, foreign + %u);", n,
-        place_of(t, i), t->now.charge, n);
-    out(t, "s%u = foreign[%u].value;", ins->a, n);
+static void foreign(struct translator *t, const struct emit_ins *ins, uint32_t i) {
+    uint32_t n = c_index_of(t, ins->pointer);
+    c_out(t, "if (!foreign[%u].value) FBLE_FAIL(FBLE_NO_FOREIGN, AT(%u), %u, foreign + %u);", n,
+          spot_of(t, i), t->now.charge, n);
+    c_out(t, "s%u = foreign[%u].value;", ins->a, n);
 }
 
-static void list(struct translator *t, const struct ins *ins) {
-    use(t, ins->b);
-    use_list(t, ins);
-    out(t, "{ fble_value l = s%u, o;", ins->b);
+static void list(struct translator *t, const struct emit_ins *ins) {
+    c_out(t, "{ fble_value l = s%u, o;", ins->b);
     for (uint32_t i = ins->c; i-- > 0;)
-        out(t,
-            " FBLE_NEW(o, FBLE_HEADER(FBLE_STRUCT, 0, 2)); FBLE_WORD(o, 0) = s%u;"
-            " FBLE_WORD(o, 1) = l; l = o;",
-            list_of(t, ins)[i]);
-    define(t, ins->a);
-    out(t, " s%u = l; }", ins->a);
+        c_out(t,
+              " FBLE_NEW(o, FBLE_HEADER(FBLE_STRUCT, 0, 2)); FBLE_WORD(o, 0) = s%u;"
+              " FBLE_WORD(o, 1) = l; l = o;",
+              list_of(t, ins)[i]);
+    c_out(t, " s%u = l; }", ins->a);
 }
 
-static void literal(struct translator *t, const struct ins *ins) {
+static void literal(struct translator *t, const struct emit_ins *ins) {
     const struct fble_literal *letters = ins->pointer;
-    define(t, ins->a);
-    out(t, "hp = fble_letters(hp, &literal%u); s%u = fble_pointer(hp - 24);", t->literals, ins->a);
+    c_out(t, "hp = fble_letters(hp, &literal%u); s%u = fble_pointer(hp - FBLE_LIST_CELL_BYTES);",
+          t->literals, ins->a);
     if (t->quiet) return;
     fprintf(t->tables, "static const struct fble_literal literal%u = {%u, {", t->literals++,
             letters->count);
@@ -167,40 +146,39 @@ static void literal(struct translator *t, const struct ins *ins) {
 
 // ---------------------------------------------------------------- control
 
-static void choose(struct translator *t, const struct ins *ins, uint32_t i) {
-    use(t, ins->b);
+static void choose(struct translator *t, const struct emit_ins *ins, uint32_t i) {
     uint8_t *flags = t->now.flags;
     uint16_t *tags = t->now.tags;
     if (!tags[ins->b])
-        out(t, "FBLE_NEED_UNION(s%u, FBLE_NO_SELECT, places + %u, %u);", ins->b, place_of(t, i),
-            t->now.charge);
-    out(t, "switch (fble_tag_of(s%u, %u)) {", ins->b, ins->x);
+        c_out(t, "FBLE_NEED_UNION(s%u, FBLE_NO_SELECT, AT(%u), %u);", ins->b, spot_of(t, i),
+              t->now.charge);
+    c_out(t, "switch (fble_tag_of(s%u, %u)) {", ins->b, ins->x);
     uint8_t flags_before = flags[ins->b];
     uint16_t tag_before = tags[ins->b];
     uint32_t before = t->now.charge;
     for (uint32_t tag = 0; tag < ins->target_count; tag++) {
         tags[ins->b] = (uint16_t)(tag + 1);
         if (tag + 1 < ins->target_count)
-            out(t, "case %u:", tag);
+            c_out(t, "case %u:", tag);
         else
-            out(t, "default:");
+            c_out(t, "default:");
         uint32_t target = t->f->targets[ins->targets + tag];
         t->now.charge = before + t->f->facts[target].charge;
-        jump_to(t, target);
+        c_jump_to(t, target);
         flags[ins->b] = flags_before;
         tags[ins->b] = tag_before;
     }
-    out(t, "}");
+    c_out(t, "}");
 }
 
-static const char *argument(struct translator *t, const struct ins *ins, uint32_t i) {
+static const char *argument(struct translator *t, const struct emit_ins *ins, uint32_t i) {
     return i < ins->list_count ? fble_format(t->arena, "s%u", list_of(t, ins)[i]) : "0";
 }
 
 static void write_return(struct translator *t, uint32_t i) {
-    const struct ins *ins = t->f->ins + i;
+    const struct emit_ins *ins = t->f->ins + i;
     if (t->quiet) return;
-    uint32_t site = write_site(t, t->f->facts[i].site);
+    uint32_t site = c_write_site(t, t->f->facts[i].site);
     fprintf(t->tables,
             "static const struct fble_return return%u = FBLE_RETURN_WORDS(%u, %u, &site%u, "
             "f%u_%u);\n",
@@ -209,60 +187,54 @@ static void write_return(struct translator *t, uint32_t i) {
 
 // All that is needed after the call goes to the frame; the callee's frame is above.
 static void call(struct translator *t, uint32_t i) {
-    const struct ins *ins = t->f->ins + i;
+    const struct emit_ins *ins = t->f->ins + i;
     const struct fble_site *site = t->f->facts[i].site;
     bool known = ins->op == FBLE_OP_CALL_CODE;
-    use_list(t, ins);
-    if (!known) use(t, ins->b);
     for (uint32_t slot = 0; slot < t->f->most; slot++)
-        if (is_live(site->live, site->slots, slot)) store(t, slot);
-    out(t, "{ uint64_t *frame = fp + %u;", t->f->most);
+        if (c_is_live(site->live, site->slots, slot)) c_store(t, slot);
+    c_out(t, "{ uint64_t *frame = fp + %u;", t->f->most);
     write_return(t, i);
-    out(t, "frame[FBLE_FP_RETURN] = fble_pointer(&return%u.op);", t->returns);
-    out(t, "frame[FBLE_FP_CALLER] = fble_pointer(fp);");
+    c_out(t, "frame[FBLE_FP_RETURN] = fble_pointer(&return%u.op);", t->returns);
+    c_out(t, "frame[FBLE_FP_CALLER] = fble_pointer(fp);");
     for (uint32_t k = 3; k < ins->list_count; k++)
-        out(t, "frame[%u] = s%u;", FBLE_FP_ARGS + k, list_of(t, ins)[k]);
+        c_out(t, "frame[%u] = s%u;", FBLE_FP_ARGS + k, list_of(t, ins)[k]);
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
-    uint32_t callee = known ? index_of(t, ins->pointer) : 0;
+    uint32_t callee = known ? c_index_of(t, ins->pointer) : 0;
     if (known)
-        out(t, "FBLE_JUMP_ENTERING(f%u, &codes[%u], FBLE_WAY(%u), %u, frame, %u, %s, %s, %s);",
-            callee, callee, t->ways, t->now.charge, ins->list_count, a, b, c);
+        c_out(t, "FBLE_JUMP_ENTERING(f%u, &codes[%u], FBLE_WAY(%u), %u, frame, %u, %s, %s, %s);",
+              callee, callee, t->ways, t->now.charge, ins->list_count, a, b, c);
     else
-        out(t, "FBLE_CALL_VALUE(s%u, FBLE_WAY(%u), %u, frame, %u, %s, %s, %s);", ins->b, t->ways,
-            t->now.charge, ins->list_count, a, b, c);
-    out(t, "}");
+        c_out(t, "FBLE_CALL_VALUE(s%u, FBLE_WAY(%u), %u, frame, %u, %s, %s, %s);", ins->b, t->ways,
+              t->now.charge, ins->list_count, a, b, c);
+    c_out(t, "}");
     if (!t->quiet) t->returns++, t->ways++;
 }
 
 static void tail_call(struct translator *t, uint32_t i) {
-    const struct ins *ins = t->f->ins + i;
+    const struct emit_ins *ins = t->f->ins + i;
     bool known = ins->op == FBLE_OP_TAIL_CODE;
-    use_list(t, ins);
-    if (!known) use(t, ins->b);
     for (uint32_t k = 3; k < ins->list_count; k++)
-        out(t, "fp[%u] = s%u;", FBLE_FP_ARGS + k, list_of(t, ins)[k]);
+        c_out(t, "fp[%u] = s%u;", FBLE_FP_ARGS + k, list_of(t, ins)[k]);
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
-    uint32_t callee = known ? index_of(t, ins->pointer) : 0;
+    uint32_t callee = known ? c_index_of(t, ins->pointer) : 0;
     if (known)
-        out(t, "FBLE_JUMP_REPLACING(f%u, &codes[%u], FBLE_WAY(%u), %u, %u, %s, %s, %s);", callee,
-            callee, t->ways, t->now.charge, ins->list_count, a, b, c);
+        c_out(t, "FBLE_JUMP_REPLACING(f%u, &codes[%u], FBLE_WAY(%u), %u, %u, %s, %s, %s);", callee,
+              callee, t->ways, t->now.charge, ins->list_count, a, b, c);
     else
-        out(t, "FBLE_TAIL_VALUE(s%u, FBLE_WAY(%u), %u, places + %u, %u, %s, %s, %s);", ins->b,
-            t->ways, t->now.charge, place_of(t, i), ins->list_count, a, b, c);
+        c_out(t, "FBLE_TAIL_VALUE(s%u, FBLE_WAY(%u), %u, AT(%u), %u, %s, %s, %s);", ins->b, t->ways,
+              t->now.charge, spot_of(t, i), ins->list_count, a, b, c);
     if (!t->quiet) t->ways++;
 }
 
-static void block(struct translator *t, const struct ins *ins, uint32_t i) {
+static void block(struct translator *t, const struct emit_ins *ins, uint32_t i) {
     unsigned label = (unsigned)ins->word - FBLE_RELATIVE_BLOCK;
-    if (ins->op == FBLE_OP_EXIT) use(t, ins->a);
-    charge(t);
+    c_charge(t);
     if (ins->op == FBLE_OP_ENTER) {
-        define(t, ins->a);
-        out(t, "FBLE_BLOCK_ENTER(s%u, first_block + %u, FBLE_WAY(%u));", ins->a, label, t->ways);
+        c_out(t, "FBLE_BLOCK_ENTER(s%u, first_block + %u, FBLE_WAY(%u));", ins->a, label, t->ways);
     } else if (ins->op == FBLE_OP_REPLACE) {
-        out(t, "FBLE_BLOCK_REPLACE(first_block + %u, FBLE_WAY(%u));", label, t->ways);
+        c_out(t, "FBLE_BLOCK_REPLACE(first_block + %u, FBLE_WAY(%u));", label, t->ways);
     } else {
-        out(t, "FBLE_BLOCK_EXIT(s%u);", ins->a);
+        c_out(t, "FBLE_BLOCK_EXIT(s%u);", ins->a);
     }
     t->now.charge = t->f->facts[i].after;
     if (!t->quiet) t->ways++;
@@ -270,34 +242,36 @@ static void block(struct translator *t, const struct ins *ins, uint32_t i) {
 
 // ---------------------------------------------------------------- all
 
-static void simple(struct translator *t, const struct ins *ins) {
-    if (ins->op == FBLE_OP_SET_GLOBAL) {
-        use(t, ins->a);
-        out(t, "%s = s%u;", global_of(t, ins), ins->a);
-        return;
-    }
-    if (ins->op == FBLE_OP_CAPTURE) use(t, FBLE_FP_SELF);
-    if (ins->op == FBLE_OP_MOVE || ins->op == FBLE_OP_STRUCT_ONE || ins->op == FBLE_OP_UNION)
-        use(t, ins->b);
-    uint8_t flags = ins->op == FBLE_OP_MOVE ? t->now.flags[ins->b] & IS_STRUCT : 0;
-    uint16_t tag = ins->op == FBLE_OP_MOVE ? t->now.tags[ins->b] : 0;
-    define(t, ins->a);
-    t->now.flags[ins->a] |= flags;
-    t->now.tags[ins->a] = tag;
+static void simple(struct translator *t, const struct emit_ins *ins) {
     if (ins->op == FBLE_OP_MOVE)
-        out(t, "s%u = s%u;", ins->a, ins->b);
+        c_out(t, "s%u = s%u;", ins->a, ins->b);
     else if (ins->op == FBLE_OP_GLOBAL)
-        out(t, "s%u = %s;", ins->a, global_of(t, ins));
+        c_out(t, "s%u = %s;", ins->a, global_of(t, ins));
+    else if (ins->op == FBLE_OP_SET_GLOBAL)
+        c_out(t, "%s = s%u;", global_of(t, ins), ins->a);
     else if (ins->op == FBLE_OP_CAPTURE)
-        out(t, "s%u = FBLE_WORD(s%u, %u);", ins->a, FBLE_FP_SELF, 1 + ins->b);
+        c_out(t, "s%u = FBLE_WORD(s%u, %u);", ins->a, FBLE_FP_SELF, 1 + ins->b);
     else if (ins->op == FBLE_OP_STRUCT_ONE)
-        out(t, "FBLE_STRUCT_ONE(s%u, s%u);", ins->a, ins->b);
+        c_out(t, "FBLE_STRUCT_ONE(s%u, s%u);", ins->a, ins->b);
     else
-        out(t, "FBLE_MAKE_UNION(s%u, s%u, %u, %u);", ins->a, ins->b, ins->c, ins->x);
+        c_out(t, "FBLE_MAKE_UNION(s%u, s%u, %u, %u);", ins->a, ins->b, ins->c, ins->x);
+    if (ins->op != FBLE_OP_MOVE) return;
+    t->result_flags = t->now.flags[ins->b] & C_IS_STRUCT;
+    t->result_tag = t->now.tags[ins->b];
 }
 
-void translate_ins(struct translator *t, uint32_t i) {
-    const struct ins *ins = t->f->ins + i;
+// Has in locals what the instruction reads. RESOLVE reads the frame.
+static void use_operands(struct translator *t, const struct emit_ins *ins) {
+    const struct fble_operands *roles = fble_operands + ins->op;
+    if (roles->a == FBLE_ROLE_IN) c_use(t, ins->a);
+    if (roles->b == FBLE_ROLE_IN) c_use(t, ins->b);
+    if (roles->b == FBLE_ROLE_CAPTURED) c_use(t, FBLE_FP_SELF);
+    if (roles->list == FBLE_ROLE_PAIRS) return;
+    bool fields = roles->list == FBLE_ROLE_FIELDS; // every second is the number of a field
+    for (uint32_t i = fields; i < ins->list_count; i += 1 + fields) c_use(t, list_of(t, ins)[i]);
+}
+
+static void write_ins(struct translator *t, const struct emit_ins *ins, uint32_t i) {
     switch (ins->op) {
     case FBLE_OP_CONST:
         constant(t, ins);
@@ -306,10 +280,8 @@ void translate_ins(struct translator *t, uint32_t i) {
         field(t, ins, i);
         break;
     case FBLE_OP_FIELD_ONLY:
-        use(t, ins->b);
-        define(t, ins->a);
-        out(t, "FBLE_FIELD_ONLY(s%u, s%u, places + %u, %u);", ins->a, ins->b, place_of(t, i),
-            t->now.charge);
+        c_out(t, "FBLE_FIELD_ONLY(s%u, s%u, AT(%u), %u);", ins->a, ins->b, spot_of(t, i),
+              t->now.charge);
         break;
     case FBLE_OP_STRUCT:
         new_struct(t, ins, 0);
@@ -328,11 +300,10 @@ void translate_ins(struct translator *t, uint32_t i) {
         break;
     case FBLE_OP_JUMP:
         t->now.charge += t->f->facts[t->f->targets[ins->targets]].charge;
-        jump_to(t, t->f->targets[ins->targets]);
+        c_jump_to(t, t->f->targets[ins->targets]);
         break;
     case FBLE_OP_RETURN:
-        use(t, ins->a);
-        out(t, "FBLE_RETURN(s%u, %u);", ins->a, t->now.charge);
+        c_out(t, "FBLE_RETURN(s%u, %u);", ins->a, t->now.charge);
         break;
     case FBLE_OP_CALL:
     case FBLE_OP_CALL_CODE:
@@ -372,4 +343,14 @@ void translate_ins(struct translator *t, uint32_t i) {
     default:
         simple(t, ins);
     }
+}
+
+// The result of a call is defined where the call returns to.
+void c_write_ins(struct translator *t, uint32_t i) {
+    const struct emit_ins *ins = t->f->ins + i;
+    use_operands(t, ins);
+    t->result_flags = 0;
+    t->result_tag = 0;
+    write_ins(t, ins, i);
+    if (fble_operands[ins->op].a == FBLE_ROLE_OUT && !fble_op_is_call(ins->op)) c_define(t, ins->a);
 }

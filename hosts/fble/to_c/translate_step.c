@@ -19,7 +19,7 @@
 
 enum { LONG_JOIN = 16, MOST_HOISTED = 1 << 15 };
 
-void out(struct translator *t, const char *format, ...) {
+void c_out(struct translator *t, const char *format, ...) {
     if (t->quiet) return;
     va_list arguments;
     va_start(arguments, format);
@@ -28,68 +28,56 @@ void out(struct translator *t, const char *format, ...) {
     fputc('\n', t->code);
 }
 
-bool is_call(const struct ins *ins) {
-    return ins->op == FBLE_OP_CALL || ins->op == FBLE_OP_CALL_CODE;
-}
-
-bool ends_function(const struct ins *ins) {
-    return ins->op == FBLE_OP_RETURN || ins->op == FBLE_OP_TAIL || ins->op == FBLE_OP_TAIL_CODE;
-}
-
-static bool is_branch(const struct ins *ins) {
-    return ins->op == FBLE_OP_SWITCH || ins->op == FBLE_OP_JUMP;
-}
-
-bool is_live(const uint64_t *live, uint32_t slots, uint32_t slot) {
+bool c_is_live(const uint64_t *live, uint32_t slots, uint32_t slot) {
     return slot < slots && live[slot / 64] >> slot % 64 & 1;
 }
 
 static uint32_t live_words(const struct translator *t) { return (t->f->most + 63) / 64; }
 
 static bool live_at(const struct translator *t, uint32_t i, uint32_t slot) {
-    return is_live(t->f->facts[i].live, 64 * live_words(t), slot);
+    return c_is_live(t->f->facts[i].live, 64 * live_words(t), slot);
 }
 
 // ---------------------------------------------------------------- slots
 
-void use(struct translator *t, uint32_t slot) {
+void c_use(struct translator *t, uint32_t slot) {
     t->used[slot] = true;
-    if (t->now.flags[slot] & IN_LOCAL) return;
-    out(t, "s%u = fp[%u];", slot, slot);
-    t->now.flags[slot] |= IN_LOCAL;
+    if (t->now.flags[slot] & C_IN_LOCAL) return;
+    c_out(t, "s%u = fp[%u];", slot, slot);
+    t->now.flags[slot] |= C_IN_LOCAL;
 }
 
-void define(struct translator *t, uint32_t slot) {
+void c_define(struct translator *t, uint32_t slot) {
     t->used[slot] = true;
-    t->now.flags[slot] = IN_LOCAL;
-    t->now.tags[slot] = 0;
+    t->now.flags[slot] = C_IN_LOCAL | t->result_flags;
+    t->now.tags[slot] = t->result_tag;
 }
 
-void store(struct translator *t, uint32_t slot) {
-    if (t->now.flags[slot] & IN_FRAME || !(t->now.flags[slot] & IN_LOCAL)) return;
+void c_store(struct translator *t, uint32_t slot) {
+    if (t->now.flags[slot] & C_IN_FRAME || !(t->now.flags[slot] & C_IN_LOCAL)) return;
     t->used[slot] = true;
-    out(t, "fp[%u] = s%u;", slot, slot);
-    t->now.flags[slot] |= IN_FRAME;
+    c_out(t, "fp[%u] = s%u;", slot, slot);
+    t->now.flags[slot] |= C_IN_FRAME;
 }
 
-void charge(struct translator *t) {
-    if (t->now.charge) out(t, "FBLE_CHARGE(%u);", t->now.charge);
+void c_charge(struct translator *t) {
+    if (t->now.charge) c_out(t, "FBLE_CHARGE(%u);", t->now.charge);
     t->now.charge = 0;
 }
 
-static struct slots slots_new(const struct translator *t) {
-    struct slots slots = {calloc(t->f->most, 1), calloc(t->f->most, sizeof *slots.tags), 0, 0};
+static struct c_slots slots_new(const struct translator *t) {
+    struct c_slots slots = {calloc(t->f->most, 1), calloc(t->f->most, sizeof *slots.tags), 0, 0};
     if (!slots.flags || !slots.tags) fble_out_of_memory();
     return slots;
 }
 
-static void slots_free(struct slots *slots) {
+static void slots_free(struct c_slots *slots) {
     free(slots->flags);
     free(slots->tags);
-    *slots = (struct slots){0};
+    *slots = (struct c_slots){0};
 }
 
-static void slots_copy(const struct translator *t, struct slots *to, const struct slots *from) {
+static void slots_copy(const struct translator *t, struct c_slots *to, const struct c_slots *from) {
     memcpy(to->flags, from->flags, t->f->most);
     memcpy(to->tags, from->tags, t->f->most * sizeof *to->tags);
 }
@@ -97,30 +85,30 @@ static void slots_copy(const struct translator *t, struct slots *to, const struc
 // What a way to the target brings along. A slot that is not in its local on every way is in the
 // frame, unchanged or stored by jump_to.
 static void meet(struct translator *t, uint32_t target) {
-    struct slots *at = t->at + target;
+    struct c_slots *at = t->at + target;
     if (!at->flags) {
         *at = slots_new(t);
         slots_copy(t, at, &t->now);
         at->charge = t->now.charge;
-        at->ways = 1;
+        at->arrivals = 1;
         return;
     }
-    at->ways++;
+    at->arrivals++;
     at->charge = 0; // every way charges for itself
     for (uint32_t i = 0; i < t->f->most; i++) {
         at->flags[i] &= t->now.flags[i];
-        if (!(at->flags[i] & IN_LOCAL)) at->flags[i] = IN_FRAME;
-        if (at->tags[i] != t->now.tags[i] || !(at->flags[i] & IN_LOCAL)) at->tags[i] = 0;
+        if (!(at->flags[i] & C_IN_LOCAL)) at->flags[i] = C_IN_FRAME;
+        if (at->tags[i] != t->now.tags[i] || !(at->flags[i] & C_IN_LOCAL)) at->tags[i] = 0;
     }
 }
 
 // ---------------------------------------------------------------- between steps
 
-static void write_step_name(const struct translator *t, FILE *to, const struct step *step) {
-    fprintf(to, step->kind == ENTERING ? "f%u" : "f%u_%u", t->index, step->start);
+static void write_step_name(const struct translator *t, FILE *to, const struct c_step *step) {
+    fprintf(to, step->kind == C_ENTERING ? "f%u" : "f%u_%u", t->index, step->start);
 }
 
-void jump_to(struct translator *t, uint32_t target) {
+void c_jump_to(struct translator *t, uint32_t target) {
     bool away = t->join[target];
     if (!away && t->quiet) {
         meet(t, target);
@@ -131,18 +119,18 @@ void jump_to(struct translator *t, uint32_t target) {
     if (!before) fble_out_of_memory();
     memcpy(before, t->now.flags, t->f->most);
     for (uint32_t slot = 0; slot < t->f->most; slot++)
-        if (live_at(t, target, slot) && (away || !(t->at[target].flags[slot] & IN_LOCAL)))
-            store(t, slot);
+        if (live_at(t, target, slot) && (away || !(t->at[target].flags[slot] & C_IN_LOCAL)))
+            c_store(t, slot);
     memcpy(t->now.flags, before, t->f->most);
     free(before);
-    if (away || t->at[target].ways > 1) charge(t);
+    if (away || t->at[target].arrivals > 1) c_charge(t);
     if (away)
-        out(t, "FBLE_JUMP(f%u_%u, fp, hp, 0, 0, c);", t->index, target);
+        c_out(t, "FBLE_JUMP(f%u_%u, fp, hp, 0, 0, c);", t->index, target);
     else
-        out(t, "goto l%u;", target);
+        c_out(t, "goto l%u;", target);
 }
 
-uint32_t write_site(struct translator *t, const struct fble_site *site) {
+uint32_t c_write_site(struct translator *t, const struct fble_site *site) {
     fprintf(t->tables, "static const struct fble_site site%u = {codes + %u, %u, %u, %u, {",
             t->sites, t->index, site->line, site->column, site->slots);
     for (uint32_t i = 0; i * 64 < site->slots; i++)
@@ -158,14 +146,14 @@ static uint32_t mark_step(struct translator *t, uint32_t start, uint32_t mark, u
     uint32_t last = start, count = 0;
     t->mark[start] = mark;
     for (uint32_t i = start; i <= last; i++) {
-        const struct ins *ins = t->f->ins + i;
+        const struct emit_ins *ins = t->f->ins + i;
         if (t->mark[i] != mark) continue;
         count++;
         if (visits && t->f->facts[i].target) visits[i]++;
-        if (is_call(ins) || ends_function(ins)) continue;
-        uint32_t n = is_branch(ins) ? ins->target_count : 1;
+        if (fble_op_is_call(ins->op) || fble_op_ends_function(ins->op)) continue;
+        uint32_t n = fble_op_is_branch(ins->op) ? ins->target_count : 1;
         for (uint32_t k = 0; k < n; k++) {
-            uint32_t next = is_branch(ins) ? t->f->targets[ins->targets + k] : i + 1;
+            uint32_t next = fble_op_is_branch(ins->op) ? t->f->targets[ins->targets + k] : i + 1;
             if (t->join[next]) continue;
             t->mark[next] = mark;
             if (next > last) last = next;
@@ -175,45 +163,45 @@ static uint32_t mark_step(struct translator *t, uint32_t start, uint32_t mark, u
     return count;
 }
 
-static void add_step(struct translator *t, uint32_t start, enum step_kind kind) {
-    t->all[t->count++] = (struct step){start, kind};
+static void add_step(struct translator *t, uint32_t start, enum c_step_kind kind) {
+    t->all[t->count++] = (struct c_step){start, kind};
 }
 
 static void find_steps(struct translator *t) {
-    const struct function *f = t->f;
+    const struct emit_function *f = t->f;
     uint32_t *visits = fble_alloc(t->arena, (f->count + 1) * sizeof *visits), mark = 1;
     t->mark = fble_alloc(t->arena, (f->count + 1) * sizeof *t->mark);
     t->join = fble_alloc(t->arena, (f->count + 1) * sizeof *t->join);
     t->all = fble_alloc(t->arena, (2 * (size_t)f->count + 1) * sizeof *t->all);
     t->count = 0;
-    add_step(t, 0, ENTERING);
+    add_step(t, 0, C_ENTERING);
     for (uint32_t i = 0; i < f->count; i++)
-        if (is_call(f->ins + i)) add_step(t, i + 1, AFTER_CALL);
+        if (fble_op_is_call(f->ins[i].op)) add_step(t, i + 1, C_AFTER_CALL);
     for (uint32_t i = 0; i < t->count; i++) mark_step(t, t->all[i].start, mark++, visits);
     for (uint32_t i = f->count; i-- > 0;)
         if (visits[i] > 1 && mark_step(t, i, mark++, NULL) >= LONG_JOIN) {
             t->join[i] = true;
-            add_step(t, i, AT_JOIN);
+            add_step(t, i, C_AT_JOIN);
         }
 }
 
 // Bytes that the longest way through the step needs.
 static uint64_t most_bytes(struct translator *t, uint32_t mark) {
-    const struct function *f = t->f;
+    const struct emit_function *f = t->f;
     uint32_t start = t->step->start;
     uint64_t *memory = calloc(t->last - start + 2, sizeof *memory), most = 0;
     if (!memory) fble_out_of_memory();
     uint64_t *need = memory - start;
     for (uint32_t i = t->last + 1; i-- > start;) {
-        const struct ins *ins = f->ins + i;
+        const struct emit_ins *ins = f->ins + i;
         if (t->mark[i] != mark) continue;
         most = 0;
-        if (is_branch(ins)) {
+        if (fble_op_is_branch(ins->op)) {
             for (uint32_t k = 0; k < ins->target_count; k++) {
                 uint32_t next = f->targets[ins->targets + k];
                 if (!t->join[next] && need[next] > most) most = need[next];
             }
-        } else if (!is_call(ins) && !ends_function(ins) && !t->join[i + 1]) {
+        } else if (fble_op_goes_on(ins->op) && !t->join[i + 1]) {
             most = need[i + 1];
         }
         need[i] = most += f->facts[i].heap ? f->facts[i].bytes : 0;
@@ -225,34 +213,34 @@ static uint64_t most_bytes(struct translator *t, uint32_t mark) {
 // ---------------------------------------------------------------- the beginning of a step
 
 static void begin_slots(struct translator *t) {
-    const struct step *step = t->step;
+    const struct c_step *step = t->step;
     for (uint32_t i = 0; i < t->f->most; i++) {
-        t->now.flags[i] = live_at(t, step->start, i) ? IN_FRAME : 0;
+        t->now.flags[i] = live_at(t, step->start, i) ? C_IN_FRAME : 0;
         t->now.tags[i] = 0;
     }
-    t->now.charge = step->kind == ENTERING ? t->f->facts[0].charge : 0; // calls end no stretch
-    if (step->kind == AFTER_CALL) t->now.flags[t->f->ins[step->start - 1].a] = IN_LOCAL;
-    for (uint32_t i = 0; step->kind == ENTERING && i < 3 && i < t->f->code->arity; i++)
-        t->now.flags[FBLE_FP_ARGS + i] = IN_LOCAL;
+    t->now.charge = step->kind == C_ENTERING ? t->f->facts[0].charge : 0; // calls end no stretch
+    if (step->kind == C_AFTER_CALL) t->now.flags[t->f->ins[step->start - 1].a] = C_IN_LOCAL;
+    for (uint32_t i = 0; step->kind == C_ENTERING && i < 3 && i < t->f->code->arity; i++)
+        t->now.flags[FBLE_FP_ARGS + i] = C_IN_LOCAL;
 }
 
 static void write_room(struct translator *t, uint64_t bytes) {
-    const struct step *step = t->step;
+    const struct c_step *step = t->step;
     uint32_t first = FBLE_FP_ARGS;
     struct fble_site *site = fble_alloc(t->arena, sizeof *site + 8 * (size_t)live_words(t));
     site->slots = 64 * live_words(t);
     memcpy(site->live, t->f->facts[step->start].live, 8 * (size_t)live_words(t));
-    out(t, "if (FBLE_FULL(%llu)) {", (unsigned long long)bytes);
-    if (step->kind == ENTERING && t->f->code->arity)
-        out(t, "FBLE_SPILL_ARGUMENTS(%u);", t->f->code->arity);
-    if (step->kind == AFTER_CALL) {
+    c_out(t, "if (FBLE_FULL(%llu)) {", (unsigned long long)bytes);
+    if (step->kind == C_ENTERING && t->f->code->arity)
+        c_out(t, "FBLE_SPILL_ARGUMENTS(%u);", t->f->code->arity);
+    if (step->kind == C_AFTER_CALL) {
         first = t->f->ins[step->start - 1].a;
-        out(t, "fp[%u] = a;", first);
+        c_out(t, "fp[%u] = a;", first);
     }
-    fprintf(t->code, "FBLE_COLLECT(&site%u, ", write_site(t, site));
+    fprintf(t->code, "FBLE_COLLECT(&site%u, ", c_write_site(t, site));
     write_step_name(t, t->code, step);
-    out(t, ", %u, %u, %llu);\n}", first, step->kind == AFTER_CALL ? t->f->most : 0,
-        (unsigned long long)bytes);
+    c_out(t, ", %u, %u, %llu);\n}", first, step->kind == C_AFTER_CALL ? t->f->most : 0,
+          (unsigned long long)bytes);
 }
 
 static void write_locals(struct translator *t) {
@@ -261,13 +249,13 @@ static void write_locals(struct translator *t) {
         if (!t->used[i]) continue;
         fprintf(t->code, "%ss%u", before, i);
         before = ", ";
-        if (t->step->kind == ENTERING && i >= FBLE_FP_ARGS && i < FBLE_FP_ARGS + 3 &&
+        if (t->step->kind == C_ENTERING && i >= FBLE_FP_ARGS && i < FBLE_FP_ARGS + 3 &&
             i < (uint32_t)FBLE_FP_ARGS + t->f->code->arity)
             fputs(i == FBLE_FP_ARGS       ? " = a"
                   : i == FBLE_FP_ARGS + 1 ? " = b"
                                           : " = FBLE_THIRD",
                   t->code);
-        if (t->step->kind == AFTER_CALL && i == t->f->ins[t->step->start - 1].a)
+        if (t->step->kind == C_AFTER_CALL && i == t->f->ins[t->step->start - 1].a)
             fputs(" = a", t->code);
     }
     if (*before == ',') fputs(";\n", t->code);
@@ -284,16 +272,17 @@ static void write_line(struct translator *t, uint32_t line) {
 
 static void write_beginning(struct translator *t, uint64_t bytes) {
     const struct fble_code *code = t->f->code;
-    const struct step *step = t->step;
-    uint32_t line = step->kind == AFTER_CALL ? t->f->ins[step->start - 1].loc.line : code->line;
+    const struct c_step *step = t->step;
+    uint32_t line = step->kind == C_AFTER_CALL ? t->f->ins[step->start - 1].loc.line : code->line;
     t->line = 0;
     fputc('\n', t->code);
     write_line(t, line);
     fputs("static fble_any_step ", t->code);
     write_step_name(t, t->code, step);
     fputs("(FBLE_STEP_PARAMETERS) {\n", t->code);
-    if (step->kind == ENTERING) out(t, "FBLE_NEED_STACK(codes + %u, %u);", t->index, t->f->most);
-    if (step->kind == AFTER_CALL) out(t, "fp -= %u;", t->f->most);
+    if (step->kind == C_ENTERING)
+        c_out(t, "FBLE_NEED_STACK(codes + %u, %u);", t->index, t->f->most);
+    if (step->kind == C_AFTER_CALL) c_out(t, "fp -= %u;", t->f->most);
     if (t->hoisted && bytes) write_room(t, bytes);
     write_locals(t);
 }
@@ -302,49 +291,49 @@ static void write_beginning(struct translator *t, uint64_t bytes) {
 
 // Memory for a stretch of a step that needs very much.
 static void collect_here(struct translator *t, uint32_t i) {
-    const struct facts *facts = t->f->facts + i;
+    const struct emit_facts *facts = t->f->facts + i;
     if (!facts->heap || t->hoisted) return;
-    out(t, "if (FBLE_FULL(%u)) {", facts->bytes);
+    c_out(t, "if (FBLE_FULL(%u)) {", facts->bytes);
     for (uint32_t slot = 0; slot < t->f->most; slot++)
-        if (live_at(t, i, slot) && t->now.flags[slot] & IN_LOCAL) {
+        if (live_at(t, i, slot) && t->now.flags[slot] & C_IN_LOCAL) {
             t->used[slot] = true;
-            out(t, "fp[%u] = s%u;", slot, slot);
+            c_out(t, "fp[%u] = s%u;", slot, slot);
         }
     if (!t->quiet)
-        out(t, "hp = fble_collect_now(m, fp, hp, &site%u, %u);", write_site(t, facts->heap),
-            facts->bytes);
+        c_out(t, "hp = fble_collect_now(m, fp, hp, &site%u, %u);", c_write_site(t, facts->heap),
+              facts->bytes);
     for (uint32_t slot = 0; slot < t->f->most; slot++)
-        if (live_at(t, i, slot) && t->now.flags[slot] & IN_LOCAL)
-            out(t, "s%u = fp[%u];", slot, slot);
-    out(t, "}");
+        if (live_at(t, i, slot) && t->now.flags[slot] & C_IN_LOCAL)
+            c_out(t, "s%u = fp[%u];", slot, slot);
+    c_out(t, "}");
 }
 
 static void walk(struct translator *t, uint32_t mark) {
-    const struct function *f = t->f;
+    const struct emit_function *f = t->f;
     bool open = true; // the instruction before leads on to this one
     for (uint32_t i = t->step->start; i <= t->last; i++) {
-        const struct ins *ins = f->ins + i;
+        const struct emit_ins *ins = f->ins + i;
         if (t->mark[i] != mark) continue;
         if (f->facts[i].target && (i != t->step->start || t->at[i].flags)) {
-            if (open && t->at[i].flags) jump_to(t, i);
+            if (open && t->at[i].flags) c_jump_to(t, i);
             if (t->at[i].flags) {
-                out(t, "l%u:;", i);
+                c_out(t, "l%u:;", i);
                 slots_copy(t, &t->now, t->at + i);
                 t->now.charge = t->at[i].charge;
             }
         }
         write_line(t, ins->loc.line);
         collect_here(t, i);
-        if (!f->facts[i].dropped) translate_ins(t, i);
-        open = !is_call(ins) && !ends_function(ins) && !is_branch(ins);
+        if (!f->facts[i].dropped) c_write_ins(t, i);
+        open = fble_op_goes_on(ins->op);
         if (open && t->join[i + 1]) {
-            jump_to(t, i + 1);
+            c_jump_to(t, i + 1);
             open = false;
         }
     }
 }
 
-static void translate_step(struct translator *t, const struct step *step, uint32_t mark) {
+static void translate_step(struct translator *t, const struct c_step *step, uint32_t mark) {
     t->step = step;
     bool was_join = t->join[step->start]; // a step does not jump to itself
     t->join[step->start] = false;
@@ -364,23 +353,23 @@ static void translate_step(struct translator *t, const struct step *step, uint32
     for (uint32_t i = step->start; i <= t->last; i++) slots_free(t->at + i);
 }
 
-static void declare_step(const struct translator *t, const struct step *step) {
+static void declare_step(const struct translator *t, const struct c_step *step) {
     fputs("FBLE_STEP(", t->steps);
     write_step_name(t, t->steps, step);
     fputs(", ", t->steps);
     const char *name = t->f->code->name;
     fble_write_c_string(t->steps,
-                        step->kind == ENTERING
+                        step->kind == C_ENTERING
                             ? fble_format(t->arena, "%s~%u", name, t->index)
                             : fble_format(t->arena, "%s~%u.%u", name, t->index, step->start));
     fputs(");\n", t->steps);
 }
 
-void translate_function(struct translator *t, uint32_t index) {
+void c_write_function(struct translator *t, uint32_t index) {
     t->f = t->emitted->functions.at[index];
     t->index = index;
-    t->first_place = t->places;
-    t->places += t->f->code->word_count;
+    t->first_spot = t->spots;
+    t->spots += t->f->code->spot_count;
     find_steps(t);
     t->used = fble_alloc(t->arena, t->f->most);
     t->at = fble_alloc(t->arena, (t->f->count + 1) * sizeof *t->at);

@@ -90,7 +90,7 @@ void *fble_get_handle(fble_machine *m, fble_ref ref) {
 }
 
 fble_ref fble_make_list(fble_machine *m, uint32_t count, const fble_ref *items) {
-    fble_reserve(m, 24 * (size_t)count);
+    fble_reserve(m, FBLE_LIST_CELL_BYTES * (size_t)count);
     fble_value list = FBLE_EMPTY_LIST;
     for (uint32_t i = count; i-- > 0;) list = fble_cons(m, m->refs[items[i]], list);
     return fble_ref_new(m, list);

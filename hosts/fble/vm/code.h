@@ -72,9 +72,11 @@ struct fble_site {
 #define FBLE_SITE_REST UINT32_MAX
 #define FBLE_SITE_ARGS (UINT32_MAX - 1)
 
-// Where an instruction that can fail stands in the source.
+// Where an instruction that can fail stands in the source. An instruction may have several, one after
+// the other.
 struct fble_spot {
-    uint32_t word, line, column;
+    uint64_t word; // of bytecode: the instruction
+    uint32_t line, column;
 };
 
 struct fble_module_image;
@@ -96,9 +98,10 @@ struct fble_code {
     const char *name, *file;
     uint32_t line, column;
     uint32_t label; // the block, counted from the module's first
+    // Of bytecode. Compiled code has none: its pc, when it fails, is the address of a spot.
     uint64_t *words;
     uint32_t word_count;
-    struct fble_spot *spots; // by word
+    struct fble_spot *spots; // in the order of the code
     uint32_t spot_count;
 };
 

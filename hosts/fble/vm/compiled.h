@@ -66,7 +66,7 @@ static inline fble_any_step fble_bounce(FBLE_STEP_PARAMETERS, fble_any_step step
 
 // ---------------------------------------------------------------- tables
 
-#define FBLE_COMPILED_FORMAT 2
+#define FBLE_COMPILED_FORMAT 3
 
 // The words around a return pc, which is the address of `op`.
 struct fble_return {

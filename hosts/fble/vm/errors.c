@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Run-time errors: where the program was, and how it came there. A place is found from a pc by the
-// spots of its code, and for frames that wait from their sites. The text is
+// Run-time errors: where the program was, and how it came there. The spots of a code say where the
+// instruction at a pc stands in the source; for frames that wait, their sites do. The text is
 //
 //   FILE:LINE:COL: error: TEXT, in BLOCK
 //   FILE:LINE:COL: called by BLOCK           a line per frame that waits; tail callers are gone
@@ -20,15 +20,23 @@ void fble_add_code(struct fble_machine *machine, struct fble_code *code) {
     fble_vector_add(&machine->codes, code);
 }
 
-static const struct fble_code *code_at(const struct fble_machine *m, const uint64_t *pc) {
+// The first spot of the instruction at pc, or NULL. *code is the code that the pc is in, or NULL.
+static const struct fble_spot *find_spot(const struct fble_machine *m, const uint64_t *pc,
+                                         const struct fble_code **code) {
     for (size_t i = 0; i < m->codes.count; i++) {
-        const struct fble_code *code = m->codes.at[i];
-        if (pc >= code->words && pc < code->words + code->word_count) return code;
+        *code = m->codes.at[i];
+        const struct fble_spot *spot = (*code)->spots, *end = spot + (*code)->spot_count;
+        uintptr_t inside = (uintptr_t)pc - (uintptr_t)spot;
+        if (inside < sizeof *spot * (*code)->spot_count) return spot + inside / sizeof *spot;
+        if (pc < (*code)->words || pc >= (*code)->words + (*code)->word_count) continue;
+        while (spot < end && (*code)->words + spot->word != pc) spot++;
+        return spot < end ? spot : NULL;
     }
+    *code = NULL;
     return NULL;
 }
 
-static void add_place(FILE *to, const struct fble_code *code, uint32_t line, uint32_t column) {
+static void add_location(FILE *to, const struct fble_code *code, uint32_t line, uint32_t column) {
     fprintf(to, "%s:%u:%u: ", code->file, (unsigned)line, (unsigned)column);
 }
 
@@ -45,7 +53,7 @@ static void add_trace(FILE *to, uint64_t *fp) {
         if (shown == NEWEST + 1 && depth > NEWEST + OLDEST)
             fprintf(to, "... %zu more ...\n", depth - NEWEST - OLDEST);
         if (shown > NEWEST && shown + OLDEST <= depth) continue;
-        add_place(to, site->code, site->line, site->column);
+        add_location(to, site->code, site->line, site->column);
         fprintf(to, "called by %s\n", site->code->name);
     }
 }
@@ -62,7 +70,7 @@ static void fail(struct fble_machine *m, const struct fble_code *code, uint32_t 
         fble_no_memory();
         return;
     }
-    if (code) add_place(to, code, line, column);
+    if (code) add_location(to, code, line, column);
     fputs("error: ", to);
     vfprintf(to, format, arguments);
     if (code) fprintf(to, ", in %s", code->name);
@@ -72,18 +80,11 @@ static void fail(struct fble_machine *m, const struct fble_code *code, uint32_t 
 }
 
 void fble_fail_spot(struct fble_machine *m, uint32_t n, const char *format, ...) {
-    const struct fble_code *code = code_at(m, m->pc);
-    uint32_t line = 0, column = 0;
-    for (uint32_t i = 0; code && i < code->spot_count; i++) {
-        if (code->spots[i].word != (uint32_t)(m->pc - code->words)) continue;
-        const struct fble_spot *spot = code->spots + i + n;
-        line = spot->line;
-        column = spot->column;
-        break;
-    }
+    const struct fble_code *code;
+    const struct fble_spot *spot = find_spot(m, m->pc, &code);
     va_list arguments;
     va_start(arguments, format);
-    fail(m, code, line, column, m->fp, format, arguments);
+    fail(m, code, spot ? spot[n].line : 0, spot ? spot[n].column : 0, m->fp, format, arguments);
     va_end(arguments);
 }
 
@@ -99,7 +100,7 @@ void fble_fail_here(struct fble_machine *m, const char *format, ...) {
 static void fail_native(struct fble_machine *m, const char *format, va_list arguments) {
     struct fble_frame frame = {m->fp, NULL};
     while (fble_frame_next(&frame))
-        if (frame.site->code && frame.site->code->word_count) break;
+        if (frame.site->code) break; // natives have none
     const struct fble_site *site = frame.site;
     bool known = site && site->code;
     fail(m, known ? site->code : NULL, known ? site->line : 0, known ? site->column : 0, frame.fp,

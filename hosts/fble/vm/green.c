@@ -193,7 +193,7 @@ static fble_value native_put(struct fble_machine *m, fble_value *arguments) {
         make_ready(m, first, arguments[0]);
         return FBLE_UNIT;
     }
-    fble_reserve(m, 24);
+    fble_reserve(m, FBLE_LIST_CELL_BYTES);
     link = link_of(m);
     struct fble_object *cell = fble_new(m, FBLE_HEADER(FBLE_STRUCT, 0, 2));
     cell->words[0] = arguments[0];
@@ -227,7 +227,7 @@ static struct fble_object *end_of_link(struct fble_machine *m, const struct fble
 // Not inlined, so that a build without profiling has the same instructions.
 static __attribute__((noinline)) fble_value make_link(struct fble_machine *m,
                                                       const struct link_block *block) {
-    fble_reserve(m, 8 + 8 * LINK_WORDS + 24 + 24 + 24);
+    fble_reserve(m, fble_bytes_of_words(LINK_WORDS) + 3 * fble_bytes_of_words(2));
     struct fble_object *link = fble_new(m, FBLE_HEADER(FBLE_LINK, 0, LINK_WORDS));
     link->words[FIRST] = link->words[LAST] = FBLE_UNIT;
     link->words[WAITERS] = link->words[LAST_WAITER] = 1;
@@ -283,7 +283,7 @@ static struct link_block *block_of(struct fble_machine *m, const struct fble_sit
 static fble_value native_link_profiled(struct fble_machine *m, fble_value *arguments) {
     struct fble_frame frame = {m->fp, NULL};
     while (fble_frame_next(&frame))
-        if (frame.site->code && frame.site->code->word_count) break;
+        if (frame.site->code) break; // natives have none
     if (!frame.site || !frame.site->code) return native_link(m, arguments);
     return make_link(m, block_of(m, frame.site));
 }

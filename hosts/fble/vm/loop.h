@@ -76,7 +76,7 @@ static inline void switch_thread(ouro_cursor *at, ouro_thread *to) {
         ALLOCATED(fble_object_bytes(head));          \
     } while (0)
 
-#define LABEL(name) &&op_##name,
+#define LABEL(name, ...) &&op_##name,
 
 fble_any_step INTERPRET(struct fble_machine *m) {
     static const void *const labels[] = {FBLE_OPCODES(LABEL)};

@@ -11,7 +11,7 @@
 
 enum { FIRST_CHUNK = 4096, FIRST_CHUNK_SMALL = 64, NURSERY_SMALL = 4096, BASE_SLOTS = 5 };
 
-#define NAME(name) #name,
+#define NAME(name, ...) #name,
 const char *const fble_opcode_names[FBLE_OPCODE_COUNT] = {FBLE_OPCODES(NAME)};
 #undef NAME
 

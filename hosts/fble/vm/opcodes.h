@@ -1,61 +1,85 @@
 // SPDX-License-Identifier: MIT
 //
-// The instructions. An instruction is one or more 64-bit words; the first is
-// op (8 bits) | x (8) | a (16) | b (16) | c (16). a, b and c are slots of the frame unless said
-// otherwise. `list` is a list of slots, four to a word. A call ends in three words that belong to
-// the place it returns to, see code.h. Calls and blocks have a word for the profile's hint: before
-// those three, before the list of tail calls, at the end of ENTER and REPLACE.
+// The instructions. An instruction is one or more 64-bit words. The first is
+// op (8 bits) | x (8) | a (16) | b (16) | c (16); then come the word and the list, if it has them.
 //
-// One list makes the enumeration, the names and the dispatch table.
+// One table makes the enumeration, the names, the dispatch of the interpreter, and what the
+// compilers know of operands (emit/operands.h). Its columns are the roles of operands:
+//
+//   a, b, c   OUT        the slot that gets the result
+//             IN         a slot that is read
+//             CAPTURED   number of a value that the function in fp[2] captured
+//             FIELD      number of a field
+//             TAG        tag of a union, which takes x bits in an immediate
+//             COUNT      how many the list has
+//   list      SLOTS      c slots that are read, four to a word
+//             FIELDS     c pairs: number of a field, slot of its value
+//             PAIRS      c pairs of slots: a placeholder, its value, which RESOLVE may change
+//             ARGS       x slots that are read, see below
+//             BRANCHES   c words, as BRANCH; the offsets count from the words
+//   word      VALUE      a value
+//             GLOBAL     address of a value
+//             CODE, FOREIGN, LITERAL, SITE   pointer to one, see code.h
+//             BRANCH     offset from the first word (32 bits) | charge (32)
+//             BLOCK      block (32) | charge of what follows (32); then the profile's hint
+//             CHARGE     the same without a block and hint
+//
+// Calls put their operands elsewhere. The first word has the called function (IN), if its code is
+// not known, and then two or three arguments; the list has the other arguments. A call is: first
+// word, list, word, hint, and the three words before its return pc (code.h), where OUT is. A tail
+// call is: first word, word, hint, list.
 
 #ifndef FBLE_VM_OPCODES_H
 #define FBLE_VM_OPCODES_H
 
-#define FBLE_OPCODES(_)                                                           \
-    _(MOVE)        /* a = b */                                                    \
-    _(CONST)       /* a = word */                                                 \
-    _(GLOBAL)      /* a = *word */                                                \
-    _(SET_GLOBAL)  /* *word = a */                                                \
-    _(CAPTURE)     /* a = captured value number b */                              \
-    _(FIELD)       /* a = field c of struct b */                                  \
-    _(FIELD_ONLY)  /* a = the field of struct b, which has one */                 \
-    _(STRUCT)      /* a = struct of list, c fields, two or more */                \
-    _(STRUCT_ONE)  /* a = struct of b */                                          \
-    _(UNION)       /* a = tag c around b, x bits */                               \
-    _(CELL)        /* a = tag b around a struct of list, c fields, two or more */ \
-    _(PAYLOAD)     /* a = what is in union b if its tag is c, x bits */           \
-    _(COPY)        /* a = struct b with c fields replaced: list of index, slot */ \
-    _(SWITCH)      /* on the tag of b, x bits: c words of (offset, charge) */     \
-    _(JUMP)        /* word of (offset, charge) */                                 \
-    _(RETURN)      /* a */                                                        \
-    _(CALL)        /* function a with x arguments: b, c, list of the rest */      \
-    _(CALL_CODE)   /* code in word with x arguments: a, b, c, list */             \
-    _(TAIL)        /* as CALL, in place of this frame */                          \
-    _(TAIL_CODE)   /* as CALL_CODE, in place of this frame */                     \
-    _(FUNC)        /* a = function of code in word, captures list, c of them */   \
-    _(FUNC_ALLOC)  /* a = function of code in word, room for c captures */        \
-    _(FUNC_FILL)   /* the captures of a = list, c of them */                      \
-    _(PLACEHOLDER) /* a = a new placeholder */                                    \
-    _(RESOLVE)     /* c placeholders get their values: list of them, values */    \
-    _(FOREIGN)     /* a = the foreign value in word */                            \
-    _(LIST)        /* a = list of c elements in front of list b */                \
-    _(LITERAL)     /* a = list of the immediates in word */                       \
-    _(HEAP)        /* room for c << 16 | b bytes, or collect; word: site */       \
-    _(ENTER)       /* word: block; its token into a */                            \
-    _(EXIT)        /* back to token a */                                          \
-    _(REPLACE)     /* word: block */                                              \
-    _(NATIVE)      /* the C function in word does it all */                       \
-    _(COMPILED)    /* leave the interpreter: the code goes on in C */             \
-    _(RESUME)      /* this frame's native has its result: return it */            \
-    _(APPLY)       /* tail call of fp[2] with the arguments from fp[4] on */      \
-    _(REST_ENTER)  /* call the value returned with the arguments that wait */     \
-    _(REST_TAIL)   /* the same, as a tail call of the function that waited */     \
-    _(BARRIER)     /* the frame below was not looked at by the last collection */ \
-    _(UNDERFLOW)   /* the frame below is in another chunk of the stack */         \
-    _(HALT)        /* the result is what was asked for */                         \
-    _(THREAD_END)  /* the green thread has its result */
+// clang-format off
+#define FBLE_OPCODES(_)                                                                            \
+    /* name         a    b         c      list      word */                                        \
+    _(MOVE,        OUT, IN,       NO,    NO,       NO)      /* a = b */                            \
+    _(CONST,       OUT, NO,       NO,    NO,       VALUE)   /* a = word */                         \
+    _(GLOBAL,      OUT, NO,       NO,    NO,       GLOBAL)  /* a = *word */                        \
+    _(SET_GLOBAL,  IN,  NO,       NO,    NO,       GLOBAL)  /* *word = a */                        \
+    _(CAPTURE,     OUT, CAPTURED, NO,    NO,       NO)      /* a = captured value b */             \
+    _(FIELD,       OUT, IN,       FIELD, NO,       NO)      /* a = field c of struct b */          \
+    _(FIELD_ONLY,  OUT, IN,       NO,    NO,       NO)      /* a = the only field of struct b */   \
+    _(STRUCT,      OUT, NO,       COUNT, SLOTS,    NO)      /* a = struct of list, two or more */  \
+    _(STRUCT_ONE,  OUT, IN,       NO,    NO,       NO)      /* a = struct of b */                  \
+    _(UNION,       OUT, IN,       TAG,   NO,       NO)      /* a = tag c around b, x bits */       \
+    _(CELL,        OUT, TAG,      COUNT, SLOTS,    NO)      /* a = tag b around struct of list */  \
+    _(PAYLOAD,     OUT, IN,       TAG,   NO,       NO)      /* a = what is in union b of tag c */  \
+    _(COPY,        OUT, IN,       COUNT, FIELDS,   NO)      /* a = struct b with other fields */   \
+    _(SWITCH,      NO,  IN,       COUNT, BRANCHES, NO)      /* on the tag of b, x bits */          \
+    _(JUMP,        NO,  NO,       NO,    NO,       BRANCH)                                         \
+    _(RETURN,      IN,  NO,       NO,    NO,       NO)                                             \
+    _(CALL,        OUT, IN,       NO,    ARGS,     NO)      /* a = function b of list */           \
+    _(CALL_CODE,   OUT, NO,       NO,    ARGS,     CODE)    /* a = code of list */                 \
+    _(TAIL,        NO,  IN,       NO,    ARGS,     NO)      /* as CALL, in this frame */           \
+    _(TAIL_CODE,   NO,  NO,       NO,    ARGS,     CODE)    /* as CALL_CODE, in this frame */      \
+    _(FUNC,        OUT, NO,       COUNT, SLOTS,    CODE)    /* a = function that captures list */  \
+    _(FUNC_ALLOC,  OUT, NO,       COUNT, NO,       CODE)    /* a = function, captures not set */   \
+    _(FUNC_FILL,   IN,  NO,       COUNT, SLOTS,    NO)      /* the captures of a = list */         \
+    _(PLACEHOLDER, OUT, NO,       NO,    NO,       NO)      /* a = a new placeholder */            \
+    _(RESOLVE,     NO,  NO,       COUNT, PAIRS,    NO)      /* placeholders get their values */    \
+    _(FOREIGN,     OUT, NO,       NO,    NO,       FOREIGN) /* a = the foreign value */            \
+    _(LIST,        OUT, IN,       COUNT, SLOTS,    NO)      /* a = list's elements, then b */      \
+    _(LITERAL,     OUT, NO,       NO,    NO,       LITERAL) /* a = list of the letters */          \
+    _(HEAP,        NO,  NO,       NO,    NO,       SITE)    /* room for w >> 32 bytes */           \
+    _(ENTER,       OUT, NO,       NO,    NO,       BLOCK)   /* a = token for EXIT */               \
+    _(EXIT,        IN,  NO,       NO,    NO,       CHARGE)  /* back to token a */                  \
+    _(REPLACE,     NO,  NO,       NO,    NO,       BLOCK)                                          \
+    _(NATIVE,      NO,  NO,       NO,    NO,       NO)      /* call a C function, see natives.c */ \
+    _(COMPILED,    NO,  NO,       NO,    NO,       NO)      /* the code goes on in C */            \
+    _(RESUME,      NO,  NO,       NO,    NO,       NO)      /* return the result of a native */    \
+    _(APPLY,       NO,  NO,       NO,    NO,       NO)      /* tail call of fp[2] with fp[4]... */ \
+    _(REST_ENTER,  NO,  NO,       NO,    NO,       NO)      /* call with arguments that wait */    \
+    _(REST_TAIL,   NO,  NO,       NO,    NO,       NO)      /* tail call with such arguments */    \
+    _(BARRIER,     NO,  NO,       NO,    NO,       NO)      /* frames below were collected */      \
+    _(UNDERFLOW,   NO,  NO,       NO,    NO,       NO)      /* the caller is in another chunk */   \
+    _(HALT,        NO,  NO,       NO,    NO,       NO)      /* the result is there */              \
+    _(THREAD_END,  NO,  NO,       NO,    NO,       NO)      /* a green thread has its result */
+// clang-format on
 
-#define FBLE_OPCODE_ENUM(name) FBLE_OP_##name,
+#define FBLE_OPCODE_ENUM(name, ...) FBLE_OP_##name,
 enum fble_opcode { FBLE_OPCODES(FBLE_OPCODE_ENUM) FBLE_OPCODE_COUNT };
 #undef FBLE_OPCODE_ENUM
 

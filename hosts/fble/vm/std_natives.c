@@ -92,14 +92,14 @@ static fble_value get_var(struct fble_machine *m, fble_value *arguments) {
     if (m->failed) return 0;
     if (!value) return fble_maybe(m, 0);
     m->value = fble_string_value(m, value, strlen(value)); // a root
-    fble_reserve(m, 16);
+    fble_reserve(m, fble_bytes_of_words(1));
     fble_value maybe = fble_maybe(m, m->value);
     m->value = 0;
     return maybe;
 }
 
 static fble_value put_char(struct fble_machine *m, fble_value *arguments) {
-    fble_reserve(m, 24);
+    fble_reserve(m, FBLE_LIST_CELL_BYTES);
     fble_value list = fble_cons(m, arguments[0], FBLE_EMPTY_LIST);
     char *text = text_argument(m, list);
     if (!text) return 0;
@@ -155,7 +155,7 @@ fble_value fble_monad_value(struct fble_machine *m) {
 
 fble_value fble_io_value(struct fble_machine *m) {
     struct fble_native_code *run = helper(m, "IoRun!", 1);
-    fble_reserve(m, 16);
+    fble_reserve(m, fble_bytes_of_words(1));
     struct fble_object *io = fble_new(m, FBLE_HEADER(FBLE_STRUCT, 0, 1));
     io->words[0] = fble_pointer(&run->code.self);
     return fble_pointer(io);

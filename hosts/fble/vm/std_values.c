@@ -121,7 +121,7 @@ fble_value fble_string_value(struct fble_machine *m, const char *utf8, size_t le
     size_t count = 0;
     for (size_t at = 0, used; at < length; at += used)
         points[count++] = decode((const unsigned char *)utf8 + at, length - at, &used);
-    fble_reserve(m, 24 * count);
+    fble_reserve(m, FBLE_LIST_CELL_BYTES * count);
     fble_value list = FBLE_EMPTY_LIST;
     // A code point always fits into an immediate, so the struct around it does not show.
     while (count) list = fble_cons(m, fble_int_value(m, points[--count]), list);

@@ -78,9 +78,14 @@ static inline uint32_t fble_tag(uint64_t header) { return (uint32_t)header >> 16
 
 static inline uint32_t fble_count(uint64_t header) { return (uint32_t)(header >> 32); }
 
+// Of an object with that many words after its header.
+static inline size_t fble_bytes_of_words(uint64_t words) { return 8 + 8 * (size_t)words; }
+
 static inline size_t fble_object_bytes(uint64_t header) {
-    return 8 + 8 * (size_t)fble_count(header);
+    return fble_bytes_of_words(fble_count(header));
 }
+
+enum { FBLE_LIST_CELL_BYTES = 24 }; // header, element, rest of the list
 
 // How many bits a tag takes in an immediate, of a union type with this many tags.
 static inline unsigned fble_tag_bits(uint32_t tags) {

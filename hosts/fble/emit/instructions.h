@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+//
+// What emit leaves of a module: functions of simple instructions, with slots of a frame as operands,
+// and what analyse.c found out about each. The interpreter runs what encode.c makes of them; to_c
+// writes C.
+
+#ifndef FBLE_INSTRUCTIONS_H
+#define FBLE_INSTRUCTIONS_H
+
+#include "operands.h"
+#include "program/labels.h"
+
+// A simple instruction. The roles of a, b, c and the list are in vm/opcodes.h, also for calls.
+struct emit_ins {
+    uint8_t op, x;
+    uint32_t a, b, c;
+    uint32_t list, list_count;      // in function->lists
+    uint32_t targets, target_count; // of branches, in function->targets
+    uint64_t word;                  // constant, block, number of a global, of COPY: all fields
+    struct emit_variable *variable; // of the module's own globals
+    void *pointer;                  // code, foreign use, literal, other module; of RESOLVE: the let
+    struct fble_loc loc;
+};
+
+// What is known of an instruction.
+struct emit_facts {
+    bool dropped; // it need not run
+    bool target;  // a branch leads to it
+    // The slots that are live before it. Known where a stretch begins and after calls.
+    uint64_t *live;
+    uint32_t bytes;         // to make room for here: all up to the next call or branch
+    uint32_t charge;        // if a stretch begins here: its instructions
+    uint32_t after;         // of instructions for the profile: those that follow in the stretch
+    uint32_t spot;          // in code->spots, if the instruction can fail
+    struct fble_site *site; // of calls
+    struct fble_site *heap; // if there are bytes
+};
+
+struct emit_function {
+    struct emit_function *outer; // NULL: the module's body
+    struct fble_code *code;
+    const struct fble_label *label;
+    struct emit_ins *ins;
+    struct emit_facts *facts;
+    uint32_t count, capacity;
+    uint16_t *lists;
+    uint32_t list_count, list_capacity;
+    uint32_t *targets; // indices of instructions
+    uint32_t target_count, target_capacity;
+    struct fble_list captures; // struct emit_variable *
+    uint32_t top, most;        // slots in use
+    bool uses_self;            // fp[2] as a value
+};
+
+struct emit_foreign {
+    struct fble_foreign_use use;
+    const struct fble_label *label;
+};
+
+// What a module became. Everything is in the program's arena.
+struct fble_emitted {
+    struct fble_module *module;
+    struct fble_code *main;     // no arguments, the result is the module's value
+    struct fble_list codes;     // struct fble_code *, of all functions
+    struct fble_list functions; // struct emit_function *, in the same order
+    struct fble_list foreign;   // struct emit_foreign *
+    fble_value *globals;        // the first is the module's value
+    uint32_t global_count;
+};
+
+// Emits and analyses a module, which must have been checked and labelled, after its dependencies.
+// NULL, after a message: something is too large.
+struct fble_emitted *fble_emit(struct fble_program *program, struct fble_module *module,
+                               ouro_block first_block, bool all_blocks);
+
+// The same for all modules of a program, if all have a value. False, after a message.
+bool fble_emit_program(struct fble_program *program, ouro_block first_block, bool all_blocks);
+
+// Writes the words of all functions, for the interpreter.
+void fble_encode(struct fble_arena *arena, const struct fble_emitted *emitted);
+
+#endif
