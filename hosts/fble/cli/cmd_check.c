@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// fble check: reads and checks a program, and shows what is wrong with it. Errors in one module do
-// not keep the others from being checked, so that one run shows all there is to repair. How a
-// program is found and checked is the business of loader.c and program.c; this file only prints and
-// exits.
+// fble check: reads and checks a program, and shows its errors. Errors in one module do not keep
+// the others from being checked, so one run shows everything that has to be repaired. program/
+// finds and checks the modules.
 
 #include "command.h"
 
@@ -35,6 +34,6 @@ const struct fble_command fble_command_check = {
         "  fble check --json -p std Program.fble\n"
         "\n"
         "exit status: 0 fine, 2 compile error, 4 usage, 5 other, such as an unreadable file\n",
-    .reports = true,
+    .takes = FBLE_TAKES_JSON,
     .run = run,
 };

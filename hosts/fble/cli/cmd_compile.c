@@ -227,6 +227,6 @@ const struct fble_command fble_command_compile = {
         "\n"
         "environment: CC, CFLAGS (usual: -O2), LDFLAGS\n"
         "exit status: 0 fine, 2 compile error, 4 usage, 5 other\n",
-    .compiles = true,
+    .takes = FBLE_TAKES_COMPILE,
     .run = run,
 };

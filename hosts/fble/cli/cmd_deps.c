@@ -89,6 +89,6 @@ const struct fble_command fble_command_deps = {
              "  fble deps -p std -t program Program.fble > program.d\n"
              "\n"
              "exit status: 0 fine, 2 compile error, 4 usage, 5 other, such as an unreadable file\n",
-    .has_target = true,
+    .takes = FBLE_TAKES_TARGET,
     .run = run,
 };

@@ -28,6 +28,6 @@ const struct fble_command fble_command_eval = {
              "  fble eval --profile eval.pb.gz -I src -m /Foo/Bar%\n"
              "\n"
              "exit status: 0 fine, 2 compile error, 3 run-time error, 4 usage, 5 other\n",
-    .runs = true,
+    .takes = FBLE_TAKES_RUN,
     .run = run,
 };

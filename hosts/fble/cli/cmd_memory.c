@@ -53,7 +53,6 @@ const struct fble_command fble_command_memory = {
         "  fble memory Program.fble 1000\n"
         "\n"
         "exit status: 0 fine, 2 compile error, 3 run-time error, 4 usage, 5 other\n",
-    .runs = true,
-    .has_number = true,
+    .takes = FBLE_TAKES_RUN | FBLE_TAKES_NUMBER,
     .run = run,
 };

@@ -36,8 +36,7 @@ const struct fble_command fble_command_run = {
              "\n"
              "exit status: 0-111 the program's, 112 the program's is out of range,\n"
              "             114 compile error, 115 run-time error, 116 usage, 117 other\n",
-    .runs = true,
-    .has_arguments = true,
     .statuses = fble_run_statuses,
+    .takes = FBLE_TAKES_RUN | FBLE_TAKES_ARGUMENTS,
     .run = run,
 };

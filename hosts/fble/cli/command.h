@@ -23,14 +23,19 @@ struct fble_options {
     bool json;
 };
 
+// What a command takes beside the options that all have.
+enum fble_takes {
+    FBLE_TAKES_JSON = 1,
+    FBLE_TAKES_TARGET = 2,     // -t
+    FBLE_TAKES_RUN = 4,        // --profile and the like
+    FBLE_TAKES_COMPILE = 8,    // -o and the like
+    FBLE_TAKES_ARGUMENTS = 16, // those after -- are the program's
+    FBLE_TAKES_NUMBER = 32,    // one more argument
+};
+
 struct fble_command {
     const char *name, *summary, *usage;
-    bool reports;       // takes --json
-    bool has_target;    // takes -t
-    bool runs;          // takes --profile and the like
-    bool has_arguments; // those after -- are the program's
-    bool has_number;    // one more argument, a number
-    bool compiles;      // takes -o and the like
+    unsigned takes; // enum fble_takes, several
     // The exit statuses of other commands, as this one gives them; NULL: the same.
     const int *statuses;
     int (*run)(struct fble_program *program, struct fble_options *options);

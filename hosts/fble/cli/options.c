@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// Options of all commands: the search path, packages, the main module or file. Options may stand
-// after the file; `--` ends them. A file alone is turned into a module path and a directory, so
-// that nothing behind this point knows of files given by hand.
+// Options of all commands, as a table. Options may stand after the file; `--` ends them. A file
+// alone becomes a module path and a folder to search, so no other code has to know that a file
+// was given.
 
 #include "command.h"
 #include "run/profile.h"
+#include "syntax/beside.h"
 #include "syntax/parser.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #ifndef FBLE_PACKAGES
 #define FBLE_PACKAGES "/usr/local/share/fble"
@@ -32,19 +33,7 @@ static int usage_error(const struct reader *r, const char *message, const char *
     return FBLE_USAGE;
 }
 
-// The value of an option with one, as in -I DIR, -IDIR, --module PATH or --module=PATH.
-static bool takes(struct reader *r, char letter, const char *word, const char **value) {
-    const char *text = *r->at;
-    size_t length = strlen(word);
-    if (letter && text[0] == '-' && text[1] == letter) {
-        *value = text[2] ? text + 2 : *++r->at;
-        return true;
-    }
-    if (strncmp(text, "--", 2) || strncmp(text + 2, word, length)) return false;
-    if (text[2 + length] && text[2 + length] != '=') return false;
-    *value = text[2 + length] ? text + 3 + length : *++r->at;
-    return true;
-}
+// ---------------------------------------------------------------- what options do
 
 static bool is_directory(const char *name) {
     struct stat status;
@@ -62,15 +51,10 @@ static bool package_in(struct reader *r, const char *folder, size_t length, cons
 // Beside the program: where a build folder has its packages, and where an installation has them,
 // also one that was moved.
 static bool package_beside(struct reader *r, const char *name) {
-    char program[4096];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program);
-    if (length <= 0 || (size_t)length == sizeof program) return false;
-    while (length > 1 && program[length - 1] != '/') length--;
-    const char *places[] = {"packages", "../share/fble"};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const char *folder =
-            fble_format(&r->program->arena, "%.*s%s", (int)length, program, places[i]);
-        if (package_in(r, folder, strlen(folder), name)) return true;
+    static const char *const beside[] = {"packages", "../share/fble"};
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        const char *folder = fble_beside(&r->program->arena, beside[i]);
+        if (folder && package_in(r, folder, strlen(folder), name)) return true;
     }
     return false;
 }
@@ -94,74 +78,113 @@ static int set_main(struct reader *r, const char *text) {
     return usage_error(r, "a module path looks like /Foo/Bar%, not ", text);
 }
 
-// Options of commands that run programs: --name VALUE, each into its place.
-static bool takes_run_option(struct reader *r, const char **value) {
-    struct fble_run_options *run = &r->options->run;
-    if (!r->command->runs) return false;
-    size_t length = strcspn(*r->at, "=");
-    const char **to = length > 2 ? fble_profile_option(run, *r->at + 2, length - 2) : NULL;
-    if (to && !strncmp(*r->at, "--", 2)) {
-        *to = *value = (*r->at)[length] ? *r->at + length + 1 : *++r->at;
-        return true;
-    }
-    if (takes(r, 0, "compiled", value)) {
-        if (*value) fble_push(&r->program->arena, &run->compiled, (void *)*value);
-        return true;
-    }
-    if (!takes(r, 0, "foreign", value)) return false;
-    if (*value) fble_push(&r->program->arena, &run->foreign, (void *)*value);
-    return true;
+static int add_folder(struct reader *r, const char *value) {
+    fble_program_search(r->program, value);
+    return FBLE_FINE;
 }
 
-static bool is_flag(const char *text, const char *name, bool *flag) {
-    if (strcmp(text, name)) return false;
-    return *flag = true;
+static int set_alone(struct reader *r, const char *value) {
+    r->program->alone = true;
+    (void)value;
+    return FBLE_FINE;
 }
 
-// Options of compile, those with a value and those without.
-static bool takes_compile_option(struct reader *r, const char **value) {
-    struct fble_compile_options *compile = &r->options->compile;
-    if (!r->command->compiles) return false;
-    if (takes(r, 'o', "output", value)) {
-        compile->output = *value;
-    } else if (takes(r, 'j', "jobs", value)) {
-        compile->jobs = *value;
-    } else if (takes(r, 0, "emit-c", value)) {
-        compile->emit = *value;
-    } else if (takes(r, 0, "build-dir", value)) {
-        compile->folder = *value;
-    } else if (takes(r, 0, "profile-blocks", value)) {
-        r->options->run.blocks = *value;
-    } else {
-        *value = "";
-        return is_flag(*r->at, "--eval", &compile->eval) ||
-               is_flag(*r->at, "--library", &compile->library) ||
-               is_flag(*r->at, "--no-profile", &compile->no_profile) ||
-               is_flag(*r->at, "--verbose", &compile->verbose);
-    }
-    return true;
+// ---------------------------------------------------------------- the table
+
+enum value { NONE, TEXT, LIST };
+
+struct option {
+    const char *name;
+    char letter;                                // 0: it has none
+    unsigned takers;                            // enum fble_takes: which commands have it; 0: all
+    enum value value;                           // NONE: it sets a bool
+    size_t field;                               // of struct fble_options
+    int (*take)(struct reader *, const char *); // in place of a field
+};
+
+#define FIELD(field) offsetof(struct fble_options, field), NULL
+
+static const struct option options[] = {
+    {"include", 'I', 0, TEXT, 0, add_folder},
+    {"package", 'p', 0, TEXT, 0, add_package},
+    {"module", 'm', 0, TEXT, 0, set_main},
+    {"alone", 0, 0, NONE, 0, set_alone},
+    {"json", 0, FBLE_TAKES_JSON, NONE, FIELD(json)},
+    {"target", 't', FBLE_TAKES_TARGET, TEXT, FIELD(target)},
+    {"foreign", 0, FBLE_TAKES_RUN, LIST, FIELD(run.foreign)},
+    {"compiled", 0, FBLE_TAKES_RUN, LIST, FIELD(run.compiled)},
+    {"output", 'o', FBLE_TAKES_COMPILE, TEXT, FIELD(compile.output)},
+    {"jobs", 'j', FBLE_TAKES_COMPILE, TEXT, FIELD(compile.jobs)},
+    {"emit-c", 0, FBLE_TAKES_COMPILE, TEXT, FIELD(compile.emit)},
+    {"build-dir", 0, FBLE_TAKES_COMPILE, TEXT, FIELD(compile.folder)},
+    {"eval", 0, FBLE_TAKES_COMPILE, NONE, FIELD(compile.eval)},
+    {"library", 0, FBLE_TAKES_COMPILE, NONE, FIELD(compile.library)},
+    {"no-profile", 0, FBLE_TAKES_COMPILE, NONE, FIELD(compile.no_profile)},
+    {"verbose", 0, FBLE_TAKES_COMPILE, NONE, FIELD(compile.verbose)},
+    {"profile-blocks", 0, FBLE_TAKES_COMPILE, TEXT, FIELD(run.blocks)},
+};
+enum { OPTIONS = sizeof options / sizeof *options };
+
+// What was written: -I DIR, -IDIR, --module PATH or --module=PATH.
+struct written {
+    char letter;
+    const char *name;
+    size_t length;
+    const char *value; // NULL: not in the same argument
+};
+
+static struct written split(const char *text) {
+    if (text[1] != '-') return (struct written){text[1], "", 0, text[2] ? text + 2 : NULL};
+    size_t length = strcspn(text + 2, "=");
+    return (struct written){0, text + 2, length, text[2 + length] ? text + 3 + length : NULL};
 }
 
+static bool fits(const struct option *option, const struct written *written) {
+    if (written->letter) return option->letter == written->letter;
+    return strlen(option->name) == written->length &&
+           !strncmp(option->name, written->name, written->length);
+}
+
+static const struct option *find(const struct reader *r, const struct written *written) {
+    for (int i = 0; i < OPTIONS; i++)
+        if ((!options[i].takers || options[i].takers & r->command->takes) &&
+            fits(options + i, written))
+            return options + i;
+    return NULL;
+}
+
+static int take(struct reader *r, const struct option *option, const char *value) {
+    void *field = (char *)r->options + option->field;
+    if (option->take) return option->take(r, value);
+    if (option->value == NONE)
+        *(bool *)field = true;
+    else if (option->value == TEXT)
+        *(const char **)field = value;
+    else
+        fble_push(&r->program->arena, field, (void *)value);
+    return FBLE_FINE;
+}
+
+// run/profile.c has the options of profiles, which compiled programs read, too.
 static int read_option(struct reader *r) {
-    const char *value = "", *text = *r->at;
-    int status = FBLE_FINE;
-    if (r->command->reports && !strcmp(text, "--json"))
-        r->options->json = true;
-    else if (!strcmp(text, "--alone"))
-        r->program->alone = true;
-    else if (takes(r, 'I', "include", &value) && value)
-        fble_program_search(r->program, value);
-    else if (value && takes(r, 'p', "package", &value) && value)
-        status = add_package(r, value);
-    else if (value && takes(r, 'm', "module", &value) && value)
-        status = set_main(r, value);
-    else if (value && r->command->has_target && takes(r, 't', "target", &value) && value)
-        r->options->target = value;
-    else if (!value || (!takes_run_option(r, &value) && !takes_compile_option(r, &value)) || !value)
-        return usage_error(r, value ? "unknown option " : "no value for ", text);
-    if (status == FBLE_FINE) r->at++;
-    return status;
+    const char *text = *r->at;
+    struct written written = split(text);
+    const struct option *option = find(r, &written);
+    const char **profile = NULL;
+    if (!option && r->command->takes & FBLE_TAKES_RUN)
+        profile = fble_profile_option(&r->options->run, written.name, written.length);
+    bool has_value = profile || (option && option->value != NONE);
+    if ((!option && !profile) || (written.value && !has_value))
+        return usage_error(r, "unknown option ", text);
+    if (has_value && !written.value) written.value = *++r->at;
+    if (has_value && !written.value) return usage_error(r, "no value for ", text);
+    r->at++;
+    if (option) return take(r, option, written.value);
+    *profile = written.value;
+    return FBLE_FINE;
 }
+
+// ---------------------------------------------------------------- the program
 
 // A file alone is the module of its name in its folder, which comes first in the search path.
 static int set_file(struct reader *r, const char *file) {
@@ -189,17 +212,17 @@ static int set_file(struct reader *r, const char *file) {
     return FBLE_FINE;
 }
 
-int fble_options_read(struct fble_program *program, struct fble_options *options,
+int fble_options_read(struct fble_program *program, struct fble_options *result,
                       const struct fble_command *command, char **arguments) {
-    struct reader r = {program, options, command, arguments, {0}};
-    bool more = true;
+    struct reader r = {program, result, command, arguments, {0}};
+    bool more = true, number = command->takes & FBLE_TAKES_NUMBER;
     while (*r.at) {
         int status = FBLE_FINE;
         if (more && !strcmp(*r.at, "--")) {
             more = false;
             r.at++;
-            if (!command->has_arguments) continue;
-            options->run.arguments = r.at;
+            if (!(command->takes & FBLE_TAKES_ARGUMENTS)) continue;
+            result->run.arguments = r.at;
             break;
         } else if (more && **r.at == '-' && r.at[0][1]) {
             status = read_option(&r);
@@ -208,12 +231,12 @@ int fble_options_read(struct fble_program *program, struct fble_options *options
         }
         if (status != FBLE_FINE) return status;
     }
-    if (command->has_number && r.files.count > (options->main ? 0u : 1u))
-        options->number = r.files.at[--r.files.count];
-    if (command->has_number && !options->number) return usage_error(&r, "give a number", "");
+    if (number && r.files.count > (result->main ? 0u : 1u))
+        result->number = r.files.at[--r.files.count];
+    if (number && !result->number) return usage_error(&r, "give a number", "");
     if (r.files.count > 1) return usage_error(&r, "one file at a time, not also ", r.files.at[1]);
-    if (r.files.count && options->main) return usage_error(&r, "give a file or -m, not both", "");
+    if (r.files.count && result->main) return usage_error(&r, "give a file or -m, not both", "");
     if (r.files.count) return set_file(&r, r.files.at[0]);
-    if (options->main || (options->compile.library && options->packages.count)) return FBLE_FINE;
+    if (result->main || (result->compile.library && result->packages.count)) return FBLE_FINE;
     return usage_error(&r, "give a file or -m /Module%", "");
 }

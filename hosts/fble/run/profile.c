@@ -6,6 +6,7 @@
 // its next call, so that the profile is written; then the signal does what it always does.
 
 #include "profile.h"
+#include "syntax/beside.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -30,8 +31,8 @@ static int usage(const struct fble_runner *r, const char *option, const char *va
 
 const char **fble_profile_option(struct fble_run_options *run, const char *name, size_t length) {
     const struct {
-        const char *word;
-        const char **to;
+        const char *name;
+        const char **value;
     } all[] = {
         {"profile", &run->profile},         {"profile-live", &run->live},
         {"profile-metrics", &run->metrics}, {"profile-blocks", &run->blocks},
@@ -39,7 +40,8 @@ const char **fble_profile_option(struct fble_run_options *run, const char *name,
         {"profile-period", &run->period},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (strlen(all[i].word) == length && !strncmp(all[i].word, name, length)) return all[i].to;
+        if (strlen(all[i].name) == length && !strncmp(all[i].name, name, length))
+            return all[i].value;
     return NULL;
 }
 
@@ -72,26 +74,31 @@ static int read_rule(const struct fble_runner *r, ouro_options *options) {
 // Names with commas. Each of the four goes to where it is counted.
 static int read_metrics(struct fble_runner *r, ouro_metric_info *infos, size_t *count,
                         fble_machine_options *machine) {
-    static const char *const units[][2] = {{"instructions", "count"},
-                                           {"time", "nanoseconds"},
-                                           {"objects", "count"},
-                                           {"bytes", "bytes"}};
-    ouro_metric unused,
-        *places[] = {&machine->instructions, &unused, &machine->objects, &machine->bytes};
+    enum { INSTRUCTIONS, TIME, OBJECTS, BYTES, METRICS };
+    static const ouro_metric_info known[METRICS] = {[INSTRUCTIONS] = {"instructions", "count"},
+                                                    [TIME] = {"time", "nanoseconds"},
+                                                    [OBJECTS] = {"objects", "count"},
+                                                    [BYTES] = {"bytes", "bytes"}};
+    ouro_metric *numbers[METRICS] = {[INSTRUCTIONS] = &machine->instructions,
+                                     [OBJECTS] = &machine->objects,
+                                     [BYTES] = &machine->bytes};
     const char *names = r->options->metrics ? r->options->metrics : "instructions";
     unsigned seen = 0;
     for (const char *at = names;; at++) {
         size_t length = strcspn(at, ","), i = 0;
-        while (i < 4 && (strlen(units[i][0]) != length || strncmp(units[i][0], at, length))) i++;
-        if (i == 4 || seen >> i & 1)
+        while (i < METRICS &&
+               (strlen(known[i].name) != length || strncmp(known[i].name, at, length)))
+            i++;
+        if (i == METRICS || seen >> i & 1)
             return usage(r, "metrics", names, "some of instructions,time,objects,bytes");
         seen |= 1u << i;
-        infos[*count] = (ouro_metric_info){units[i][0], units[i][1]};
-        if (i == 1) {
+        infos[*count] = known[i];
+        if (i == TIME) {
             r->clock = true;
             r->time = (ouro_metric)*count;
         }
-        *places[i] = (ouro_metric)++ * count;
+        *count += 1;
+        if (numbers[i]) *numbers[i] = (ouro_metric)*count; // the machine counts them from 1
         at += length;
         if (!*at) return FBLE_FINE;
     }
@@ -128,14 +135,8 @@ static bool is_plain(const char *file) {
 
 // The tool beside this program, or just its name, to be found in PATH.
 static const char *find_tool(struct fble_arena *arena) {
-    char program[4096];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    while (length > 0 && program[length - 1] != '/') length--;
-    if (length > 0) {
-        const char *beside = fble_format(arena, "%.*souro", (int)length, program);
-        if (!access(beside, X_OK)) return beside;
-    }
-    const char *path = getenv("PATH");
+    const char *beside = fble_beside(arena, "ouro"), *path = getenv("PATH");
+    if (beside && !access(beside, X_OK)) return beside;
     for (const char *end; path && *path; path = *end ? end + 1 : end) {
         end = path + strcspn(path, ":");
         const char *there = fble_format(arena, "%.*s/ouro", (int)(end - path), path);

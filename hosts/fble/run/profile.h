@@ -7,7 +7,7 @@
 
 #include "runner.h"
 
-// The place of the value of --NAME among the options of a run; NULL: it is none about profiles.
+// Where the value of the option --NAME goes; NULL: it is no option about profiles.
 const char **fble_profile_option(struct fble_run_options *run, const char *name, size_t length);
 // Reads the options, makes the profile and tells the machine which metric is which.
 int fble_profile_start(struct fble_runner *runner, fble_machine_options *options);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The cache and the compiler's processes. An object file is called by a hash of everything that it
-// depends on: the C, the compiler's words, the runtime's headers. So what has not changed is found,
-// whoever asks, and nothing is ever out of date; the folder can be deleted at any time. Files are
-// written under another name and renamed, so builds at the same time do not disturb each other.
-// No shell is involved.
+// The cache and the compiler's processes. The name of an object file is a hash of everything that
+// it depends on: the C, the compiler's words, the runtime's headers. So an object that is found is
+// up to date, and the folder can be deleted at any time. Files are written under another name and
+// renamed, so builds at the same time do not disturb each other. No shell is involved.
 
 #include "build.h"
+#include "syntax/beside.h"
 #include "syntax/hash.h"
 
 #include <errno.h>
@@ -97,7 +97,7 @@ static bool read_words(struct fble_build *b) {
         fprintf(stderr, "fble compile: CC has a quote without an end\n");
         return false;
     }
-    // At a fixed address nothing has to be relocated when the program starts. Flags can say otherwise.
+    // At a fixed address nothing has to be relocated at the start. CFLAGS can say otherwise.
     fble_push(b->arena, &b->compiler, (void *)(b->shared ? "-fPIC" : "-fno-pie"));
     if (!split_words(b->arena, flags ? flags : "-O2", &b->compiler)) {
         fprintf(stderr, "fble compile: CFLAGS has a quote without an end\n");
@@ -108,27 +108,22 @@ static bool read_words(struct fble_build *b) {
     return true;
 }
 
-// ---------------------------------------------------------------- places
+// ---------------------------------------------------------------- the runtime and the cache
 
 static bool exists(const char *file) { return !access(file, R_OK); }
 
 // Beside this program: in a build folder, or where it was installed.
 static bool find_runtime(struct fble_build *b) {
-    char program[4096];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    while (length > 1 && program[length - 1] != '/') length--;
-    static const char *const places[][3] = {
+    static const char *const beside[][3] = {
         {"libfble_runtime.a", "packages/vm", "packages/../../include"},
         {"../lib/fble/libfble_runtime.a", "../lib/fble/include", "../lib/fble/include"},
     };
-    for (size_t i = 0; length > 0 && i < sizeof places / sizeof *places; i++) {
-        const char *names[3];
-        for (int k = 0; k < 3; k++)
-            names[k] = fble_format(b->arena, "%.*s%s", (int)length, program, places[i][k]);
-        b->library = names[0];
-        b->include[0] = names[1];
-        b->include[1] = names[2];
-        const char *header = fble_format(b->arena, "%s/compiled.h", names[1]);
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        b->library = fble_beside(b->arena, beside[i][0]);
+        b->include[0] = fble_beside(b->arena, beside[i][1]);
+        b->include[1] = fble_beside(b->arena, beside[i][2]);
+        if (!b->library) break;
+        const char *header = fble_format(b->arena, "%s/compiled.h", b->include[0]);
         if (exists(b->library) && exists(header)) return true;
     }
     fprintf(stderr, "fble compile: the runtime (libfble_runtime.a and compiled.h) is not beside "
