@@ -31,8 +31,8 @@ static struct fble_type *unknown(const struct fble_definition *definition) {
     return type->kind == FBLE_T_TYPEOF ? type->inner : type;
 }
 
-// An annotation of the wrong level leaves its variable broken. The definition then fails in its own
-// way, unless all it does is mention that variable; so that somebody complains, this does.
+// An annotation of the wrong level leaves its variable without a type. Most definitions then fail
+// by themselves, but not one that only mentions that variable: its error is reported here.
 static void check_annotation_level(struct fble_checker *checker, struct fble_definition *definition,
                                    uint32_t errors) {
     struct fble_type *annotation = definition->annotation ? definition->annotation->type : NULL;

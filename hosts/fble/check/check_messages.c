@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The checker's messages. Two types of the same name are told apart by showing what is behind the
-// name; where large types differ inside, the way to the first difference is pointed out; a field
-// that is not there gets the most similar one that is as a hint. Nothing here decides what is an
-// error.
+// The checker's messages. Two types of the same name are told apart by their definitions. Where
+// large types differ inside, the message says how to get to the first difference. For a field that
+// does not exist, the hint is the most similar one. Nothing here decides whether there is an error.
 
 #include "checker.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Suffixes that are not calls: access, copy, select, private types and type application. The head
-// has been checked; its type is NULL if it failed, and then only the parts of the suffix are
-// checked.
+// has been checked. If that failed, its type is NULL, and only the suffix's parts are checked.
 
 #include "checker.h"
 

@@ -88,7 +88,7 @@ struct fble_type *fble_apply_inferred(struct fble_checker *checker, struct fble_
 bool fble_inferred_fits(struct fble_checker *checker, struct fble_inferred *inferred,
                         struct fble_loc at);
 
-// Scope.
+// The scope is a stack of declarations.
 struct fble_declaration *fble_declare(struct fble_checker *checker, const struct fble_name *name,
                                       enum fble_declaration_kind kind, struct fble_type *type);
 void fble_leave_scope(struct fble_checker *checker, uint32_t count);
@@ -102,7 +102,7 @@ static inline bool fble_wants_hints(const struct fble_checker *checker) {
     return checker->diagnostics->errors <= 100;
 }
 
-// Messages.
+// Messages, each at a location of the unit.
 struct fble_diagnostic *fble_complain(struct fble_checker *checker, struct fble_loc at,
                                       const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -3,8 +3,8 @@
 // What has to be known of a function before it can be encoded or translated. All branches go
 // forward, since loops are tail calls, so one pass from the end to the beginning finds everything:
 //   - which slots are live at each call and each allocation, for the collector;
-//   - how many bytes are allocated up to the next call or branch: HEAP makes room for all of them at
-//     once, so nothing in between can move;
+//   - how many bytes are allocated up to the next call or branch: HEAP makes room for all of them
+//     at once, so nothing in between can move;
 //   - how many instructions a stretch has, which is what profiles charge.
 // A stretch begins at the function's entry and where a branch leads.
 
@@ -74,7 +74,7 @@ static uint64_t bytes_of(const struct emit_ins *ins) {
     }
 }
 
-// From what is live after the instruction to what is live before it.
+// The slots that are live before the instruction, from those that are live after it.
 static void read_and_write(struct analysis *n, const struct emit_ins *ins) {
     const struct fble_operands *roles = fble_operands + ins->op;
     if (roles->a == FBLE_ROLE_OUT) clear(&n->live, ins->a);
@@ -95,7 +95,7 @@ static void join_targets(struct analysis *n, const struct emit_ins *ins) {
     }
 }
 
-// What is allocated from i on, up to the next call or branch, is known.
+// All bytes that are allocated from i on, up to the next call or branch, have been counted.
 static void make_room(struct analysis *n, uint32_t i) {
     struct emit_facts *facts = n->facts + i;
     if (n->bytes > UINT32_MAX / 2) {

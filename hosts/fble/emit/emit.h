@@ -4,12 +4,12 @@
 // instructions (instructions.h); analyse.c then looks at them. From outside only fble_emit is used.
 //
 // Where a variable is. A function's own variables are in slots of its frame. The module's body runs
-// once, so those of its variables that inner functions use are globals. Functions that are defined
-// there capture nothing: their code is known, and called directly. Variables of functions in between
-// are captured. A function that mentions itself uses fp[2].
+// once, so its variables are globals if inner functions use them. Functions that are defined in it
+// capture nothing: their code is known, and called directly. Variables of functions in between are
+// captured. A function that mentions itself uses fp[2].
 //
-// Slots are given out like a stack. An expression leaves its value in a new slot or in the slot of a
-// variable; the slots that it needed above are free again.
+// Slots are given out like a stack. An expression leaves its value in a new slot or in the slot of
+// a variable; the slots that it needed above are free again.
 
 #ifndef FBLE_EMIT_H
 #define FBLE_EMIT_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Bodies: statement after statement in a loop, since they can be long. After a guard the rest of the
-// body is one more branch; after a bind it is the body of a function, which is open until the body
-// ends and is then passed to its callee.
+// Bodies: statement after statement in a loop, since they can be long. After a guard the rest of
+// the body is one more branch; after a bind it is the body of a function, which is open until the
+// body ends and is then passed to its callee.
 //
 // A let of functions alone needs no placeholders: nothing runs before all of them are there. At the
 // top of a module they are constants. Elsewhere the closures are allocated first and then filled,
@@ -13,7 +13,8 @@
 
 static const struct emit_want anywhere = {EMIT_ANYWHERE, 0};
 
-// Inner functions see a variable of the module's body as a global; encode.c drops this if none does.
+// Inner functions see a variable of the module's body as a global; analyse.c drops the instruction
+// if none of them uses it.
 static void publish(struct emitter *e, struct emit_variable *variable) {
     if (!e->function->outer)
         emit_add(e, FBLE_OP_SET_GLOBAL, variable->slot, 0, 0)->variable = variable;
@@ -120,7 +121,7 @@ static void define_recursive(struct emitter *e, struct fble_definition *definiti
         emit_push_slot(e, &pairs, emit_slot_at(&values, i++));
     }
     struct emit_ins *ins = emit_add(e, FBLE_OP_RESOLVE, 0, 0, values.count);
-    ins->pointer = definitions; // for the places of the names
+    ins->pointer = definitions; // for the locations of the names
     emit_add_list(e, ins, &pairs);
     i = 0;
     for (struct fble_definition *d = definitions; d; d = d->next) {
@@ -267,7 +268,7 @@ static void emit_guard(struct emitter *e, struct fble_statement *s, struct emit_
     emit_enter(e, select->select.label, want, tokens);
 }
 
-// The literals of a chain that a bind goes on as, without their parameters.
+// The body after the function literals that continue a bind's chain.
 static struct fble_expr *innermost(struct fble_expr *body) {
     for (struct fble_expr *next; (next = fble_chained(body)) && next->func.chained;)
         body = next->func.body;

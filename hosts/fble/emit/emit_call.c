@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Calls. All brackets in a row, f(a)(b)[c]|d, make one call with all their arguments: applying to
-// more or fewer arguments than a function names is the machine's business. Lists and literals are
-// arguments that are built from their elements.
+// Calls. All brackets in a row, f(a)(b)[c]|d, make one call with all their arguments: the machine
+// sees to applications with more or fewer arguments than the function has parameters. Lists and
+// literals are arguments that are built from their elements.
 
 #include "emit.h"
 
@@ -31,7 +31,7 @@ static uint32_t call_some(struct emitter *e, struct emit_call *call, const struc
     return slot;
 }
 
-// A call has a limit of arguments. What is more goes to the result of a first call.
+// A call has a limit of arguments. The result of a first call is called with the others.
 uint32_t emit_call(struct emitter *e, struct emit_call *call, struct emit_want want) {
     struct fble_list rest = call->slots;
     while (rest.count > FBLE_MOST_ARGUMENTS) {

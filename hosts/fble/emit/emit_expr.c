@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Expressions but for calls and selects: an atom, then suffix by suffix. What denotes a type is
-// never evaluated, and a chain that goes through a type, such as m.T@(x), starts after it.
+// Expressions except calls and selects: an atom, then suffix by suffix. Types are never evaluated:
+// a chain that goes through a type, such as m.T@(x), starts after it.
 
 #include "emit.h"
 
@@ -147,7 +147,7 @@ static uint32_t emit_copy(struct emitter *e, const struct chain *chain, uint32_t
     uint32_t unused = emit_new_slot(e);
     e->function->top = base;
     uint32_t slot = emit_result_slot(e, want);
-    if (shape->data.count == 1) { // nothing is left of the source, but it must be there
+    if (shape->data.count == 1) { // the source is not copied, but must be there
         emit_add(e, FBLE_OP_FIELD_ONLY, unused, value, 0)->loc = chain->expr->start;
         emit_add(e, FBLE_OP_STRUCT_ONE, slot, emit_slot_at(&pairs, 1), 0);
         return emit_bring(e, slot, want);

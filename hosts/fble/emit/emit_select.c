@@ -3,7 +3,7 @@
 // Selects and guards: a SWITCH, the arms one after the other, and what comes after them. Each arm
 // ends in a jump to what follows the select, or in the function's own end. Also the blocks that
 // profiles with --profile-blocks all have beyond functions: a branch in tail position replaces the
-// block that it is in, just as a tail call does; everything else is entered and left.
+// block that it is in, just as a tail call does; everything else is entered and exited.
 
 #include "emit.h"
 

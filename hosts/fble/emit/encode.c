@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // From a function's simple instructions to the words that the interpreter runs, in two passes: the
-// first finds out where each instruction will be, the second writes. Which words an instruction has
-// is said by operands.h.
+// first finds out where each instruction will be, the second writes. operands.h says which words an
+// instruction has.
 
 #include "instructions.h"
 #include "vm/machine.h"
@@ -11,7 +11,7 @@ struct encoder {
     struct fble_arena *arena;
     const struct fble_emitted *emitted;
     const struct emit_function *f;
-    uint32_t *offsets; // per instruction: its first word, or that of the HEAP before it
+    uint32_t *offsets; // per instruction: its first word, or the first word of its HEAP
     uint64_t *words;   // the whole function
 };
 
@@ -60,8 +60,8 @@ static uint64_t word_of(const struct encoder *n, uint32_t i, const uint64_t *fir
     }
 }
 
-// The function, if it is in a slot, and then arguments. Operands that there are no arguments for are
-// read by the interpreter all the same: they name the first.
+// The function, if it is in a slot, and then arguments. The interpreter reads all three operands,
+// so those without an argument repeat the first.
 static uint64_t call_word(const struct encoder *n, const struct emit_ins *ins) {
     const uint16_t *arguments = n->f->lists + ins->list;
     uint32_t in[3], count = 0, first = fble_first_arguments(ins->op);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What emit leaves of a module: functions of simple instructions, with slots of a frame as operands,
-// and what analyse.c found out about each. The interpreter runs what encode.c makes of them; to_c
-// writes C.
+// The result of emit: functions of simple instructions, with slots of a frame as operands, and the
+// facts that analyse.c found out about each instruction. encode.c makes bytecode of them, for the
+// interpreter; to_c makes C.
 
 #ifndef FBLE_INSTRUCTIONS_H
 #define FBLE_INSTRUCTIONS_H
@@ -22,7 +22,7 @@ struct emit_ins {
     struct fble_loc loc;
 };
 
-// What is known of an instruction.
+// Found out by analyse.c.
 struct emit_facts {
     bool dropped; // it need not run
     bool target;  // a branch leads to it
@@ -31,7 +31,7 @@ struct emit_facts {
     uint32_t bytes;         // to make room for here: all up to the next call or branch
     uint32_t charge;        // if a stretch begins here: its instructions
     uint32_t after;         // of instructions for the profile: those that follow in the stretch
-    uint32_t spot;          // in code->spots, if the instruction can fail
+    uint32_t spot;          // its first in code->spots; they end where the next one's begin
     struct fble_site *site; // of calls
     struct fble_site *heap; // if there are bytes
 };

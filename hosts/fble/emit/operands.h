@@ -2,7 +2,7 @@
 //
 // The roles of operands, as the table of vm/opcodes.h gives them, and what follows from them: which
 // instructions are calls or branches, and where the parts of an instruction are among its words.
-// Whoever writes, shows or translates instructions asks here.
+// Analysis, encoding, disassembly and translation all read them here.
 
 #ifndef FBLE_OPERANDS_H
 #define FBLE_OPERANDS_H
@@ -80,7 +80,7 @@ static inline uint32_t fble_first_arguments(unsigned op) {
 
 // Where the parts of an instruction begin, in words from the first; 0: it has no such part.
 struct fble_layout {
-    uint32_t list, list_count; // of calls: without what is in the first word
+    uint32_t list, list_count; // of calls: without those in the first word
     uint32_t word;
     uint32_t back;  // of calls: the three words before the return pc
     uint32_t words; // of the whole instruction

@@ -2,7 +2,7 @@
 //
 // Gives every function body, let definition, branch, bind, foreign name and module body its label.
 // Names are not built here, they would be quadratic in the nesting; a label keeps the steps to it
-// and the name is written when somebody asks. Directly nested function literals, also with poly
+// and the name is made when it is asked for. Directly nested function literals, also with poly
 // brackets between them, are one function: the chain gets one label at its innermost body.
 
 #include "labels.h"

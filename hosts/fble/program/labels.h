@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Labels: the places of a program that a profiler charges. Each has a kind, a place and a position
-// in the nest of definitions, function bodies and branches around it. Two schemes of names are read
-// off that position:
+// Labels: the blocks of a program that a profiler charges. Each has a kind, a location and a path
+// of steps through the definitions, function bodies and branches around it. Two schemes of names
+// are read off that path:
 //   function level   /M%.Outer.Inner      the let variables around it
 //   finer (older)    /M%.Outer!.tag.Inner!  also ! for each function body, the tag of each select
 //                                         branch, and : for a default
@@ -16,16 +16,16 @@
 
 enum fble_label_kind {
     FBLE_LABEL_MODULE,   // the body of a module; line 1, column 0
-    FBLE_LABEL_FUNCTION, // the body of a chain of function literals; place: the innermost body
-    FBLE_LABEL_BIND,     // the body of a bind, which is a function's; place: the statement after it
-    FBLE_LABEL_FOREIGN,  // a foreign declaration; place: the name
-    FBLE_LABEL_LET,      // the evaluation of a let variable's definition; place: the definition
+    FBLE_LABEL_FUNCTION, // the body of a chain of function literals; loc: the innermost body
+    FBLE_LABEL_BIND,     // the body of a bind, which is a function's; loc: the statement after it
+    FBLE_LABEL_FOREIGN,  // a foreign declaration; loc: the name
+    FBLE_LABEL_LET,      // the evaluation of a let variable's definition; loc: the definition
     FBLE_LABEL_BRANCH,   // the arm or default of a select, or the rest of a body after a guard
 };
 
 enum fble_step_kind { FBLE_STEP_VARIABLE, FBLE_STEP_FUNCTION, FBLE_STEP_TAG, FBLE_STEP_DEFAULT };
 
-// One step inwards; a position is the chain of steps to the module's body, which is NULL.
+// One step inwards; the chain of steps ends at the module's body, which is NULL.
 struct fble_step {
     const struct fble_step *outer;
     enum fble_step_kind kind;

@@ -49,8 +49,8 @@ static bool is_file(const char *name) {
     return name && !stat(name, &status) && !S_ISDIR(status.st_mode);
 }
 
-// A file that nobody can tell whether it is there, as in a folder that one may not enter, counts as
-// found: to say that there is none, or to take another, could be wrong. Reading it tells why.
+// If the system does not say whether a file exists, as in a folder that may not be entered, it
+// counts as found: another file could be the wrong one. Reading it then tells why.
 static bool may_be_file(const char *name) {
     errno = 0;
     return is_file(name) || errno == EACCES || errno == ELOOP || errno == EIO;

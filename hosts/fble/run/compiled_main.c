@@ -38,7 +38,7 @@ static const char **option_at(struct fble_runner *r, struct fble_run_options *ru
     return &foreign;
 }
 
-// Gives the arguments that are left, or NULL after a message.
+// Gives the arguments after the options, or NULL after a message.
 static char **read_options(struct fble_runner *r, struct fble_run_options *run, char **at) {
     const char **to;
     bool any = false;

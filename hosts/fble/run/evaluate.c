@@ -41,7 +41,7 @@ static bool load(const struct fble_evaluation *v, struct fble_module *module) {
     return true;
 }
 
-// A module that was compiled takes part like any other: dependents only know its value's place.
+// A module that was compiled takes part like any other: dependents only know its value's address.
 static const struct fble_compiled_module *find_compiled(const struct fble_evaluation *v,
                                                         const struct fble_module *module) {
     for (uint32_t i = 0; i < v->compiled.count; i++) {
@@ -77,7 +77,7 @@ static bool load_any(const struct fble_evaluation *v, struct fble_module *module
 
 fble_ref fble_evaluate(struct fble_evaluation *v) {
     fble_value value = 0;
-    if (!v->machine->profile) v->all_blocks = false; // there is nobody to enter them
+    if (!v->machine->profile) v->all_blocks = false; // nothing would record them
     for (uint32_t i = 0; i < v->program->modules.count; i++) {
         struct fble_module *module = v->program->modules.at[i];
         if (!load_any(v, module)) return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// From a checked program to values: each module becomes bytecode and is evaluated, in the order of
-// dependence.
+// From a checked program to values: each module becomes bytecode and is evaluated, after the
+// modules that it depends on.
 
 #ifndef FBLE_EVALUATE_H
 #define FBLE_EVALUATE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Measures memory. The machine that is measured collects all garbage after every few bytes, and its
-// stacks grow in small chunks, so that the peak is that of what is really in use.
+// stacks grow in small chunks, so that the peak counts only memory that is really in use.
 
 #include "measure.h"
 

@@ -60,7 +60,7 @@ struct fble_pairs {
     uint32_t count, capacity;
 };
 
-// The place for (a, b), made if it is not there; its value is NULL when new.
+// The address of the value for (a, b), which is NULL when new.
 void **fble_pair(struct fble_arena *arena, struct fble_pairs *pairs, const void *a, const void *b);
 
 #endif

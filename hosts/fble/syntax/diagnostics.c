@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Collects messages and shows them: the place and the text on one line, so that editors and tests
-// can read it, then the source line with a caret, then a hint if there is one. Long source lines
-// (a literal may have a million letters) are cut to a window around the caret.
+// Collects messages and shows them: the location and the text on one line, so that editors and
+// tests can read it, then the source line with a caret, then a hint if there is one. Long source
+// lines (a literal may have a million letters) are cut to a window around the caret.
 
 #include "diagnostics.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A hash of 128 bits, two lanes of multiplications. It tells texts apart that differ by accident; it
-// does not resist somebody who wants two texts to have the same one.
+// A hash of 128 bits, two lanes of multiplications. It tells texts apart that differ by accident;
+// it is not cryptographic.
 
 #include "hash.h"
 

@@ -95,7 +95,7 @@ static int byte_after(const struct fble_lexer *lexer, int n) {
     return lexer->end - lexer->at > n ? (unsigned char)lexer->at[n] : -1;
 }
 
-// A "." that begins a compound. Where the third byte is missing, the place is that byte's.
+// A "." that begins a compound. Where the third byte is missing, the location is that byte's.
 static int dot(struct fble_lexer *lexer, struct fble_token *token) {
     int second = byte_after(lexer, 1);
     if (second == '=') {

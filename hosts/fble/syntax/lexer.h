@@ -19,7 +19,7 @@ enum fble_token_kind {
     FBLE_IMPORT,       // .=
     FBLE_BIND,         // :=
     FBLE_FIELD_OPEN,   // (.
-    FBLE_MALFORMED,    // what no program contains; the place is the byte at fault
+    FBLE_MALFORMED,    // what no program contains; the location is the byte at fault
 };
 
 struct fble_token {

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-// Lines and columns count from 1, columns in bytes. Line 0: no place.
+// Lines and columns count from 1, columns in bytes. Line 0: no location.
 struct fble_loc {
     uint32_t line, column;
 };

@@ -2,8 +2,7 @@
 //
 // A program of one module that never was a file, for tests that make their sources up by the
 // thousand. Modules that the text mentions do not exist here, which is reported as it would be for
-// files. Also the test that every test of a tree makes: printing it and reading it again changes
-// nothing.
+// files. Also what every test of a tree checks: printing it and reading it again changes nothing.
 
 #include "one_file.h"
 

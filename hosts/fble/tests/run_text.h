@@ -27,8 +27,8 @@ struct run_how {
     void (*prepare)(struct fble_machine *machine); // before anything is evaluated
 };
 
-// Checks and evaluates the prelude, which is line 1, and the text. False: a compile error, which is
-// shown.
+// Checks and evaluates the prelude, which is line 1, and the text. False: a compile error
+// was shown.
 bool run_text(struct text_run *run, const char *text, const struct run_how *how);
 // Evaluates a program that was checked.
 void run_program(struct text_run *run, const struct run_how *how);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Runs files of test programs: test_cases FILE.cases... For each case the messages must be the
-// expected ones, at the expected places, and every file that parses must survive printing:
+// expected ones, at the expected locations, and every file that parses must survive printing:
 // parse(print(parse(x))) = parse(x).
 
 #include "cases.h"

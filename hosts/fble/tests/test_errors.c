@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Run-time errors: the whole text, with the place, the block and the callers that wait. Where the
-// place alone matters, reference.cases has it.
+// Run-time errors: the whole text, with the location, the block and the callers that wait. Where
+// the location alone matters, reference.cases has it.
 
 #include "run_text.h"
 

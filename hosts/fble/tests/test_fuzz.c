@@ -2,7 +2,7 @@
 //
 // Random input for the parser and the checker, under the sanitizers: bytes, soups of tokens, and
 // valid programs with changes that respect the brackets. No crash, no leak, no hang, every message
-// has a place inside the text, and whatever parses survives printing. The programs come from the
+// has a location inside the text, and whatever parses survives printing. The programs come from the
 // files of test cases. FBLE_FUZZ_SECONDS says how long (3 for each way), OURO_SEED repeats a run.
 
 #include "cases.h"
@@ -35,7 +35,7 @@ static void load_corpus(void) {
     CHECK(corpus.count > 300);
 }
 
-// The end of the text as a line and column, which is the last place a message may have.
+// The end of the text as a line and column, which is the last location a message may have.
 static bool inside(struct fble_loc loc, const char *text, size_t length) {
     uint32_t line = 1;
     size_t start = 0, width;

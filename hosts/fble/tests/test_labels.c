@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What the checker writes into the tree for the next stage: labels with both of their names and
-// their places, and what names, fields, selects, calls and letters refer to. The expected names are
-// those of the reference's section on profiling.
+// their locations, and what names, fields, selects, calls and letters refer to. The expected names
+// are those of the reference's section on profiling.
 
 #include "one_file.h"
 #include "program/labels.h"

@@ -102,8 +102,8 @@ TEST(memory_goes_back_to_a_program_that_keeps_nothing) {
     run_end(&run);
 }
 
-// With a stack of 2^17 frames and a collection every few hundred bytes, scanning all of it each time
-// would take 10^10 steps and never end.
+// With a stack of 2^17 frames and a collection every few hundred bytes, scanning all of it each
+// time would take 10^10 steps and never end.
 TEST(deep_stacks_are_scanned_once) {
     struct text_run run;
     struct run_how how = {.options = {.nursery = 512}};

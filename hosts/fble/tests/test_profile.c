@@ -207,8 +207,8 @@ TEST(a_deadlock_is_reported) {
     run_end(&run);
 }
 
-// Swap is called by a native, which makes nothing itself; the module makes d and a partial
-// application.
+// Swap is called by a native, which makes nothing itself; the module makes d and an application of
+// too few arguments.
 TEST(objects_are_counted_once_where_they_are_made) {
     struct text_run run;
     struct run_how how = {

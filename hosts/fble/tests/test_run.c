@@ -33,13 +33,13 @@ static bool fail(const struct test_case *test, const char *way, const char *what
     return false;
 }
 
-// "error" lines have the place; only the first counts.
-static bool right_place(const struct test_case *test, const char *error) {
-    char place[64];
+// "error" lines have the location; only the first counts.
+static bool right_location(const struct test_case *test, const char *error) {
+    char location[64];
     const char *line = strstr(error, ": error: ");
-    snprintf(place, sizeof place, ":%s", test->expected + strlen("fails "));
-    size_t length = strlen(place);
-    return line && (size_t)(line - error) > length && !strncmp(line - length, place, length);
+    snprintf(location, sizeof location, ":%s", test->expected + strlen("fails "));
+    size_t length = strlen(location);
+    return line && (size_t)(line - error) > length && !strncmp(line - length, location, length);
 }
 
 static bool right_instructions(const struct text_run *run) {
@@ -62,7 +62,7 @@ static bool check_run(const struct test_case *test, struct text_run *run, const 
     const char *error = fble_error(run->machine);
     if (!strncmp(test->expected, "fails", 5)) {
         if (!error) return fail(test, way, "does not fail", NULL);
-        return right_place(test, error) || fail(test, way, "fails elsewhere:", error);
+        return right_location(test, error) || fail(test, way, "fails elsewhere:", error);
     }
     // Cases about warnings may declare what nobody supplies.
     if (error && !strncmp(test->expected, "warning", 7) && strstr(error, "foreign value"))

@@ -13,7 +13,7 @@
 struct fble_build {
     struct fble_arena *arena;
     const char *folder;  // of the cache
-    const char *output;  // what is made
+    const char *output;  // the file to make
     bool shared;         // a shared object
     bool verbose;        // show every command
     unsigned jobs;       // at a time
@@ -30,7 +30,7 @@ bool fble_build_start(struct fble_build *build);
 // Adds a file of C, to be compiled with a -D... or NULL; `name` is for messages.
 void fble_build_add(struct fble_build *build, const char *name, const char *text, size_t length,
                     const char *definition);
-// Compiles what is not in the cache, in parallel, and links. False, with a message.
+// Compiles the units that are not in the cache, in parallel, and links. False, with a message.
 bool fble_build_finish(struct fble_build *build);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // From a module's simple instructions to C. translate.c writes the file and its tables;
-// translate_step.c cuts functions into steps and decides what is in locals where;
+// translate_step.c cuts functions into steps and decides which slots are in locals where;
 // translate_ins.c writes single instructions. vm/compiled.h is what the C is written in.
 
 #ifndef FBLE_TRANSLATE_H
@@ -14,7 +14,7 @@
 // Modules are emitted with this as their first block, so that blocks can be told from their labels.
 enum { FBLE_RELATIVE_BLOCK = 1 };
 
-// What is known of a slot where a step is.
+// What is known of a slot at a point of a step.
 enum {
     C_IN_LOCAL = 1,  // its local has the value
     C_IN_FRAME = 2,  // so has the frame
@@ -57,11 +57,11 @@ struct translator {
     // The step.
     const struct c_step *step;
     uint32_t last; // its last instruction
-    bool hoisted;  // all its memory was made sure of at its beginning
-    bool quiet;    // only finding out what is where
+    bool hoisted;  // all its memory is reserved at its beginning
+    bool quiet;    // the first pass: nothing is written
     bool *used;    // per slot: it has a local
     struct c_slots now;
-    // What is known of the result of the instruction that is being written.
+    // Known of the result of the instruction that is being written.
     uint8_t result_flags;
     uint16_t result_tag;
     struct c_slots *at; // per target: what is known there; flags NULL: not reached yet
@@ -79,7 +79,7 @@ void fble_translate(FILE *to, struct fble_program *program, const struct fble_em
 
 void c_write_function(struct translator *t, uint32_t index);
 void c_out(struct translator *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// Has the value of a slot in its local.
+// Loads a slot into its local, if it is not there.
 void c_use(struct translator *t, uint32_t slot);
 // The slot's local has the result of the instruction.
 void c_define(struct translator *t, uint32_t slot);
@@ -87,7 +87,7 @@ void c_define(struct translator *t, uint32_t slot);
 void c_charge(struct translator *t);
 void c_store(struct translator *t, uint32_t slot); // to the frame, if it is not there
 bool c_is_live(const uint64_t *live, uint32_t slots, uint32_t slot);
-// Ends a path: jumps to an instruction of this step, or to the step that begins there.
+// Jumps to an instruction of this step, or to the step that begins there.
 void c_jump_to(struct translator *t, uint32_t target);
 uint32_t c_write_site(struct translator *t, const struct fble_site *site);
 

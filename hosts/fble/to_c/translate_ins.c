@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Single instructions as C. What the interpreter checks is checked here too, unless the step knows
-// it already: a slot that was selected on has its tag, one that a field was taken of is a struct.
+// Single instructions as C. They check what the interpreter checks, unless the step knows it
+// already: after a select the tag of the slot is known, after a field access it is known to be
+// a struct.
 
 #include "translate.h"
 #include "vm/machine.h"
@@ -260,7 +261,7 @@ static void simple(struct translator *t, const struct emit_ins *ins) {
     t->result_tag = t->now.tags[ins->b];
 }
 
-// Has in locals what the instruction reads. RESOLVE reads the frame.
+// Loads the slots that the instruction reads into their locals. RESOLVE reads the frame.
 static void use_operands(struct translator *t, const struct emit_ins *ins) {
     const struct fble_operands *roles = fble_operands + ins->op;
     if (roles->a == FBLE_ROLE_IN) c_use(t, ins->a);

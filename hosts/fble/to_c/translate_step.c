@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // Cuts a function into steps. A step begins where the function is entered, where a call returns to,
-// or at a join: where branches come together that belong to several steps, the code from there on
-// is repeated in each if it is short, and else a step of its own.
+// or at a join, where branches of several steps meet. Short code after a join is repeated in each
+// of them instead.
 //
 // Within a step all branches go forward, so two passes in the order of the code are enough. The
-// first, quiet one finds out what is in locals at each target: what is so on all ways there. The
-// second writes; at the end of a way it stores what the target expects in the frame.
+// first, quiet one finds out which slots are in locals at each target: those that are on all
+// branches that lead there. The second writes; before a jump it stores what the target expects in
+// the frame.
 //
-// A step makes sure of memory once, at its beginning, for the way that needs most; so the collector
-// runs where all live slots are known and nothing is lost by starting the step again.
+// A step reserves memory once, at its beginning, for the path through it that needs most. So the
+// collector runs where all live slots are known, and the step can simply be started again.
 
 #include "translate.h"
 #include "vm/machine.h"
@@ -82,8 +83,8 @@ static void slots_copy(const struct translator *t, struct c_slots *to, const str
     memcpy(to->tags, from->tags, t->f->most * sizeof *to->tags);
 }
 
-// What a way to the target brings along. A slot that is not in its local on every way is in the
-// frame, unchanged or stored by jump_to.
+// Another branch leads to the target. A slot that is not in its local on every branch is in the
+// frame, unchanged or stored by c_jump_to.
 static void meet(struct translator *t, uint32_t target) {
     struct c_slots *at = t->at + target;
     if (!at->flags) {
@@ -94,7 +95,7 @@ static void meet(struct translator *t, uint32_t target) {
         return;
     }
     at->arrivals++;
-    at->charge = 0; // every way charges for itself
+    at->charge = 0; // each branch charges before it jumps
     for (uint32_t i = 0; i < t->f->most; i++) {
         at->flags[i] &= t->now.flags[i];
         if (!(at->flags[i] & C_IN_LOCAL)) at->flags[i] = C_IN_FRAME;
@@ -114,7 +115,7 @@ void c_jump_to(struct translator *t, uint32_t target) {
         meet(t, target);
         return;
     }
-    // Other ways may still need to store what this one stores.
+    // Other branches may have to store the same slots again.
     uint8_t *before = malloc(t->f->most);
     if (!before) fble_out_of_memory();
     memcpy(before, t->now.flags, t->f->most);
@@ -185,7 +186,7 @@ static void find_steps(struct translator *t) {
         }
 }
 
-// Bytes that the longest way through the step needs.
+// Bytes that the most demanding path through the step needs.
 static uint64_t most_bytes(struct translator *t, uint32_t mark) {
     const struct emit_function *f = t->f;
     uint32_t start = t->step->start;
@@ -374,7 +375,7 @@ void c_write_function(struct translator *t, uint32_t index) {
     t->used = fble_alloc(t->arena, t->f->most);
     t->at = fble_alloc(t->arena, (t->f->count + 1) * sizeof *t->at);
     t->now = slots_new(t);
-    uint32_t mark = 3 * t->f->count + 3; // above those of find_steps
+    uint32_t mark = 3 * t->f->count + 3; // above the marks of find_steps
     for (uint32_t i = 0; i < t->count; i++) {
         declare_step(t, t->all + i);
         translate_step(t, t->all + i, mark + i);

@@ -15,8 +15,8 @@ static struct fble_type *class_of(const struct fble_types *types, struct fble_ty
     return type;
 }
 
-// The smaller class goes under the larger one; no path compression, so a merge is undone by one
-// store.
+// The smaller class goes under the larger one. There is no path compression, so one store undoes
+// a merge.
 static void merge(struct fble_types *types, struct fble_type *a, struct fble_type *b) {
     if (a->same_stamp != types->module_stamp) a->same_rank = 0, a->same = NULL;
     if (b->same_stamp != types->module_stamp) b->same_rank = 0, b->same = NULL;
@@ -67,8 +67,8 @@ static bool same_poly(struct fble_types *types, struct fble_type *a, struct fble
     return true;
 }
 
-// Compares two normal nodes of different classes, assuming them equal, and leaves their parts for
-// later.
+// Compares two normal nodes of different classes without their parts, which are put on the list of
+// pairs to compare. They are assumed to be equal.
 static bool same_outside(struct fble_types *types, struct fble_type *a, struct fble_type *b) {
     if (a->kind != b->kind) return false;
     switch (a->kind) {

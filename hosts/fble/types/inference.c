@@ -16,7 +16,7 @@ struct match {
     uint32_t outermost;       // the depth of the first parameter
     struct fble_pairs *seen;  // pairs of nodes, so that cycles end
     struct fble_pairs *bound; // parameters of polys inside both types
-    struct fble_list actuals; // those of the actual type, which must not escape
+    struct fble_list actuals; // parameters of the actual type, which must not escape
 };
 
 void fble_infer_start(struct fble_type **params, uint32_t count) {

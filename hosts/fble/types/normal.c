@@ -43,7 +43,7 @@ static bool is_abstract(const struct fble_type *type) {
     return type->kind == FBLE_T_VARIABLE && !type->variable.definition;
 }
 
-// The node itself if it is normal, what is known if that is for this module, else NULL.
+// The node itself if it is normal, its normal form if that is known in this module, else NULL.
 static struct fble_type *known(const struct fble_types *types, struct fble_type *type) {
     if (type->kind < FBLE_T_POLY || is_abstract(type)) return type;
     if (type->kind == FBLE_T_PRIVATE && !fble_has_access(types, type->private.package)) return type;
@@ -186,7 +186,7 @@ bool fble_vacuous(struct fble_types *types, struct fble_type *type) {
     return vacuous;
 }
 
-// Copying. `copy` of a node is valid when its stamp is that of the running substitution.
+// Copying. `copy` of a node is valid when its stamp is the running substitution's.
 struct substitution {
     struct fble_types *types;
     struct fble_type *param, *arg;

@@ -42,7 +42,7 @@ struct fble_type *fble_func_type(struct fble_types *types, struct fble_type *arg
     return type;
 }
 
-// What is left of the body's depth without the parameter is unknown; it is below the parameter's.
+// The body's depth without the parameter is not known; it is below the parameter's.
 struct fble_type *fble_poly_type(struct fble_types *types, struct fble_type *param,
                                  struct fble_type *body) {
     uint32_t depth = body->depth < param->depth ? body->depth : param->depth - 1;
@@ -54,13 +54,13 @@ struct fble_type *fble_poly_type(struct fble_types *types, struct fble_type *par
 
 struct fble_type *fble_apply_type(struct fble_types *types, struct fble_type *head,
                                   struct fble_type *arg) {
-    void **place = fble_pair(types->arena, &types->applications, head, arg);
-    struct fble_type *known = *place;
+    void **memo = fble_pair(types->arena, &types->applications, head, arg);
+    struct fble_type *known = *memo;
     if (known) return known;
     struct fble_type *type = new_type(types, FBLE_T_APPLY, deeper(head->depth, arg->depth));
     type->apply.head = head;
     type->apply.arg = arg;
-    return *place = type;
+    return *memo = type;
 }
 
 struct fble_type *fble_package_type(struct fble_types *types, struct fble_path *package) {

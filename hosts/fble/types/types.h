@@ -40,7 +40,7 @@ enum fble_kind_of_variable {
 struct fble_type {
     enum fble_kind_of_type kind;
     // No parameter mentioned in this type was declared deeper than this, counting the type
-    // parameters around it; so a type whose depth is below that of V does not mention V.
+    // parameters around it; so a type whose depth is below V's does not mention V.
     uint32_t depth;
     union {
         struct {

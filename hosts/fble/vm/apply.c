@@ -7,7 +7,7 @@
 //
 // Arguments that are too many wait in a frame that belongs to no function: fp[4] is their number,
 // as an immediate, and they follow. The callee runs above it and returns to REST, which applies
-// the result to them as a tail call. In a profile such a frame is nobody: after a plain call the
+// the result to them as a tail call. Such a frame does not show in profiles: after a plain call the
 // function that was returned is entered from the caller (REST_ENTER), after a tail call it
 // replaces the function that made it (REST_TAIL).
 //
@@ -132,7 +132,7 @@ bool fble_apply_args(struct fble_machine *m, enum fble_entering how) {
 }
 
 // Follows aliases among the variables of one let: their placeholders hold their numbers, as
-// immediates, and those of lets around this one hold nothing. 0: the way leads back.
+// immediates, and placeholders of lets around this one hold nothing. 0: the aliases form a cycle.
 static fble_value follow(const fble_value *values, uint32_t count, fble_value value) {
     for (uint32_t steps = 0; steps <= count; steps++) {
         if (!fble_is_placeholder(value) || !fble_object(value)->words[0]) return value;

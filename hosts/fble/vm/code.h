@@ -10,30 +10,33 @@
 //   fp[3]   the profile's token: the caller's position; untouched without a profile
 //   fp[4..] the arguments, then everything else
 //
-// A call puts the callee's frame at fp + frame_slots of the caller. Slots hold values or garbage:
-// which are values worth keeping is said by the site of the place where the frame waits.
+// A call puts the callee's frame at fp + frame_slots of the caller. Slots hold values or garbage.
+// While a frame waits, its site says which slots are live.
 //
-// Return. The three words before a return pc are for whoever returns there:
+// Return. The three words before a return pc say how to return there:
 //
 //   pc[-3]  dst slot (16 bits) | slots of the caller's frame (16): the result goes to fp[dst]
 //   pc[-2]  struct fble_site *
 //   pc[-1]  fble_step *: goes on at pc, for compiled code; fble_interpret for bytecode
 //
-// So bytecode returns into compiled code (there, *pc is COMPILED) and the other way round, and
-// nobody keeps anything on the C stack.
+// So bytecode returns into compiled code (where *pc is COMPILED) and the reverse, and nothing is
+// kept on the C stack.
 //
 // Steps. Compiled code is made of steps, C functions with one signature that end by jumping to the
-// next step (compiled.h). The one that a return pc names goes on there, with the frame that has
-// returned as fp, the result as `a` and the pc as `b`; the one of a code enters it, with the first three arguments as `a`, `b` and `c`,
-// which need not be in the frame. The interpreter is a step, too: it returns the step that goes on
-// in compiled code to a trampoline (machine.c), and so does C that cannot jump.
+// next step (compiled.h).
+//   - The step before a return pc goes on there. Its fp is the frame that has returned, `a` is the
+//     result, `b` is the pc.
+//   - The step of a code (code->enter) begins it. `a`, `b` and `c` are the first three arguments,
+//     which need not be in the frame.
+// The interpreter is a step, too. It returns the step that goes on in compiled code to a trampoline
+// (machine.c). So does C that cannot jump.
 //
-// Charges. Instructions are counted per stretch, that is code that runs from its first to its last
-// instruction without a choice: at the entry of a function (code->charge), in a branch (the table of
-// SWITCH), after one (JUMP). A call does not end a stretch: what follows it is charged before it, to
-// the same position, since the call will return. (If it never does, because the program fails, the
-// rest of the stretch was charged nevertheless.) A profile of instructions adds these numbers up,
-// which costs one addition per stretch, and nothing without a profile.
+// Charges. Instructions are counted per stretch: code that runs from its first to its last
+// instruction without a branch. The charge of a stretch is in code->charge, in the branches of
+// SWITCH and in JUMP. A call does not end a stretch: the instructions after it are charged before
+// it, to the same position, since the call will return. (If the program fails in the call, they
+// were charged nevertheless.) A profile of instructions costs one addition per stretch; no profile
+// costs nothing.
 
 #ifndef FBLE_VM_CODE_H
 #define FBLE_VM_CODE_H
@@ -60,7 +63,7 @@ typedef void (*fble_any_step)(void);
 typedef fble_any_step fble_step(struct fble_machine *machine, uint64_t *fp, char *hp, fble_value a,
                                 fble_value b, fble_value c);
 
-// A place where a frame waits: for a callee, or for the collector.
+// Where a frame waits: for a callee, or for the collector.
 struct fble_site {
     const struct fble_code *code; // NULL: the end of the stack
     uint32_t line, column;
@@ -72,7 +75,7 @@ struct fble_site {
 #define FBLE_SITE_REST UINT32_MAX
 #define FBLE_SITE_ARGS (UINT32_MAX - 1)
 
-// Where an instruction that can fail stands in the source. An instruction may have several, one after
+// The location of an instruction that can fail. An instruction may have several spots, one after
 // the other.
 struct fble_spot {
     uint64_t word; // of bytecode: the instruction
@@ -94,7 +97,7 @@ struct fble_code {
         uint64_t header;
         const struct fble_code *code;
     } self;
-    // For messages, and for whoever reads code.
+    // For messages.
     const char *name, *file;
     uint32_t line, column;
     uint32_t label; // the block, counted from the module's first
@@ -105,10 +108,10 @@ struct fble_code {
     uint32_t spot_count;
 };
 
-// A foreign declaration: found when the module is loaded, NULL: nobody has it.
+// A foreign declaration. Its value is looked up when the module is loaded.
 struct fble_foreign_use {
     const char *module, *name;
-    fble_value value; // 0: none
+    fble_value value; // 0: not supplied
 };
 
 // The letters of a literal, all immediate.

@@ -7,8 +7,8 @@
 //
 // Values never change, so an old object can refer to the nursery only if it is one of the few that
 // do change: placeholders, links. Those are remembered when they change. Globals change while their
-// module is evaluated. Frames below a thread's barrier were seen by the last collection and have not
-// run since (stack.c), so a deep stack is not scanned again and again.
+// module is evaluated. Frames below a thread's barrier were seen by the last collection and have
+// not run since (stack.c), so a deep stack is not scanned again and again.
 //
 // Roots: live slots of frames as their sites say, globals, references of the C API, threads that
 // can run. A thread that waits is kept by what it waits for.
@@ -231,7 +231,7 @@ static void collect(struct fble_machine *m, bool full) {
     free(c.threads.at);
 }
 
-// Peak of what is in use. Between collections it can only be the sum of what was there after the
+// Peak of the bytes in use. Between collections it can only be the sum of what was there after the
 // last one and what has come since.
 static void measure(struct fble_machine *m) {
     size_t now = m->old.bytes + (size_t)(m->hp - m->nursery) + m->stack_bytes;

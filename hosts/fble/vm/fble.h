@@ -20,10 +20,9 @@
 // people who know its type: they say how many tags the type has. Types are the unit.
 //
 // ERRORS. A function that fails calls fble_fail and returns 0. fble_call returns 0 if the program
-// failed; fble_error is then the message with its place and a trace of the callers, a line each.
+// failed; fble_error is then the message with its location and a trace of the callers, a line each.
 //
-// MEMORY. When there is none left, fble_no_memory is called, which must not return; the default
-// aborts.
+// MEMORY. When there is none, fble_no_memory is called. It must not return; the default aborts.
 //
 // THREADS. A machine belongs to one OS thread at a time.
 
@@ -63,7 +62,7 @@ typedef struct {
     const char *module, *name; // such as "/Std/Io/Env%", "GetVar"
     uint32_t arity;            // 0: the function is called once, where the declaration is evaluated
     fble_function *function;
-    bool phantom; // calls are not shown in profiles; else they have the declaration's place
+    bool phantom; // calls are not shown in profiles; else they have the declaration's location
 } fble_foreign;
 
 // The texts must live as long as the machine. A second one of the same name replaces the first.

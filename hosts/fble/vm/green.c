@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // Green threads, for /Std/Io/Thread%: many stacks, one OS thread, and a switch only where a thread
-// waits, yields or ends. The ready ones stand in a queue. A link is an unbounded queue of values
-// with two ends: `put` never waits, `get` waits while there is nothing. Who waits stands in the list
-// of the link or of the thread that it waits for, and is woken with the value in hand. If nobody is
+// waits, yields or ends. The ready threads are in a queue. A link is an unbounded queue of values
+// with two ends: `put` never waits, `get` waits while it is empty. A thread that waits is in the
+// list of the link or of the thread that it waits for, and is woken with the value. If no thread is
 // ready, the program has failed: deadlock.
 //
 // In a profile, a forked thread starts where its parent stood, and a link's get and put carry the
-// name and place of the call that made the link. All of that is done by natives that only machines
-// with a profile register.
+// name and location of the call that made the link. All of that is done by natives that only
+// machines with a profile register.
 
 #include "machine.h"
 
@@ -210,7 +210,7 @@ static fble_value native_put(struct fble_machine *m, fble_value *arguments) {
     return FBLE_UNIT;
 }
 
-// The two functions of a link, for links made at one place.
+// The two functions of a link, for links made at one site.
 struct link_block {
     const struct fble_site *site;
     const struct fble_code *get, *put;
@@ -248,7 +248,7 @@ static struct link_block *add_block(struct fble_machine *m, const struct fble_si
     return block;
 }
 
-// The first one is that of links whose place is not known or does not matter.
+// The first one is for links whose site is not known or does not matter.
 static fble_value native_link(struct fble_machine *m, fble_value *arguments) {
     (void)arguments;
     return make_link(m, m->link_blocks.at[0]);
@@ -279,7 +279,7 @@ static struct link_block *block_of(struct fble_machine *m, const struct fble_sit
     return add_block(m, site, get, put);
 }
 
-// The newest frame of the program itself is the place of the link.
+// The newest frame of the program itself is the link's site.
 static fble_value native_link_profiled(struct fble_machine *m, fble_value *arguments) {
     struct fble_frame frame = {m->fp, NULL};
     while (fble_frame_next(&frame))

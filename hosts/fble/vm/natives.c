@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Functions in C. A native is code like any other: its first instruction is NATIVE, which calls
-// the C function and returns its result; calls, returns, profiles and the collector do not tell it
-// from bytecode. Each foreign declaration makes code of its own, so that calls are charged to the
-// place of the declaration.
+// Functions in C. A native is code like any other: its first instruction is NATIVE, which calls the
+// C function and returns its result; calls, returns, profiles and the collector do not tell it from
+// bytecode. Each foreign declaration makes code of its own, so that calls are charged to its block.
 
 #include "compiled.h"
 

@@ -13,23 +13,22 @@
 // an object. A union around an immediate is an immediate while it fits, and else an object. Types
 // and structs without fields are the unit.
 //
-// Objects. The header is kind (8 bits, odd) | flags (8) | tag (16) | number of words (32). While the
-// collector runs, an even header is the new address.
+// Objects. The header is kind (8 bits, odd) | flags (8) | tag (16) | number of words (32). While
+// the collector runs, an even header is the object's new address.
 //
 //   STRUCT       fields. The tag may be used: a union made directly around a new struct is the
-//                struct object with the union's tag, so a list cell is one object of 24 bytes. The
-//                payload of such a union is the object itself.
+//                struct object with the union's tag, so a list cell is one object
+//                (FBLE_LIST_CELL_BYTES). The payload of such a union is the object itself.
 //   UNION        tag, payload
-//   FUNC         tag = arity; code, captured values
+//   CLOSURE      tag = arity; code, captured values
 //   PARTIAL      function, the arguments so far
-//   PLACEHOLDER  the value of a variable of a recursive let: 0 while that is being evaluated
-//   LINK         of green threads: first and last cell of the queue, first and last of
-//                those who wait
-//   HANDLE       of natives: a pointer | 1 that the collector does not follow
-//   THREAD       the same, a green thread
+//   PLACEHOLDER  the value of a variable of a recursive let, 0 while it is being evaluated
+//   LINK         of green threads: first and last cell of the queue, first and last that waits
+//   HANDLE       of natives: a pointer | 1, which the collector does not follow
+//   THREAD       the same, of a green thread
 //
-// A placeholder that was resolved is seen through by everybody (fble_force), and the collector
-// takes it out of the way.
+// Code that takes a value apart looks through placeholders (fble_force). The collector replaces a
+// resolved placeholder by its value.
 
 #ifndef FBLE_VM_VALUE_H
 #define FBLE_VM_VALUE_H
