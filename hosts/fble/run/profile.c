@@ -18,6 +18,9 @@
 
 extern char **environ;
 
+// What can be asked for with --profile-metrics.
+enum { INSTRUCTIONS, TIME, OBJECTS, BYTES, METRICS };
+
 static fble_machine *interrupted_machine;
 static volatile sig_atomic_t caught;
 
@@ -74,7 +77,6 @@ static int read_rule(const struct fble_runner *r, ouro_options *options) {
 // Names with commas. Each of the four goes to where it is counted.
 static int read_metrics(struct fble_runner *r, ouro_metric_info *infos, size_t *count,
                         fble_machine_options *machine) {
-    enum { INSTRUCTIONS, TIME, OBJECTS, BYTES, METRICS };
     static const ouro_metric_info known[METRICS] = {[INSTRUCTIONS] = {"instructions", "count"},
                                                     [TIME] = {"time", "nanoseconds"},
                                                     [OBJECTS] = {"objects", "count"},
@@ -195,7 +197,7 @@ static int write_file(const struct fble_runner *r) {
 
 int fble_profile_start(struct fble_runner *r, fble_machine_options *machine) {
     const struct fble_run_options *run = r->options;
-    ouro_metric_info metrics[4];
+    ouro_metric_info metrics[METRICS];
     ouro_options options = {.metrics = metrics, .path = run->live};
     int status = read_metrics(r, metrics, &options.metric_count, machine);
     if (status == FBLE_FINE) status = read_rule(r, &options);
