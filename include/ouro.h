@@ -101,30 +101,49 @@ enum {
 
 enum { OURO_METRICS_MAX = 8 };
 
+// The largest cap: positions are 32-bit numbers.
+#define OURO_MAX_NODES_MOST UINT32_C(134000000)
+
 typedef struct {
     const char *name, *file; // UTF-8, copied; NULL is taken as ""
     uint32_t line, column;   // from 1; 0 = not known
 } ouro_block_info;
 
 typedef struct {
-    const char *name, *unit; // copied; a metric needs a name
+    const char *name, *unit; // copied; each metric of a profile needs a name of its own
 } ouro_metric_info;
+
+// What a clock measures; see ouro_clock_start.
+enum {
+    OURO_CLOCK_WALL = 0, // time as it passes, also while the OS thread waits
+    OURO_CLOCK_CPU = 1   // processor time of the OS thread
+};
+
+typedef struct {
+    int measures; // OURO_CLOCK_WALL ...
+    int signal;   // the timer's signal; 0 = SIGPROF
+} ouro_clock_options;
 
 // Zero is the default, in every field: `(ouro_options){0}` is a good start, and so is NULL.
 typedef struct {
     int compaction;                  // OURO_LOOPS ...
     int edge_length;                 // OURO_EDGES: 1, 2 or 3; 0 = 2
-    uint32_t max_nodes;              // the cap; 0 = 1,000,000; from 2 to 134,000,000
+    uint32_t max_nodes;              // the cap; 0 = 1,000,000; from 2 to OURO_MAX_NODES_MOST
     const ouro_metric_info *metrics; // NULL = one metric, samples/count
     size_t metric_count;             // at most OURO_METRICS_MAX
     const char *path;                // the live file; NULL = memory only; see below
     bool disabled;                   // begin disabled, see ouro_profile_enable
-    int clock_signal;                // signal of ouro_clock_start; 0 = SIGPROF
-    bool cpu_clock;                  // the clock measures processor time of its OS thread
+    ouro_clock_options clock;        // of ouro_clock_start, for all threads of the profile
 } ouro_options;
 
+// Sets compaction and edge_length by the name of a rule, as a user writes it: "loops", "cycles",
+// "edges" (that is edges:2), "edges:1", "edges:2", "edges:3" or "none". 0, or -1 with EINVAL for any
+// other name and for NULL; the options are then left as they are. Any OS thread, any time.
+OURO_API int ouro_compaction_from_name(const char *name, ouro_options *options);
+
 // Makes a profile. Options and all they point to are copied.
-// NULL with errno: EINVAL (an option out of range), ENOMEM, or what creating the live file gave.
+// NULL with errno: EINVAL (an option out of range, two metrics of one name), ENOMEM, or what
+// creating the live file gave.
 //
 // The live file. With `path`, the tree stands in a shared mapping of that file, so that `ouro view`
 // can read it while the program runs, and after it was killed. Its space is reserved here (about
@@ -552,14 +571,14 @@ OURO_INLINE_ void ouro_way_replace(ouro_way *way, ouro_thread *thread, ouro_bloc
 
 // ---------------------------------------------------------------- the clock
 
-// Starts a timer (CLOCK_MONOTONIC) that charges the position of `thread` hz times a second: the
-// number of nanoseconds since the last tick if the metric's unit is "nanoseconds", else the number
-// of ticks. hz = 0 is 997. Call it on the OS thread that runs `thread`: the signal comes to that OS
-// thread. Recording costs nothing more while it runs; system calls may end early with EINTR
-// (SA_RESTART is set; with ouro_options.cpu_clock a thread that waits gets no signal, and the time
-// that it waits is not charged). A child of fork(2) has no clock. One clock per thread. 0, or -1
-// with errno: EINVAL (no such metric, hz above 100,000), EBUSY (this thread has a clock, or the
-// program handles the signal itself: choose another, ouro_options.clock_signal), EAGAIN (too many
+// Starts a timer that charges the position of `thread` hz times a second: the number of nanoseconds
+// since the last tick if the metric's unit is "nanoseconds", else the number of ticks. hz = 0 is
+// 997. ouro_options.clock says what the timer measures and which signal it sends. Call it on the OS
+// thread that runs `thread`: the signal comes to that OS thread. Recording costs nothing more while
+// it runs. System calls may end early with EINTR, although SA_RESTART is set; under OURO_CLOCK_CPU a
+// thread that waits gets no signal, and its waiting is not charged. A child of fork(2) has no clock.
+// One clock per thread. 0, or -1 with errno: EINVAL (no such metric, hz above 100,000), EBUSY (this
+// thread has a clock, or the program handles the signal itself: choose another), EAGAIN (too many
 // timers).
 OURO_API int ouro_clock_start(ouro_thread *thread, ouro_metric metric, unsigned hz);
 

@@ -9,6 +9,7 @@
 
 #include "internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,6 +123,23 @@ static ouro_position cycles(ouro__lane *lane, ouro_position from, ouro_block blo
     ouro_position position = from;
     for (uint32_t i = 1; i < n; i++) position = node_at(lane, position)->parent;
     return position;
+}
+
+int ouro_compaction_from_name(const char *name, ouro_options *options) {
+    static const struct {
+        const char *name;
+        int compaction, edge_length;
+    } rules[] = {{"loops", OURO_LOOPS, 0},   {"cycles", OURO_CYCLES, 0}, {"edges", OURO_EDGES, 2},
+                 {"edges:1", OURO_EDGES, 1}, {"edges:2", OURO_EDGES, 2}, {"edges:3", OURO_EDGES, 3},
+                 {"none", OURO_NONE, 0}};
+    for (size_t i = 0; name && i < sizeof rules / sizeof *rules; i++) {
+        if (strcmp(name, rules[i].name) != 0) continue;
+        options->compaction = rules[i].compaction;
+        options->edge_length = rules[i].edge_length;
+        return 0;
+    }
+    errno = EINVAL;
+    return -1;
 }
 
 // The position to go back to, or 0 for a new child, whose number of distinct steps is then in

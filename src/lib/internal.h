@@ -149,8 +149,8 @@ typedef struct {
 
 struct ouro_profile {
     pthread_mutex_t lock;
-    int compaction, edge_length, clock_signal;
-    bool cpu_clock;
+    int compaction, edge_length;
+    ouro_clock_options clock;
     uint32_t max_nodes, capacity, stride;
     uint32_t metric_count;
     ouro_metric_info metrics[OURO_METRICS_MAX];

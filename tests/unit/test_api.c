@@ -21,22 +21,70 @@ static ouro_block add(ouro_profile *profile, const char *name) {
 
 TEST(options_out_of_range_are_refused) {
     static const ouro_metric_info metric = {"m", "u"}, unnamed = {"", "u"};
+    static const ouro_metric_info twice[] = {{"m", "u"}, {"other", "u"}, {"m", "v"}};
     const ouro_options bad[] = {
         {.compaction = 4},
         {.compaction = -1},
         {.compaction = OURO_EDGES, .edge_length = 4},
         {.edge_length = -1},
         {.max_nodes = 1},
+        {.max_nodes = OURO_MAX_NODES_MOST + 1},
         {.max_nodes = UINT32_MAX},
-        {.clock_signal = 9999},
+        {.clock = {.signal = 9999}},
+        {.clock = {.signal = -1}},
+        {.clock = {.measures = -1}},
+        {.clock = {.measures = OURO_CLOCK_CPU + 1}},
         {.metrics = &metric, .metric_count = OURO_METRICS_MAX + 1},
         {.metric_count = 1},
         {.metrics = &unnamed, .metric_count = 1},
+        {.metrics = twice, .metric_count = 3},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         errno = 0;
         CHECK(ouro_profile_new(&bad[i]) == NULL);
         CHECK_EQUAL(errno, EINVAL);
+    }
+}
+
+TEST(the_largest_cap_is_accepted_with_any_number_of_metrics) {
+    ouro_metric_info metrics[OURO_METRICS_MAX];
+    char names[OURO_METRICS_MAX][2] = {{0}};
+    for (int m = 0; m < OURO_METRICS_MAX; m++) {
+        names[m][0] = (char)('a' + m);
+        metrics[m] = (ouro_metric_info){names[m], NULL};
+    }
+    for (size_t n = 0; n <= OURO_METRICS_MAX; n++) {
+        ouro_profile *profile = ouro_profile_new(&(ouro_options){
+            .max_nodes = OURO_MAX_NODES_MOST, .metrics = metrics, .metric_count = n});
+        CHECK(profile != NULL);
+        CHECK_EQUAL(ouro_profile_stats(profile).max_nodes, OURO_MAX_NODES_MOST);
+        ouro_profile_free(profile);
+    }
+}
+
+TEST(a_rule_is_known_by_its_name) {
+    static const struct {
+        const char *name;
+        int compaction, edge_length;
+    } rules[] = {{"loops", OURO_LOOPS, 0},   {"cycles", OURO_CYCLES, 0}, {"edges", OURO_EDGES, 2},
+                 {"edges:1", OURO_EDGES, 1}, {"edges:2", OURO_EDGES, 2}, {"edges:3", OURO_EDGES, 3},
+                 {"none", OURO_NONE, 0}};
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        ouro_options options = {.compaction = -1, .edge_length = -1, .max_nodes = 77};
+        CHECK_EQUAL(ouro_compaction_from_name(rules[i].name, &options), 0);
+        CHECK_EQUAL(options.compaction, rules[i].compaction);
+        CHECK_EQUAL(options.edge_length, rules[i].edge_length);
+        CHECK_EQUAL(options.max_nodes, 77);
+        ouro_profile *profile = ouro_profile_new(&options);
+        CHECK(profile != NULL);
+        ouro_profile_free(profile);
+    }
+    static const char *const wrong[] = {"", "loop", "Loops", "edges:0", "edges:4", "edges:", NULL};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        ouro_options options = {.compaction = OURO_CYCLES, .edge_length = 3};
+        errno = 0;
+        CHECK(ouro_compaction_from_name(wrong[i], &options) == -1 && errno == EINVAL);
+        CHECK(options.compaction == OURO_CYCLES && options.edge_length == 3);
     }
 }
 
@@ -119,7 +167,11 @@ TEST(samples_at_the_root_are_shown_at_the_empty_path) {
 
 TEST(eight_metrics_are_kept_apart) {
     ouro_metric_info metrics[8];
-    for (int m = 0; m < 8; m++) metrics[m] = (ouro_metric_info){"metric", NULL};
+    char names[8][2] = {{0}};
+    for (int m = 0; m < 8; m++) {
+        names[m][0] = (char)('a' + m);
+        metrics[m] = (ouro_metric_info){names[m], NULL};
+    }
     for (size_t n = 1; n <= 8; n++) {
         ouro_profile *profile =
             ouro_profile_new(&(ouro_options){.metrics = metrics, .metric_count = n});
