@@ -187,7 +187,7 @@ OURO_API bool ouro_block_get(const ouro_profile *profile, ouro_block block, ouro
 OURO_API ouro_thread *ouro_thread_new(ouro_profile *profile);
 
 // A green thread: starts where `parent` stands and shares its lane, so it must run on the same OS
-// thread. The frames that are open there are its parent's to exit, not its own. O(1), a malloc of 48
+// thread. The frames that are open there are its parent's to exit, not its own. O(1), a malloc of 56
 // bytes. NULL as ouro_thread_new.
 OURO_API ouro_thread *ouro_thread_fork(ouro_thread *parent);
 
@@ -568,6 +568,30 @@ OURO_INLINE_ void ouro_way_replace(ouro_way *way, ouro_thread *thread, ouro_bloc
     ouro_replace(thread, block);
     ouro_way_learn_(way, thread, from, block, callee);
 }
+
+// ---------------------------------------------------------------- leaving many frames at once
+
+// Stands again at `position`, where a frame of this thread stood that goes on: for setjmp points,
+// caught errors, coroutines that are cut short. The frames that were entered since are abandoned,
+// and their exits must not come.
+//
+//     ouro_position here = ouro_thread_position(thread); // together with setjmp
+//     ...
+//     ouro_unwind(thread, here);                         // together with longjmp
+//
+// No count changes. What is abandoned should no longer count as open, or the cap can never evict it:
+// - The block where the thread stands is always left, as by ouro_exit.
+// - All blocks on the path from there up to `position` are left if no other frame can stand on
+//   them. That is so if no other thread of the lane stands below `position`, and if recursion never
+//   led back to `position` or above (under OURO_NONE it never does).
+// - Else the blocks between stay open. So do blocks that a recursion between the two has left by
+//   going back, and `position` itself if a recursion or OURO_PHANTOM was entered there. Call
+//   ouro_exit for each frame, if you can, and nothing stays open.
+//
+// O(length of the path), and a look at 4,096 nodes of other threads of the lane at most. Waits while
+// a reader copies the lane. Misuse: a position of another thread of the same profile leads to some
+// position of this lane or to [lost]; any other number is [lost].
+OURO_API void ouro_unwind(ouro_thread *thread, ouro_position position);
 
 // ---------------------------------------------------------------- the clock
 

@@ -103,7 +103,8 @@ typedef struct ouro_lane_ ouro__lane;
 
 struct ouro_lane_ {
     uint64_t *nodes;
-    uint32_t *steps; // number of distinct steps on the path of each node, by index; for `loops`
+    uint32_t *steps;   // number of distinct steps on the path of each node, by index; for `loops`
+    bool *back_target; // a back edge has been made to the node, by index; see unwind.c
     ouro__memo memo;
     ouro_shortcuts_ *shortcuts;     // in use now: the lane's own, or an empty one
     ouro_shortcuts_ *own_shortcuts; // NULL: none yet
@@ -192,9 +193,12 @@ static inline uint64_t node_calls(const ouro_node_ *node) {
            counter_load(&node->entries[ENTRY_DIRECT]);
 }
 
-static inline bool node_is_open(const ouro_node_ *node) {
-    return (int64_t)(node_calls(node) + counter_load(&node->balance)) > 0;
+// How often a node is open; below 0 after an exit too many.
+static inline int64_t node_open(const ouro_node_ *node) {
+    return (int64_t)(node_calls(node) + counter_load(&node->balance));
 }
+
+static inline bool node_is_open(const ouro_node_ *node) { return node_open(node) > 0; }
 
 // Weight 0 is calls, weight 1 + m is metric m.
 static inline uint64_t node_weight(const ouro_node_ *node, uint32_t weight) {

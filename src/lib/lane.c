@@ -45,12 +45,14 @@ void ouro__account_open(ouro__lane *lane, ouro_position account) {
 static bool lane_map(ouro__lane *lane) {
     size_t capacity = lane->profile->capacity;
     size_t words = capacity * 2 * lane->stride;
-    size_t bytes = words * sizeof(uint64_t) + capacity * sizeof *lane->steps;
+    size_t bytes =
+        words * sizeof(uint64_t) + capacity * (sizeof *lane->steps + sizeof *lane->back_target);
     void *region = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (region == MAP_FAILED) return false;
     lane->nodes = region;
     lane->steps = (uint32_t *)(void *)(lane->nodes + words);
+    lane->back_target = (bool *)(void *)(lane->steps + capacity);
     lane->region_bytes = bytes;
     // Untouched nodes and accounts must not cost a huge page each.
     madvise(region, bytes, MADV_NOHUGEPAGE);
@@ -141,8 +143,8 @@ uint64_t ouro__lane_bytes(const ouro__lane *lane) {
             accounts += node_at(lane, account_of(lane, i * lane->stride))->block != 0;
     }
     return sizeof *lane + (lane->state->used + accounts) * lane->stride * sizeof(uint64_t) +
-           lane->state->used * sizeof *lane->steps + (uint64_t)lane->memo.size * sizeof(uint64_t) +
-           ouro__shortcuts_bytes(lane) +
+           lane->state->used * (sizeof *lane->steps + sizeof *lane->back_target) +
+           (uint64_t)lane->memo.size * sizeof(uint64_t) + ouro__shortcuts_bytes(lane) +
            (lane->birth ? lane->state->used * sizeof *lane->birth : 0) +
            (lane->epochs ? (uint64_t)EPOCHS_MAX * sizeof *lane->epochs : 0) +
            (lane->trail ? 2 * LOOKBACK * sizeof *lane->trail : 0);

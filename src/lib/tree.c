@@ -41,6 +41,7 @@ ouro_position ouro__child_add(ouro__lane *lane, ouro_position from, ouro_block b
     ouro__node_init(lane, child, from, block);
     uint32_t index = child / lane->stride;
     lane->steps[index] = steps;
+    lane->back_target[index] = false;
     if (index == lane->state->used)
         __atomic_store_n(&lane->state->used, index + 1, __ATOMIC_RELEASE);
     if (lane->birth) lane->birth[index] = (uint16_t)(lane->epoch_count - 1);
@@ -60,6 +61,7 @@ static uint32_t transition_add(ouro__lane *lane, ouro_position from, ouro_block 
     ouro_position back = ouro__compact(lane, from, block, &steps);
     if (!back) return ouro__child_add(lane, from, block, steps) + ENTRY_TREE;
     uint32_t slot = back + (back == from ? ENTRY_DIRECT : ENTRY_BACK);
+    if (back != from) lane->back_target[back / lane->stride] = true;
     // Without memory for the memo it is found again the next time.
     if (ouro__memo_reserve(&lane->memo, lane)) ouro__memo_put(&lane->memo, lane, from, slot);
     return slot;

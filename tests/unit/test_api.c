@@ -96,6 +96,7 @@ TEST(null_is_off_everywhere) {
     CHECK_EQUAL(ouro_enter(NULL, 5), 0);
     ouro_exit(NULL, 0);
     ouro_replace(NULL, 5);
+    ouro_unwind(NULL, 5);
     CHECK_EQUAL(ouro_reenter(NULL, 5), 0);
     ouro_sample(NULL, 1);
     ouro_count(NULL, 0, 1);
@@ -415,6 +416,41 @@ static int token_of_another_thread(void) {
     return !(stats.lost == 1 && stats.calls >= 52);
 }
 
+static int unwind_to_a_position_of_another_thread(void) {
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_thread *one = ouro_thread_new(profile), *two = ouro_thread_new(profile);
+    ouro_block blocks[50];
+    for (int i = 0; i < 50; i++) blocks[i] = add(profile, "b");
+    for (int i = 0; i < 50; i++) ouro_enter(one, blocks[i]);
+    ouro_enter(two, blocks[0]);
+    ouro_unwind(two, ouro_thread_position(one)); // a place that lane two has never used
+    ouro_sample(two, 7);
+    ouro_stats stats = ouro_profile_stats(profile);
+    ouro_unwind(two, 0);
+    ouro_exit(two, ouro_enter(two, blocks[1]));
+    return !(stats.totals[0] == 7 && ouro_profile_stats(profile).lost == 0 && stats.calls == 51);
+}
+
+static int unwind_to_a_number(void) {
+    ouro_profile *profile = ouro_profile_new(&(ouro_options){.max_nodes = 10});
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_block a = add(profile, "a");
+    static const ouro_position numbers[] = {1,        7,        1000,           4096,
+                                            1u << 20, 1u << 31, UINT32_MAX - 7, UINT32_MAX};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        ouro_enter(thread, a);
+        ouro_unwind(thread, numbers[i]);
+        ouro_sample(thread, 1);
+        ouro_exit(thread, 0);
+    }
+    ouro_stats stats = ouro_profile_stats(profile);
+    return !(stats.totals[0] == 8 && stats.calls == 8 && stats.lost == 0);
+}
+
+TEST(unwinding_to_another_threads_position_does_not_leave_the_lane) {
+    check_misuse(unwind_to_a_position_of_another_thread, true);
+}
+TEST(unwinding_to_any_number_does_not_leave_the_lane) { check_misuse(unwind_to_a_number, true); }
 TEST(an_exit_too_many_has_no_effect) { check_misuse(exit_without_enter, false); }
 TEST(a_block_that_does_not_exist_is_charged_to_lost) { check_misuse(unknown_block, true); }
 TEST(a_token_of_another_thread_does_not_leave_the_lane) {
