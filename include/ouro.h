@@ -167,6 +167,17 @@ OURO_API void ouro_profile_free(ouro_profile *profile);
 // recording. Any OS thread, O(1).
 OURO_API void ouro_profile_enable(ouro_profile *profile, bool enabled);
 
+// Counts again from zero: calls, metrics, and what was pruned, has overflowed or was lost. The
+// profile's time begins again, too. Blocks, threads, positions and paths stay: threads go on
+// recording where they stand, what is open stays open, and a path without new counts is visited with
+// zeros. What other OS threads record during the call is counted after the reset or not at all. A
+// reader of a live file sees all lanes before the reset or all after it; if the program is killed in
+// the middle, after it.
+// 0, or -1 with errno: ENOMEM, or what growing the live file gave; then nothing has changed. The
+// first reset takes as much memory, or space in the live file, as the nodes that are in use; each one
+// takes O(nodes). Any OS thread, any time; recording threads wait only if they take a new path.
+OURO_API int ouro_profile_reset(ouro_profile *profile);
+
 // Adds one block, or n blocks with consecutive ids, and returns the first id. Never merges: two
 // calls with the same text give two blocks. n = 0 returns the id that would come next. Any OS
 // thread, also while threads record. O(length of the text).
@@ -651,7 +662,7 @@ typedef struct {
         nodes; // positions in memory, over all lanes, the root (once) included; at most max_nodes
     uint64_t max_nodes; // the cap
     uint64_t bytes;     // memory in use for nodes, memos, blocks and texts
-    uint64_t pruned;    // positions evicted so far, over and over
+    uint64_t pruned;    // positions evicted since the last reset, over and over
     // Calls that found the cap full of open nodes and were charged to an account at once. If a
     // program recurses from there to blocks above, nodes in between have what belongs further up,
     // and recursions are counted as plain calls. 0 for any sensible cap.

@@ -27,6 +27,8 @@
 //   open           entries[0] + [1] + [2] + balance > 0: entered more often than left. Fork counts
 //                  as a phantom entry, as does standing somewhere after a spawn.
 //   epoch          what stood between two prunings; a node remembers in which it was inserted
+//   baseline       the counters as they were at the last reset, see reset.c; what a node has counted
+//                  is the difference (since_reset). `open` is told by the counters themselves
 //   quota          profile->nodes_used, shared by all lanes; every node but [lost] and the second
 //                  and further roots takes one
 //
@@ -103,8 +105,9 @@ typedef struct ouro_lane_ ouro__lane;
 
 struct ouro_lane_ {
     uint64_t *nodes;
-    uint32_t *steps;   // number of distinct steps on the path of each node, by index; for `loops`
-    bool *back_target; // a back edge has been made to the node, by index; see unwind.c
+    uint64_t *baseline; // the counters at the last reset, in the places of `nodes`; NULL: none yet
+    uint32_t *steps;    // number of distinct steps on the path of each node, by index; for `loops`
+    bool *back_target;  // a back edge has been made to the node, by index; see unwind.c
     ouro__memo memo;
     ouro_shortcuts_ *shortcuts;     // in use now: the lane's own, or an empty one
     ouro_shortcuts_ *own_shortcuts; // NULL: none yet
@@ -113,7 +116,8 @@ struct ouro_lane_ {
     uint32_t stride;         // words per node
     uint32_t account_offset; // words from a node to its account
     uint32_t mapped; // nodes whose memory may be used; all of them, or what the live file has given
-    uint32_t live;   // nodes in use
+    uint32_t baseline_mapped; // of these, those whose baseline is in the live file
+    uint32_t live;            // nodes in use
     uint32_t free_list; // position of a node that was evicted, linked through `parent`; 0 = none
     uint32_t threads;   // not yet freed,
     ouro_thread *first; // and their list
@@ -128,7 +132,7 @@ struct ouro_lane_ {
     bool has_accounts;  // some account has been in use
     bool full;          // new contexts go to accounts until the next pruning
     uint32_t misses;    // nodes wanted since the last pruning
-    uint64_t evicted;   // nodes, over and over
+    uint64_t evicted;   // nodes since the last reset, over and over
     ouro_ways *ways;    // what compiled code remembers of the tree
     uint16_t *birth;    // epoch of each node, by index; NULL until the first pruning
     ouro__epoch *epochs;
@@ -155,7 +159,8 @@ struct ouro_profile {
     uint32_t max_nodes, capacity, stride;
     uint32_t metric_count;
     ouro_metric_info metrics[OURO_METRICS_MAX];
-    uint64_t start_time, start_clock; // nanoseconds: since 1970, CLOCK_MONOTONIC
+    // Of the last reset, or of the beginning. Nanoseconds: since 1970, CLOCK_MONOTONIC.
+    uint64_t start_time, start_clock;
     _Atomic bool enabled;
 
     _Atomic uint32_t block_count;
@@ -188,21 +193,31 @@ static inline ouro_position account_of(const ouro__lane *lane, ouro_position pos
 
 static inline ouro_position slot_position(uint32_t slot) { return slot & ~UINT32_C(3); }
 
-static inline uint64_t node_calls(const ouro_node_ *node) {
-    return counter_load(&node->entries[ENTRY_TREE]) + counter_load(&node->entries[ENTRY_BACK]) +
-           counter_load(&node->entries[ENTRY_DIRECT]);
-}
-
 // How often a node is open; below 0 after an exit too many.
 static inline int64_t node_open(const ouro_node_ *node) {
-    return (int64_t)(node_calls(node) + counter_load(&node->balance));
+    uint64_t entries = 0;
+    for (int i = 0; i < 3; i++) entries += counter_load(&node->entries[i]);
+    return (int64_t)(entries + counter_load(&node->balance));
 }
 
 static inline bool node_is_open(const ouro_node_ *node) { return node_open(node) > 0; }
 
+// What a counter of a node has gained since the last reset: what it counts, for all who read it.
+static inline uint64_t since_reset(const ouro__lane *lane, const uint64_t *counter) {
+    uint64_t value = counter_load(counter);
+    return lane->baseline ? value - counter_load(lane->baseline + (counter - lane->nodes)) : value;
+}
+
+static inline uint64_t node_calls(const ouro__lane *lane, const ouro_node_ *node) {
+    uint64_t calls = 0;
+    for (int i = 0; i < 3; i++) calls += since_reset(lane, &node->entries[i]);
+    return calls;
+}
+
 // Weight 0 is calls, weight 1 + m is metric m.
-static inline uint64_t node_weight(const ouro_node_ *node, uint32_t weight) {
-    return weight == 0 ? node_calls(node) : counter_load(&node->metrics[weight - 1]);
+static inline uint64_t node_weight(const ouro__lane *lane, const ouro_node_ *node,
+                                   uint32_t weight) {
+    return weight == 0 ? node_calls(lane, node) : since_reset(lane, &node->metrics[weight - 1]);
 }
 
 // A programming error of the host: stops where assertions are on.
@@ -252,10 +267,15 @@ ouro__epoch ouro__lane_bounds(const ouro__lane *lane);
 uint64_t ouro__lost_since(const ouro__lane *lane, uint32_t epoch, const ouro__epoch *now,
                           uint32_t weight);
 
-// profile.c
+// blocks.c
 bool ouro__block_exists(const ouro_profile *profile, ouro_block block);
 
+// profile.c
 uint64_t ouro__now(int clock);
+
+// reset.c
+void ouro__baseline_free(ouro__lane *lane);
+void ouro__baseline_forget(ouro__lane *lane, ouro_position position);
 
 // clock.c
 void ouro__clocks_lock(bool lock);
@@ -271,6 +291,8 @@ bool ouro__live_add_blocks(struct ouro__live *live, ouro_block first, const ouro
                            size_t n);
 bool ouro__live_add_lane(struct ouro__live *live, ouro__lane *lane);
 bool ouro__live_grow_lane(struct ouro__live *live, ouro__lane *lane);
+bool ouro__live_grow_baseline(struct ouro__live *live, ouro__lane *lane);
+void ouro__live_reset(struct ouro__live *live, uint64_t start_time, bool begin);
 uint32_t ouro__live_segment_nodes(uint32_t stride);
 void ouro__live_copy(struct ouro__live *live);
 void ouro__live_drop_copy(struct ouro__live *live);

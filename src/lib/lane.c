@@ -31,6 +31,7 @@ void ouro__node_init(ouro__lane *lane, ouro_position position, ouro_position par
     counter_store(&node->balance, 0);
     for (uint32_t m = 0; m + NODE_HEAD_WORDS < lane->stride; m++)
         counter_store(&node->metrics[m], 0);
+    if (lane->baseline) ouro__baseline_forget(lane, position);
     ouro__node_forget_memo(lane, position);
     node->parent = parent;
     __atomic_store_n(&node->block, block, __ATOMIC_RELEASE);
@@ -62,6 +63,7 @@ static bool lane_map(ouro__lane *lane) {
 void ouro__lane_free(ouro__lane *lane) {
     if (!lane) return;
     if (lane->nodes) munmap(lane->nodes, lane->region_bytes);
+    ouro__baseline_free(lane);
     free(lane->memo.entries);
     free(lane->own_shortcuts);
     free(lane->birth);
@@ -142,7 +144,9 @@ uint64_t ouro__lane_bytes(const ouro__lane *lane) {
         for (uint32_t i = 0; i < lane->state->used; i++)
             accounts += node_at(lane, account_of(lane, i * lane->stride))->block != 0;
     }
-    return sizeof *lane + (lane->state->used + accounts) * lane->stride * sizeof(uint64_t) +
+    uint64_t records = lane->baseline ? 2 : 1; // per node and account
+    return sizeof *lane +
+           records * (lane->state->used + accounts) * lane->stride * sizeof(uint64_t) +
            lane->state->used * (sizeof *lane->steps + sizeof *lane->back_target) +
            (uint64_t)lane->memo.size * sizeof(uint64_t) + ouro__shortcuts_bytes(lane) +
            (lane->birth ? lane->state->used * sizeof *lane->birth : 0) +

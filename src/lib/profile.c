@@ -126,33 +126,33 @@ void ouro_profile_enable(ouro_profile *profile, bool enabled) {
     if (profile) atomic_store_explicit(&profile->enabled, enabled, memory_order_relaxed);
 }
 
-static void add_node(ouro_stats *stats, const ouro_node_ *node, bool counts_calls,
-                     uint32_t metrics) {
+static void add_node(ouro_stats *stats, const ouro__lane *lane, const ouro_node_ *node,
+                     bool counts_calls) {
     if (counts_calls) {
-        uint64_t direct = counter_load(&node->entries[ENTRY_DIRECT]);
-        uint64_t recursions = direct + counter_load(&node->entries[ENTRY_BACK]);
+        uint64_t direct = since_reset(lane, &node->entries[ENTRY_DIRECT]);
+        uint64_t recursions = direct + since_reset(lane, &node->entries[ENTRY_BACK]);
         stats->direct += direct;
         stats->recursions += recursions;
-        stats->calls += recursions + counter_load(&node->entries[ENTRY_TREE]);
+        stats->calls += recursions + since_reset(lane, &node->entries[ENTRY_TREE]);
     }
-    for (uint32_t m = 0; m < metrics; m++) stats->totals[m] += counter_load(&node->metrics[m]);
+    for (uint32_t m = 0; m < lane->profile->metric_count; m++)
+        stats->totals[m] += since_reset(lane, &node->metrics[m]);
 }
 
 static void add_lane(ouro_stats *stats, ouro__lane *lane, uint64_t bounds[WEIGHTS_MAX]) {
     pthread_mutex_lock(&lane->lock);
-    uint32_t metrics = lane->profile->metric_count;
     for (uint32_t i = 0; i < lane->state->used; i++) {
         ouro_position position = i * lane->stride;
         const ouro_node_ *node = node_at(lane, position);
         if (!node->block) continue;
-        add_node(stats, node, i != 0, metrics);
+        add_node(stats, lane, node, i != 0);
         if (!lane->has_accounts) continue;
         const ouro_node_ *account = node_at(lane, account_of(lane, position));
-        if (account->block) add_node(stats, account, true, metrics);
+        if (account->block) add_node(stats, lane, account, true);
     }
     stats->bytes += ouro__lane_bytes(lane);
     stats->pruned += lane->evicted;
-    stats->lost += node_calls(node_at(lane, lost_position(lane)));
+    stats->lost += node_calls(lane, node_at(lane, lost_position(lane)));
     ouro__epoch now = ouro__lane_bounds(lane);
     for (int w = 0; w < WEIGHTS_MAX; w++) bounds[w] += now.bound[w];
     stats->overflow += now.overflow[0];

@@ -84,8 +84,8 @@ static void sum_totals(pruning *p, const ouro__lane *lane) {
         const ouro_node_ *node = node_at(lane, position);
         const ouro_node_ *account = account_in_use(lane, position);
         for (uint32_t w = 0; w < p->width; w++) {
-            if (position != ROOT_POSITION || w > 0) p->totals[w] += node_weight(node, w);
-            if (account) p->totals[w] += node_weight(account, w);
+            if (position != ROOT_POSITION || w > 0) p->totals[w] += node_weight(lane, node, w);
+            if (account) p->totals[w] += node_weight(lane, account, w);
         }
         if (i > 0) p->pending[node->parent / lane->stride]++;
     }
@@ -115,7 +115,7 @@ static void sum_node(pruning *p, const ouro__lane *lane, uint32_t index, uint32_
     uint64_t *mine = p->weights + (size_t)index * p->width;
     uint64_t *above = p->weights + (size_t)parent * p->width;
     for (uint32_t w = 0; w < p->width; w++) {
-        mine[w] += node_weight(node, w) + (account ? node_weight(account, w) : 0);
+        mine[w] += node_weight(lane, node, w) + (account ? node_weight(lane, account, w) : 0);
         above[w] += mine[w];
     }
     if (node_is_open(node) || (account && node_is_open(account))) p->open[index] = 1;
@@ -190,17 +190,18 @@ static void evict(ouro__lane *lane, ouro_position position) {
 
     uint64_t calls = 0;
     for (int i = 0; i < 3; i++) {
-        uint64_t entries =
-            counter_load(&node->entries[i]) + (has_account ? counter_load(&under->entries[i]) : 0);
+        uint64_t entries = since_reset(lane, &node->entries[i]);
+        if (has_account) entries += since_reset(lane, &under->entries[i]);
         counter_store(&state->entries[i], counter_load(&account->entries[i]) + entries);
         calls += entries;
     }
     // The account is not open by what it takes over.
     counter_store(&state->balance, counter_load(&account->balance) - calls);
-    for (uint32_t m = 0; m < metrics; m++)
-        counter_store(&state->metrics[m], counter_load(&account->metrics[m]) +
-                                              counter_load(&node->metrics[m]) +
-                                              (has_account ? counter_load(&under->metrics[m]) : 0));
+    for (uint32_t m = 0; m < metrics; m++) {
+        uint64_t count = since_reset(lane, &node->metrics[m]);
+        if (has_account) count += since_reset(lane, &under->metrics[m]);
+        counter_store(&state->metrics[m], counter_load(&account->metrics[m]) + count);
+    }
     state->node = position;
     state->account = to;
     __atomic_store_n(&state->active, 1, __ATOMIC_RELEASE);
@@ -237,7 +238,7 @@ static void evict_coldest(pruning *p, ouro__lane *lane, uint32_t wanted) {
         for (uint32_t w = 0; w < p->width; w++) {
             uint64_t estimate = node_estimate(p, lane, index, w);
             if (estimate > p->now.bound[w]) p->now.bound[w] = estimate;
-            lane->folded[w] += node_weight(node, w);
+            lane->folded[w] += node_weight(lane, node, w);
         }
         evict(lane, index * lane->stride);
     }
@@ -313,7 +314,7 @@ ouro__epoch ouro__lane_bounds(const ouro__lane *lane) {
     for (uint32_t i = 0; i < lane->state->used; i++) {
         const ouro_node_ *account = account_in_use(lane, i * lane->stride);
         if (!account || !in_tree(lane, i)) continue;
-        for (uint32_t w = 0; w < width; w++) now.overflow[w] += node_weight(account, w);
+        for (uint32_t w = 0; w < width; w++) now.overflow[w] += node_weight(lane, account, w);
     }
     for (uint32_t w = 0; w < width; w++) {
         now.overflow[w] -= lane->folded[w];

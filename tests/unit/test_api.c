@@ -107,6 +107,7 @@ TEST(null_is_off_everywhere) {
     CHECK_EQUAL(ouro_profile_stats(NULL).nodes, 0);
     CHECK_EQUAL(ouro_profile_visit(NULL, NULL, NULL), 0);
     CHECK_EQUAL(ouro_profile_write(NULL, "x"), 0);
+    CHECK_EQUAL(ouro_profile_reset(NULL), 0);
     ouro_profile_enable(NULL, true);
     ouro_profile_free(NULL);
 }
@@ -253,6 +254,72 @@ TEST(a_million_deep_path_is_no_problem) {
     CHECK(stats.nodes <= 1100000 && stats.calls == 1000000);
     ouro_thread_free(spawned);
     ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
+// ---------------------------------------------------------------- reset
+
+TEST(a_reset_counts_from_zero_and_keeps_blocks_paths_and_positions) {
+    ouro_profile *profile = ouro_profile_new(NULL);
+    CHECK_EQUAL(ouro_profile_reset(profile), 0); // nothing to reset
+    ouro_block a = add(profile, "a"), b = add(profile, "b");
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_position in_root = ouro_enter(thread, a), in_a = ouro_enter(thread, b);
+    ouro_enter(thread, b);
+    ouro_sample(thread, 5);
+    for (int round = 1; round <= 3; round++) {
+        ouro_position here = ouro_thread_position(thread);
+        CHECK_EQUAL(ouro_profile_reset(profile), 0);
+        CHECK_EQUAL(ouro_thread_position(thread), here);
+        ouro_stats stats = ouro_profile_stats(profile);
+        CHECK(stats.calls == 0 && stats.recursions == 0 && stats.direct == 0);
+        CHECK(stats.totals[0] == 0 && stats.nodes == 3 && stats.blocks == 5);
+        contexts *all = contexts_of(profile, 1);
+        CHECK_EQUAL(all->count, 2); // the paths are there, with zeros
+        CHECK_EQUAL(all->totals[0] + all->totals[1], 0);
+        contexts_free(all);
+        for (int i = 0; i < round; i++) ouro_exit(thread, ouro_enter(thread, b));
+        ouro_sample(thread, 7);
+        stats = ouro_profile_stats(profile);
+        CHECK(stats.calls == (uint64_t)round && stats.direct == (uint64_t)round);
+        CHECK_EQUAL(stats.totals[0], 7);
+    }
+    ouro_exit(thread, ouro_thread_position(thread));
+    ouro_exit(thread, in_a);
+    ouro_exit(thread, in_root);
+    CHECK_EQUAL(ouro_profile_stats(profile).calls, 3);
+    ouro_thread_free(thread);
+    check_lanes(profile);
+    ouro_profile_free(profile);
+}
+
+TEST(what_is_open_at_a_reset_stays_open_and_is_closed_by_its_exit) {
+    ouro_profile *profile = ouro_profile_new(&(ouro_options){.max_nodes = 20});
+    ouro_block blocks[60];
+    for (int i = 0; i < 60; i++) blocks[i] = add(profile, "b");
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_position tokens[5];
+    for (int i = 0; i < 5; i++) tokens[i] = ouro_enter(thread, blocks[i]);
+    char path[64];
+    snprintf(path, sizeof path, "%s", position_path(thread, ouro_thread_position(thread)));
+    for (int round = 0; round < 2; round++) {
+        CHECK_EQUAL(ouro_profile_reset(profile), 0);
+        for (int i = 10; i < 60; i++) ouro_exit(thread, ouro_enter(thread, blocks[i]));
+        CHECK(ouro_profile_stats(profile).pruned > 10);
+        CHECK_TEXT(position_path(thread, ouro_thread_position(thread)), path);
+        CHECK_EQUAL(ouro_profile_stats(profile).calls, 50);
+    }
+    for (int i = 5; i-- > 0;) ouro_exit(thread, tokens[i]);
+    CHECK_EQUAL(ouro_profile_reset(profile), 0);
+    ouro_stats stats = ouro_profile_stats(profile);
+    CHECK(stats.pruned == 0 && stats.overflow == 0 && stats.threshold == 0);
+    for (int i = 10; i < 60; i++) ouro_exit(thread, ouro_enter(thread, blocks[i]));
+    contexts *all = contexts_of(profile, 1);
+    CHECK(contexts_find(all, blocks, 5) == NULL); // nobody was there any more
+    CHECK_EQUAL(all->totals[0], 50);
+    contexts_free(all);
+    ouro_thread_free(thread);
+    check_lanes(profile);
     ouro_profile_free(profile);
 }
 

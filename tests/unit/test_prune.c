@@ -131,6 +131,11 @@ static void count(pair *p, ouro_metric metric, uint64_t n) {
     ouro_count(p->exact, metric, n);
 }
 
+static void reset(twin *t) {
+    CHECK_EQUAL(ouro_profile_reset(t->capped), 0);
+    CHECK_EQUAL(ouro_profile_reset(t->exact), 0);
+}
+
 static void unwind(pair *p) {
     while (p->depth) leave(p);
 }
@@ -270,6 +275,22 @@ TEST(square_free_nesting_under_cycles_keeps_every_promise) {
     }
 }
 
+TEST(resets_in_the_middle_keep_every_promise) {
+    for (int c = 1; c < CAPS; c++) {
+        twin *t = twin_new(OURO_LOOPS, caps[c]);
+        for (int i = 0; i < 1500 && !test_failures(); i++) {
+            walk_diamonds(t, &t->threads[0], 8, 70);
+            if (random_below(300) == 0) {
+                reset(t);
+                check_promises(t);
+            }
+            if (i % 200 == 0) check_promises(t);
+        }
+        check_promises(t);
+        twin_free(t);
+    }
+}
+
 TEST(one_long_call_is_hot_although_it_was_called_once) {
     twin *t = twin_new(OURO_LOOPS, 50);
     pair *p = &t->threads[0];
@@ -317,6 +338,7 @@ TEST(random_streams_with_forks_and_lanes_keep_every_promise) {
         uint32_t blocks = 2 + random_below(20);
         for (int e = 0; e < 4000 && !test_failures(); e++) {
             random_event(t, blocks);
+            if (random_below(2000) == 0) reset(t);
             if (e % 1000 == 999) check_promises(t);
         }
         twin_free(t);
