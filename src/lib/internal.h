@@ -32,13 +32,15 @@
 //   quota          profile->nodes_used, shared by all lanes; every node but [lost] and the second
 //                  and further roots takes one
 //
-// Invariants (tests/support/lane_check.c asserts them):
+// Invariants (ouro__lane_is_valid checks them, in builds with assertions after every pruning):
 //   - nodes in use have block != 0 and a parent in use; the root's block is ROOT_BLOCK
 //   - every node in use but the root and [lost] is found by (parent, block) in the memo table
 //   - a memo's target is in use, and its block is the block that was entered; a tree edge's target
 //     has the source as parent, any other target is the source or an ancestor of it
 //   - a shortcut is a transition of the memo table
-//   - lane->live = number of nodes in use, [lost] not counted
+//   - an account in use belongs to a node in use
+//   - lane->live = number of nodes in use, [lost] not counted; all other places up to state->used are
+//     in the free list
 //
 // Locks, outermost first: fork_lock (atfork.c); profile->lock (blocks, list of lanes); lane->lock
 // (the shape of the tree; the hot path does not take it); live->lock (space in the file).
@@ -276,6 +278,9 @@ uint64_t ouro__now(int clock);
 // reset.c
 void ouro__baseline_free(ouro__lane *lane);
 void ouro__baseline_forget(ouro__lane *lane, ouro_position position);
+
+// valid.c
+bool ouro__lane_is_valid(const ouro__lane *lane);
 
 // clock.c
 void ouro__clocks_lock(bool lock);

@@ -301,6 +301,7 @@ uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict_now) {
     }
     epoch_begin(lane, &p.now);
     pruning_free(&p);
+    assert(ouro__lane_is_valid(lane));
     return wanted;
 }
 

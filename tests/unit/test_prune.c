@@ -6,11 +6,16 @@
 // context resident, nothing open evicted, never more nodes than the cap.
 
 #include "contexts.h"
+#include "internal.h"
 #include "lane_check.h"
 #include "test.h"
 
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { BLOCKS = 64, THREADS = 6 };
 
@@ -555,4 +560,49 @@ TEST(a_new_lane_gets_room_under_a_full_cap) {
     CHECK(contexts_find(all, path, 4) != NULL);
     contexts_free(all);
     twin_free(t);
+}
+
+// ---------------------------------------------------------------- the invariants
+
+static void break_parent(ouro__lane *lane) {
+    node_at(lane, lane->stride * 3)->parent = lane->stride;
+}
+static void break_block(ouro__lane *lane) { node_at(lane, lane->stride * 3)->block = 12345; }
+static void break_live(ouro__lane *lane) { lane->live++; }
+static void break_free_list(ouro__lane *lane) { lane->free_list = lane->stride * 3; }
+static void break_memo(ouro__lane *lane) { lane->memo.count--; }
+static void break_account(ouro__lane *lane) {
+    ouro__account_open(lane, account_of(lane, lane->stride * 3));
+    node_at(lane, account_of(lane, lane->stride * 3))->parent = 0;
+}
+
+// In a child: with assertions it must stop, without it must say so.
+static void check_found_out(void (*break_it)(ouro__lane *)) {
+    pid_t child = fork();
+    if (child == 0) {
+        if (!freopen("/dev/null", "w", stderr)) _exit(9);
+        twin *t = twin_new(OURO_LOOPS, 100);
+        for (uint32_t i = 0; i < 9; i++) enter(t, &t->threads[0], i);
+        unwind(&t->threads[0]);
+        ouro__lane *lane = t->capped->lanes[0];
+        if (!ouro__lane_is_valid(lane)) _exit(8);
+        break_it(lane);
+        _exit(ouro__lane_is_valid(lane));
+    }
+    int status;
+    waitpid(child, &status, 0);
+#ifdef NDEBUG
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+#else
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+#endif
+}
+
+TEST(a_lane_that_is_broken_is_found_out) {
+    check_found_out(break_parent);
+    check_found_out(break_block);
+    check_found_out(break_live);
+    check_found_out(break_free_list);
+    check_found_out(break_memo);
+    check_found_out(break_account);
 }
