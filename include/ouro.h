@@ -137,8 +137,8 @@ typedef struct {
 } ouro_options;
 
 // Sets compaction and edge_length by the name of a rule, as a user writes it: "loops", "cycles",
-// "edges" (that is edges:2), "edges:1", "edges:2", "edges:3" or "none". 0, or -1 with EINVAL for any
-// other name and for NULL; the options are then left as they are. Any OS thread, any time.
+// "edges" (that is edges:2), "edges:1", "edges:2", "edges:3" or "none". 0, or -1 with EINVAL for
+// any other name and for NULL; the options are then left as they are. Any OS thread, any time.
 OURO_API int ouro_compaction_from_name(const char *name, ouro_options *options);
 
 // Makes a profile. Options and all they point to are copied.
@@ -169,13 +169,13 @@ OURO_API void ouro_profile_enable(ouro_profile *profile, bool enabled);
 
 // Counts again from zero: calls, metrics, and what was pruned, has overflowed or was lost. The
 // profile's time begins again, too. Blocks, threads, positions and paths stay: threads go on
-// recording where they stand, what is open stays open, and a path without new counts is visited with
-// zeros. What other OS threads record during the call is counted after the reset or not at all. A
-// reader of a live file sees all lanes before the reset or all after it; if the program is killed in
-// the middle, after it.
-// 0, or -1 with errno: ENOMEM, or what growing the live file gave; then nothing has changed. The
-// first reset takes as much memory, or space in the live file, as the nodes that are in use; each one
-// takes O(nodes). Any OS thread, any time; recording threads wait only if they take a new path.
+// recording where they stand, what is open stays open, and a path without new counts is visited
+// with zeros. What other OS threads record during the call is counted after the reset or not at
+// all. A reader of a live file sees all lanes before the reset or all after it; if the program is
+// killed in the middle, after it. 0, or -1 with errno: ENOMEM, or what growing the live file gave;
+// then nothing has changed. The first reset takes as much memory, or space in the live file, as the
+// nodes that are in use; each one takes O(nodes). Any OS thread, any time; recording threads wait
+// only if they take a new path.
 OURO_API int ouro_profile_reset(ouro_profile *profile);
 
 // Adds one block, or n blocks with consecutive ids, and returns the first id. Never merges: two
@@ -198,8 +198,8 @@ OURO_API bool ouro_block_get(const ouro_profile *profile, ouro_block block, ouro
 OURO_API ouro_thread *ouro_thread_new(ouro_profile *profile);
 
 // A green thread: starts where `parent` stands and shares its lane, so it must run on the same OS
-// thread. The frames that are open there are its parent's to exit, not its own. O(1), a malloc of 56
-// bytes. NULL as ouro_thread_new.
+// thread. The frames that are open there are its parent's to exit, not its own. O(1), a malloc of
+// 56 bytes. NULL as ouro_thread_new.
 OURO_API ouro_thread *ouro_thread_fork(ouro_thread *parent);
 
 // A thread that may run on another OS thread: it gets a lane of its own, in which the path of
@@ -590,7 +590,7 @@ OURO_INLINE_ void ouro_way_replace(ouro_way *way, ouro_thread *thread, ouro_bloc
 //     ...
 //     ouro_unwind(thread, here);                         // together with longjmp
 //
-// No count changes. What is abandoned should no longer count as open, or the cap can never evict it:
+// No count changes. What is abandoned should not count as open, or the cap can never evict it:
 // - The block where the thread stands is always left, as by ouro_exit.
 // - All blocks on the path from there up to `position` are left if no other frame can stand on
 //   them. That is so if no other thread of the lane stands below `position`, and if recursion never
@@ -599,9 +599,9 @@ OURO_INLINE_ void ouro_way_replace(ouro_way *way, ouro_thread *thread, ouro_bloc
 //   going back, and `position` itself if a recursion or OURO_PHANTOM was entered there. Call
 //   ouro_exit for each frame, if you can, and nothing stays open.
 //
-// O(length of the path), and a look at 4,096 nodes of other threads of the lane at most. Waits while
-// a reader copies the lane. Misuse: a position of another thread of the same profile leads to some
-// position of this lane or to [lost]; any other number is [lost].
+// O(length of the path), and a look at 4,096 nodes of other threads of the lane at most. Waits
+// while a reader copies the lane. Misuse: a position of another thread of the same profile leads to
+// some position of this lane or to [lost]; any other number is [lost].
 OURO_API void ouro_unwind(ouro_thread *thread, ouro_position position);
 
 // ---------------------------------------------------------------- the clock
@@ -610,11 +610,11 @@ OURO_API void ouro_unwind(ouro_thread *thread, ouro_position position);
 // since the last tick if the metric's unit is "nanoseconds", else the number of ticks. hz = 0 is
 // 997. ouro_options.clock says what the timer measures and which signal it sends. Call it on the OS
 // thread that runs `thread`: the signal comes to that OS thread. Recording costs nothing more while
-// it runs. System calls may end early with EINTR, although SA_RESTART is set; under OURO_CLOCK_CPU a
-// thread that waits gets no signal, and its waiting is not charged. A child of fork(2) has no clock.
-// One clock per thread. 0, or -1 with errno: EINVAL (no such metric, hz above 100,000), EBUSY (this
-// thread has a clock, or the program handles the signal itself: choose another), EAGAIN (too many
-// timers).
+// it runs. System calls may end early with EINTR, although SA_RESTART is set; under OURO_CLOCK_CPU
+// a thread that waits gets no signal, and its waiting is not charged. A child of fork(2) has no
+// clock. One clock per thread. 0, or -1 with errno: EINVAL (no such metric, hz above 100,000),
+// EBUSY (this thread has a clock, or the program handles the signal itself: choose another), EAGAIN
+// (too many timers).
 OURO_API int ouro_clock_start(ouro_thread *thread, ouro_metric metric, unsigned hz);
 
 // Lets the clock of `from` charge `to` from now on: for a scheduler that switches green threads.
@@ -644,11 +644,11 @@ typedef struct {
 typedef void ouro_visitor(void *user, const ouro_visit *visit);
 
 // Calls `visitor` for every canonical path, parents before children, children by block id, the
-// [pruned] account of a path last of its children; lanes merged by path. The numbers are those of
-// one moment per lane; what running threads add meanwhile is in or not. May be called at any time
-// from any OS thread; recording threads wait at most while their lane is copied, and only if they
-// take a new path. The visitor may call anything. Returns 0, or -1 with ENOMEM before the first
-// call.
+// [pruned] account of a path last of its children; lanes merged by path. The numbers are those
+// of one moment per lane; what running threads add meanwhile is in or not. May be called at any
+// time from any OS thread; recording threads wait at most while their lane is copied, and only
+// if they take a new path. The visitor may call anything. Returns 0, or -1 with ENOMEM before
+// the first call.
 OURO_API int ouro_profile_visit(ouro_profile *profile, ouro_visitor *visitor, void *user);
 
 // Writes the profile in pprof's format, uncompressed: `go tool pprof FILE` reads it. Sample types
@@ -658,8 +658,7 @@ OURO_API int ouro_profile_visit(ouro_profile *profile, ouro_visitor *visitor, vo
 OURO_API int ouro_profile_write(ouro_profile *profile, const char *path);
 
 typedef struct {
-    uint64_t
-        nodes; // positions in memory, over all lanes, the root (once) included; at most max_nodes
+    uint64_t nodes;     // positions in memory, over all lanes, with one root; at most max_nodes
     uint64_t max_nodes; // the cap
     uint64_t bytes;     // memory in use for nodes, memos, blocks and texts
     uint64_t pruned;    // positions evicted since the last reset, over and over
@@ -680,10 +679,9 @@ typedef struct {
 // Any OS thread, any time. O(nodes).
 OURO_API ouro_stats ouro_profile_stats(const ouro_profile *profile);
 
-// ---------------------------------------------------------------- a stack, for hosts that have
-// only hooks
+// ---------------------------------------------------------------- a stack, for hosts with hooks
 
-// Keeps the tokens for hosts that cannot put them into frames of their own. One per green thread,
+// Keeps the tokens for hosts that have only hooks, and no frames of their own. One per green thread,
 // used like its thread. `thread` may be NULL: then nothing is recorded but the depth is still kept.
 typedef struct {
     ouro_thread *thread;

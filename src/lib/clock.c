@@ -4,9 +4,9 @@
 // that adds to the position of that thread.
 //
 // The handler may run between any two instructions, also inside a growth or a pruning. It reads
-// `position` once, every position that was ever stored is memory of the lane, the lane never moves,
-// and what a thread stands on is never evicted. It takes no lock, calls nothing, and leaves errno
-// alone.
+// `position` once, every position that was ever stored is memory of the lane, the lane never
+// moves, and what a thread stands on is never evicted. It takes no lock, calls nothing, and leaves
+// errno alone.
 //
 // A clock is a slot of a fixed table, not memory of its own: a signal that is still on its way when
 // the clock is stopped finds a slot without a thread, or one of a later generation.

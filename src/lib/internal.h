@@ -19,28 +19,28 @@
 //                  stand, and they do not count as nodes.
 //   memo           (position, block) -> slot. The last transition is in the node, all are in the
 //                  lane's table.
-//   shortcuts      transitions that were taken lately, in a table without collisions: what two
-//                  transitions want, the last one has. So that a function that calls many others
-//                  does not have to search. Made when a lane has missed it often enough.
+//   shortcuts      a direct-mapped cache of transitions that were taken lately, so that a function
+//                  that calls many others does not have to search. Made when a lane has missed it
+//                  often enough.
 //   transition     tree edge (slot: entries[0]), back edge (entries[1]), back edge to itself
 //                  (entries[2]), phantom (balance)
 //   open           entries[0] + [1] + [2] + balance > 0: entered more often than left. Fork counts
 //                  as a phantom entry, as does standing somewhere after a spawn.
 //   epoch          what stood between two prunings; a node remembers in which it was inserted
-//   baseline       the counters as they were at the last reset, see reset.c; what a node has counted
-//                  is the difference (since_reset). `open` is told by the counters themselves
+//   baseline       the counters as they were at the last reset, see reset.c; a node has counted the
+//                  difference (since_reset). `open` is told by the counters themselves
 //   quota          profile->nodes_used, shared by all lanes; every node but [lost] and the second
 //                  and further roots takes one
 //
-// Invariants (ouro__lane_is_valid checks them, in builds with assertions after every pruning):
+// Invariants (valid.c checks them, after every pruning in builds with assertions):
 //   - nodes in use have block != 0 and a parent in use; the root's block is ROOT_BLOCK
 //   - every node in use but the root and [lost] is found by (parent, block) in the memo table
 //   - a memo's target is in use, and its block is the block that was entered; a tree edge's target
 //     has the source as parent, any other target is the source or an ancestor of it
 //   - a shortcut is a transition of the memo table
 //   - an account in use belongs to a node in use
-//   - lane->live = number of nodes in use, [lost] not counted; all other places up to state->used are
-//     in the free list
+//   - lane->live = number of nodes in use, [lost] not counted; the other places up to state->used
+//     are in the free list
 //
 // Locks, outermost first: fork_lock (atfork.c); profile->lock (blocks, list of lanes); lane->lock
 // (the shape of the tree; the hot path does not take it); live->lock (space in the file).
@@ -56,7 +56,8 @@
 #include <stdatomic.h>
 
 enum {
-    NODE_HEAD_WORDS = 7,                // of ouro_node_, before the metrics
+    NODE_HEAD_WORDS = 7, // of ouro_node_, before the metrics
+    NODE_WORDS_MOST = (NODE_HEAD_WORDS + OURO_METRICS_MAX + 3) / 4 * 4,
     LOOKBACK = 4096,                    // compaction looks at so many nodes of a path at most
     WEIGHTS_MAX = 1 + OURO_METRICS_MAX, // calls, then the metrics: what heat is made of
     FIRST_USER_BLOCK = 3,
@@ -79,8 +80,8 @@ static inline void counter_store(uint64_t *counter, uint64_t value) {
     __atomic_store_n(counter, value, __ATOMIC_RELAXED);
 }
 
-// The part of a lane that a reader of the live file needs beside the nodes. Byte layout:
-// live_format.h.
+// The part of a lane that a reader of the live file needs beside the nodes. Byte
+// layout: live_format.h.
 typedef struct {
     uint32_t sequence; // odd while a pruning is under way
     uint32_t used;     // nodes 0 .. used-1 have been in use at some time
@@ -139,11 +140,10 @@ struct ouro_lane_ {
     uint16_t *birth;    // epoch of each node, by index; NULL until the first pruning
     ouro__epoch *epochs;
     uint32_t epoch_count;
-    uint64_t folded[WEIGHTS_MAX]; // moved from nodes into accounts; the rest of what they have is
-                                  // overflow
+    uint64_t folded[WEIGHTS_MAX]; // moved from nodes into accounts; what else they have overflowed
 
-    // `cycles` only: the blocks of the path to trail_leaf, its last ones, root first; see
-    // compaction.c.
+    // `cycles` only: the blocks of the path to trail_leaf, its last ones, root first;
+    // see compaction.c.
     uint32_t *trail;
     uint32_t trail_length;
     ouro_position trail_leaf;

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// Every node has a memo from the start: entering OURO_PHANTOM. So there is no empty memo to check
-// for.
+// Every node has a memo from the start: entering OURO_PHANTOM. So there is no empty memo to
+// check for.
 void ouro__node_forget_memo(ouro__lane *lane, ouro_position position) {
     ouro_node_ *node = node_at(lane, position);
     node->memo_block = OURO_PHANTOM;

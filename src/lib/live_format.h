@@ -2,10 +2,10 @@
 //
 // The live file, byte by byte. Version 2.
 //
-// A header of one page, then segments, each a head of one page and data of whole pages. Numbers are
-// in the machine's byte order (the header tells which), counters are 64-bit words that are stored
-// in one piece. The writer never moves or removes a segment, and publishes it by raising
-// header.end.
+// A header of one page, then segments, each a head of one page and data of whole pages.
+// Numbers are in the machine's byte order (the header tells which), counters are 64-bit words
+// that are stored in one piece. The writer never moves or removes a segment, and publishes it
+// by raising header.end.
 //
 //   file     offset  size
 //   header        0  page         live_header below; the rest of the page is zero
@@ -16,8 +16,8 @@
 //   kind       data
 //   LANE       lane_state: 120 bytes, ouro__lane_state in internal.h. Lanes are numbered from 0
 //   NODES      nodes first .. first + nodes_per_segment - 1 of a lane, then their accounts
-//   BASELINE   as NODES: what is to be subtracted from the entries and metrics of these nodes and
-//              accounts; zero for those that have no such segment
+//   BASELINE   as NODES: the entries and metrics of these nodes and accounts at the last reset. A
+//              reader subtracts them. Nodes without such a segment have counted from zero
 //   BLOCKS     live_block records, from block `first` on; header.block_count tells how many
 //   TEXT       bytes; offsets in the header and in live_block are offsets in the file
 //
@@ -42,10 +42,10 @@
 // (account / words per node - capacity is the number of its node), and the node at word `node` and
 // its own account are not in use. So nothing is lost and nothing is counted twice.
 //
-// Counters never go back: a reset writes them down in the baselines. header.resets is odd meanwhile.
-// A reader reads it before and after all lanes, and begins again if it has changed or is odd. So it
-// sees all lanes before a reset, or all after it. If it stays odd, because the writer was killed or
-// stopped in the middle, the reader does the reset itself: every count is zero.
+// Counters never go back: a reset writes them down in the baselines. header.resets is odd
+// meanwhile. A reader reads it before and after all lanes, and begins again if it has changed or is
+// odd. So it sees all lanes before a reset, or all after it. If it stays odd, because the writer
+// was killed or stopped in the middle, the reader does the reset itself: every count is zero.
 
 #ifndef OURO_LIVE_FORMAT_H
 #define OURO_LIVE_FORMAT_H

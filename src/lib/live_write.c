@@ -317,7 +317,8 @@ static bool file_begin(struct ouro__live *live, const ouro_profile *profile) {
     return put_header(live, profile);
 }
 
-// Written under another name and renamed: whoever writes to an older file of this name keeps it.
+// Written under another name and renamed: a program that writes to an older file of this name is
+// not disturbed.
 static bool file_create(struct ouro__live *live, const ouro_profile *profile, const char *path) {
     char *beside = NULL;
     live->fd = ouro__open_beside(path, 0600, &beside);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// ouro_profile_write: the profile as a pprof message, without compression and without a protobuf
-// library.
+// ouro_profile_write: the profile as a pprof message, without compression and without a
+// protobuf library.
 //
 // Fields are written in the order of the message, each submessage after its length has been
 // computed, so the output goes through one small buffer. docs/pprof-mapping.md says what becomes

@@ -39,9 +39,7 @@ static bool options_valid(const ouro_options *o) {
 
 // Positions are 32-bit word offsets, and a lane has two records per node. The largest cap leaves
 // room for [lost] and for rounding up to whole segments of a live file.
-_Static_assert((OURO_MAX_NODES_MOST + (UINT64_C(1) << 17)) * 2 *
-                       ((NODE_HEAD_WORDS + OURO_METRICS_MAX + 3) / 4 * 4) <=
-                   UINT32_MAX,
+_Static_assert((OURO_MAX_NODES_MOST + (UINT64_C(1) << 17)) * 2 * NODE_WORDS_MOST <= UINT32_MAX,
                "every position of the largest cap fits");
 
 static void set_sizes(ouro_profile *profile, bool live) {

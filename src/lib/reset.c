@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Counting again from zero, while others record. A counter has one writer, which adds to it without
-// an atomic instruction, so nobody else can set it to zero. Instead its value is written down, in
-// the lane's baseline, and whoever reads a counter subtracts that (since_reset). The counters
-// themselves go on, and with them the account of what is open.
+// an atomic instruction, so another thread cannot set it to zero. Instead the lane's baseline keeps
+// its value, and readers subtract that (since_reset). The counters themselves go on, and still tell
+// what is open.
 //
 // The baseline has the layout of the nodes, so that the address of a counter tells where its
 // baseline is. With a live file it stands in the file; live_format.h says what a reader makes of a

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Growing the tree: a transition that was never taken. Under the lane's lock, the compaction rule
-// is asked, and a back edge or a new node is the answer. Where there is no room for a node, the
-// thread goes to the [pruned] account of the node where it stands; where there is no memory, to
-// [lost].
+// Growing the tree: a transition that was never taken. Under the lane's lock, the compaction
+// rule is asked, and a back edge or a new node is the answer. Where there is no room for a node,
+// the thread goes to the [pruned] account of the node where it stands; where there is no memory,
+// to [lost].
 
 #include "memo.h"
 
 #include <stdlib.h>
 
-// A node's place: one that was evicted, or the next one never used. 0 if memory (the live file) is
-// full.
+// A node's place: one that was evicted, or the next one never used. 0 if memory (the live file)
+// is full.
 static ouro_position place_take(ouro__lane *lane) {
     ouro_position position = lane->free_list;
     if (position) {
@@ -74,7 +74,7 @@ uint32_t ouro__transition_find(ouro__lane *lane, ouro_position from, ouro_block 
         MISUSE("a block that does not exist");
         return lost_position(lane);
     }
-    // Whoever is in an account or in [lost] stays there until it exits.
+    // A thread in an account or in [lost] stays there until it exits.
     if ((is_account(lane, from) && node_at(lane, from)->block) || from == lost_position(lane))
         return from + ENTRY_TREE;
     pthread_mutex_lock(&lane->lock);

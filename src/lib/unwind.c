@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Leaving many frames at once, after a longjmp or a caught error. The frames are gone, and with them
-// their tokens, so their exits never come: unless they are closed here, the cap can never evict the
-// nodes where they stood.
+// Leaving many frames at once, after a longjmp or a caught error. The frames are gone, and with
+// them their tokens, so their exits never come: unless they are closed here, the cap can never
+// evict the nodes where they stood.
 //
 // A node counts how many frames stand there, not whose they are. One thing is always known: the
-// last frame stands where the thread stands. The nodes between that one and the catcher's are closed
-// only if no frame that goes on can stand there:
+// last frame stands where the thread stands. The nodes between that one and the catcher's are
+// closed only if no frame that goes on can stand there:
 //
-//   - A frame of this thread that goes on, below the catcher's node, came back from there by a back
-//     edge to that node or to one above it. A node remembers whether a back edge was ever made to it
-//     (lane->back_target).
+//   - If a frame of this thread goes on and stands below the catcher's node, a back edge led from
+//     there to that node or to one above it. lane->back_target tells to which nodes back edges were
+//     ever made.
 //   - Then a frame of another thread can be there only if that thread stands below, too, or in
 //     [lost], which does not tell where it came from.
 //

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The invariants of a lane, as internal.h states them. Builds with assertions check them after every
-// pruning, and stop at the one that does not hold; the tests ask in all builds. One pass over nodes,
-// accounts and transitions. Only the lane's own OS thread may ask, or anybody while nothing records.
+// The invariants of a lane, as internal.h states them. Builds with assertions check them after
+// every pruning, and stop at the one that does not hold; the tests ask in all builds. One pass
+// over nodes, accounts and transitions. Only the lane's own OS thread may ask, or anybody while
+// nothing records.
 
 #include "memo.h"
 

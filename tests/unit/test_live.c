@@ -412,7 +412,7 @@ TEST(a_child_of_fork_leaves_the_file_to_its_parent) {
     ouro_profile_free(profile);
 }
 
-// The child's copy is that of the moment of the fork, whatever the parent does before the child runs.
+// The parent goes on before the child runs, and the child must not see that.
 TEST(a_child_of_fork_has_the_profile_of_that_moment) {
     const char *path = test_path("moment.ouro");
     ouro_profile *profile = live_profile(path, 300, OURO_LOOPS);

@@ -2,8 +2,8 @@
 //
 // ouro_unwind, against a stack of our own that knows where every frame stands. After every event:
 // what is open by that stack is open in the tree and still the same path; where the header promises
-// it, nothing else is; and the totals are exact. Under every rule, with green threads, and with caps
-// that prune and overflow.
+// it, nothing else is; and the totals are exact. Under every rule, with green threads, and with
+// caps that prune and overflow.
 
 #include "contexts.h"
 #include "internal.h"
