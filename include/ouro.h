@@ -171,11 +171,13 @@ OURO_API void ouro_profile_enable(ouro_profile *profile, bool enabled);
 // profile's time begins again, too. Blocks, threads, positions and paths stay: threads go on
 // recording where they stand, what is open stays open, and a path without new counts is visited
 // with zeros. What other OS threads record during the call is counted after the reset or not at
-// all. A reader of a live file sees all lanes before the reset or all after it; if the program is
-// killed in the middle, after it. 0, or -1 with errno: ENOMEM, or what growing the live file gave;
-// then nothing has changed. The first reset takes as much memory, or space in the live file, as the
-// nodes that are in use; each one takes O(nodes). Any OS thread, any time; recording threads wait
-// only if they take a new path.
+// all. A reader of a live file sees all lanes before the reset or all after it, also if the program
+// is killed in the middle.
+//
+// 0, or -1 with errno: ENOMEM, or what growing the live file gave; then nothing has changed. The
+// first reset takes as much address space again as the lanes have, and as much memory, or space in
+// the live file, as the nodes that are in use. Any OS thread, any time, O(nodes); recording threads
+// wait only if they take a new path.
 OURO_API int ouro_profile_reset(ouro_profile *profile);
 
 // Adds one block, or n blocks with consecutive ids, and returns the first id. Never merges: two
@@ -593,15 +595,15 @@ OURO_INLINE_ void ouro_way_replace(ouro_way *way, ouro_thread *thread, ouro_bloc
 // No count changes. What is abandoned should not count as open, or the cap can never evict it:
 // - The block where the thread stands is always left, as by ouro_exit.
 // - All blocks on the path from there up to `position` are left if no other frame can stand on
-//   them. That is so if no other thread of the lane stands below `position`, and if recursion never
-//   led back to `position` or above (under OURO_NONE it never does).
+//   them. That is so if no other thread of the lane stands below `position` or in [lost], and if
+//   recursion never led back to `position` or above (under OURO_NONE it never does).
 // - Else the blocks between stay open. So do blocks that a recursion between the two has left by
 //   going back, and `position` itself if a recursion or OURO_PHANTOM was entered there. Call
 //   ouro_exit for each frame, if you can, and nothing stays open.
 //
 // O(length of the path), and a look at 4,096 nodes of other threads of the lane at most. Waits
 // while a reader copies the lane. Misuse: a position of another thread of the same profile leads to
-// some position of this lane or to [lost]; any other number is [lost].
+// some position of this lane or to [lost]; a number that is no position of this lane is [lost].
 OURO_API void ouro_unwind(ouro_thread *thread, ouro_position position);
 
 // ---------------------------------------------------------------- the clock
