@@ -683,7 +683,7 @@ OURO_API ouro_stats ouro_profile_stats(const ouro_profile *profile);
 
 // ---------------------------------------------------------------- a stack, for hosts with hooks
 
-// Keeps the tokens for hosts that have only hooks, and no frames of their own. One per green thread,
+// Keeps the tokens for hosts that have only hooks and no frames of their own. One per green thread,
 // used like its thread. `thread` may be NULL: then nothing is recorded but the depth is still kept.
 typedef struct {
     ouro_thread *thread;
