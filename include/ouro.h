@@ -101,30 +101,49 @@ enum {
 
 enum { OURO_METRICS_MAX = 8 };
 
+// The largest cap: positions are 32-bit numbers.
+#define OURO_MAX_NODES_MOST UINT32_C(134000000)
+
 typedef struct {
     const char *name, *file; // UTF-8, copied; NULL is taken as ""
     uint32_t line, column;   // from 1; 0 = not known
 } ouro_block_info;
 
 typedef struct {
-    const char *name, *unit; // copied; a metric needs a name
+    const char *name, *unit; // copied; each metric of a profile needs a name of its own
 } ouro_metric_info;
+
+// What a clock measures; see ouro_clock_start.
+enum {
+    OURO_CLOCK_WALL = 0, // time as it passes, also while the OS thread waits
+    OURO_CLOCK_CPU = 1   // processor time of the OS thread
+};
+
+typedef struct {
+    int measures; // OURO_CLOCK_WALL ...
+    int signal;   // the timer's signal; 0 = SIGPROF
+} ouro_clock_options;
 
 // Zero is the default, in every field: `(ouro_options){0}` is a good start, and so is NULL.
 typedef struct {
     int compaction;                  // OURO_LOOPS ...
     int edge_length;                 // OURO_EDGES: 1, 2 or 3; 0 = 2
-    uint32_t max_nodes;              // the cap; 0 = 1,000,000; from 2 to 134,000,000
+    uint32_t max_nodes;              // the cap; 0 = 1,000,000; from 2 to OURO_MAX_NODES_MOST
     const ouro_metric_info *metrics; // NULL = one metric, samples/count
     size_t metric_count;             // at most OURO_METRICS_MAX
     const char *path;                // the live file; NULL = memory only; see below
     bool disabled;                   // begin disabled, see ouro_profile_enable
-    int clock_signal;                // signal of ouro_clock_start; 0 = SIGPROF
-    bool cpu_clock;                  // the clock measures processor time of its OS thread
+    ouro_clock_options clock;        // of ouro_clock_start, for all threads of the profile
 } ouro_options;
 
+// Sets compaction and edge_length by the name of a rule, as a user writes it: "loops", "cycles",
+// "edges" (that is edges:2), "edges:1", "edges:2", "edges:3" or "none". 0, or -1 with EINVAL for
+// any other name and for NULL; the options are then left as they are. Any OS thread, any time.
+OURO_API int ouro_compaction_from_name(const char *name, ouro_options *options);
+
 // Makes a profile. Options and all they point to are copied.
-// NULL with errno: EINVAL (an option out of range), ENOMEM, or what creating the live file gave.
+// NULL with errno: EINVAL (an option out of range, two metrics of one name), ENOMEM, or what
+// creating the live file gave.
 //
 // The live file. With `path`, the tree stands in a shared mapping of that file, so that `ouro view`
 // can read it while the program runs, and after it was killed. Its space is reserved here (about
@@ -148,6 +167,19 @@ OURO_API void ouro_profile_free(ouro_profile *profile);
 // recording. Any OS thread, O(1).
 OURO_API void ouro_profile_enable(ouro_profile *profile, bool enabled);
 
+// Counts again from zero: calls, metrics, and what was pruned, has overflowed or was lost. The
+// profile's time begins again, too. Blocks, threads, positions and paths stay: threads go on
+// recording where they stand, what is open stays open, and a path without new counts is visited
+// with zeros. What other OS threads record during the call is counted after the reset or not at
+// all. A reader of a live file sees all lanes before the reset or all after it, also if the program
+// is killed in the middle.
+//
+// 0, or -1 with errno: ENOMEM, or what growing the live file gave; then nothing has changed. The
+// first reset takes as much address space again as the lanes have, and as much memory, or space in
+// the live file, as the nodes that are in use. Any OS thread, any time, O(nodes); recording threads
+// wait only if they take a new path.
+OURO_API int ouro_profile_reset(ouro_profile *profile);
+
 // Adds one block, or n blocks with consecutive ids, and returns the first id. Never merges: two
 // calls with the same text give two blocks. n = 0 returns the id that would come next. Any OS
 // thread, also while threads record. O(length of the text).
@@ -168,8 +200,8 @@ OURO_API bool ouro_block_get(const ouro_profile *profile, ouro_block block, ouro
 OURO_API ouro_thread *ouro_thread_new(ouro_profile *profile);
 
 // A green thread: starts where `parent` stands and shares its lane, so it must run on the same OS
-// thread. The frames that are open there are its parent's to exit, not its own. O(1), a malloc of 48
-// bytes. NULL as ouro_thread_new.
+// thread. The frames that are open there are its parent's to exit, not its own. O(1), a malloc of
+// 56 bytes. NULL as ouro_thread_new.
 OURO_API ouro_thread *ouro_thread_fork(ouro_thread *parent);
 
 // A thread that may run on another OS thread: it gets a lane of its own, in which the path of
@@ -550,17 +582,41 @@ OURO_INLINE_ void ouro_way_replace(ouro_way *way, ouro_thread *thread, ouro_bloc
     ouro_way_learn_(way, thread, from, block, callee);
 }
 
+// ---------------------------------------------------------------- leaving many frames at once
+
+// Stands again at `position`, where a frame of this thread stood that goes on: for setjmp points,
+// caught errors, coroutines that are cut short. The frames that were entered since are abandoned,
+// and their exits must not come.
+//
+//     ouro_position here = ouro_thread_position(thread); // together with setjmp
+//     ...
+//     ouro_unwind(thread, here);                         // together with longjmp
+//
+// No count changes. What is abandoned should not count as open, or the cap can never evict it:
+// - The block where the thread stands is always left, as by ouro_exit.
+// - All blocks on the path from there up to `position` are left if no other frame can stand on
+//   them. That is so if no other thread of the lane stands below `position` or in [lost], and if
+//   recursion never led back to `position` or above (under OURO_NONE it never does).
+// - Else the blocks between stay open. So do blocks that a recursion between the two has left by
+//   going back, and `position` itself if a recursion or OURO_PHANTOM was entered there. Call
+//   ouro_exit for each frame, if you can, and nothing stays open.
+//
+// O(length of the path), and a look at 4,096 nodes of other threads of the lane at most. Waits
+// while a reader copies the lane. Misuse: a position of another thread of the same profile leads to
+// some position of this lane or to [lost]; a number that is no position of this lane is [lost].
+OURO_API void ouro_unwind(ouro_thread *thread, ouro_position position);
+
 // ---------------------------------------------------------------- the clock
 
-// Starts a timer (CLOCK_MONOTONIC) that charges the position of `thread` hz times a second: the
-// number of nanoseconds since the last tick if the metric's unit is "nanoseconds", else the number
-// of ticks. hz = 0 is 997. Call it on the OS thread that runs `thread`: the signal comes to that OS
-// thread. Recording costs nothing more while it runs; system calls may end early with EINTR
-// (SA_RESTART is set; with ouro_options.cpu_clock a thread that waits gets no signal, and the time
-// that it waits is not charged). A child of fork(2) has no clock. One clock per thread. 0, or -1
-// with errno: EINVAL (no such metric, hz above 100,000), EBUSY (this thread has a clock, or the
-// program handles the signal itself: choose another, ouro_options.clock_signal), EAGAIN (too many
-// timers).
+// Starts a timer that charges the position of `thread` hz times a second: the number of nanoseconds
+// since the last tick if the metric's unit is "nanoseconds", else the number of ticks. hz = 0 is
+// 997. ouro_options.clock says what the timer measures and which signal it sends. Call it on the OS
+// thread that runs `thread`: the signal comes to that OS thread. Recording costs nothing more while
+// it runs. System calls may end early with EINTR, although SA_RESTART is set; under OURO_CLOCK_CPU
+// a thread that waits gets no signal, and its waiting is not charged. A child of fork(2) has no
+// clock. One clock per thread. 0, or -1 with errno: EINVAL (no such metric, hz above 100,000),
+// EBUSY (this thread has a clock, or the program handles the signal itself: choose another), EAGAIN
+// (too many timers).
 OURO_API int ouro_clock_start(ouro_thread *thread, ouro_metric metric, unsigned hz);
 
 // Lets the clock of `from` charge `to` from now on: for a scheduler that switches green threads.
@@ -590,11 +646,11 @@ typedef struct {
 typedef void ouro_visitor(void *user, const ouro_visit *visit);
 
 // Calls `visitor` for every canonical path, parents before children, children by block id, the
-// [pruned] account of a path last of its children; lanes merged by path. The numbers are those of
-// one moment per lane; what running threads add meanwhile is in or not. May be called at any time
-// from any OS thread; recording threads wait at most while their lane is copied, and only if they
-// take a new path. The visitor may call anything. Returns 0, or -1 with ENOMEM before the first
-// call.
+// [pruned] account of a path last of its children; lanes merged by path. The numbers are those
+// of one moment per lane; what running threads add meanwhile is in or not. May be called at any
+// time from any OS thread; recording threads wait at most while their lane is copied, and only
+// if they take a new path. The visitor may call anything. Returns 0, or -1 with ENOMEM before
+// the first call.
 OURO_API int ouro_profile_visit(ouro_profile *profile, ouro_visitor *visitor, void *user);
 
 // Writes the profile in pprof's format, uncompressed: `go tool pprof FILE` reads it. Sample types
@@ -604,11 +660,10 @@ OURO_API int ouro_profile_visit(ouro_profile *profile, ouro_visitor *visitor, vo
 OURO_API int ouro_profile_write(ouro_profile *profile, const char *path);
 
 typedef struct {
-    uint64_t
-        nodes; // positions in memory, over all lanes, the root (once) included; at most max_nodes
+    uint64_t nodes;     // positions in memory, over all lanes, with one root; at most max_nodes
     uint64_t max_nodes; // the cap
     uint64_t bytes;     // memory in use for nodes, memos, blocks and texts
-    uint64_t pruned;    // positions evicted so far, over and over
+    uint64_t pruned;    // positions evicted since the last reset, over and over
     // Calls that found the cap full of open nodes and were charged to an account at once. If a
     // program recurses from there to blocks above, nodes in between have what belongs further up,
     // and recursions are counted as plain calls. 0 for any sensible cap.
@@ -626,10 +681,9 @@ typedef struct {
 // Any OS thread, any time. O(nodes).
 OURO_API ouro_stats ouro_profile_stats(const ouro_profile *profile);
 
-// ---------------------------------------------------------------- a stack, for hosts that have
-// only hooks
+// ---------------------------------------------------------------- a stack, for hosts with hooks
 
-// Keeps the tokens for hosts that cannot put them into frames of their own. One per green thread,
+// Keeps the tokens for hosts that have only hooks and no frames of their own. One per green thread,
 // used like its thread. `thread` may be NULL: then nothing is recorded but the depth is still kept.
 typedef struct {
     ouro_thread *thread;

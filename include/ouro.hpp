@@ -19,8 +19,9 @@
 
 namespace ouro {
 
-OURO_QUIET_ inline ouro_block add_block(ouro_profile *profile, const char *name, const char *file = "",
-                            uint32_t line = 0, uint32_t column = 0) {
+OURO_QUIET_ inline ouro_block add_block(ouro_profile *profile, const char *name,
+                                        const char *file = "", uint32_t line = 0,
+                                        uint32_t column = 0) {
     ouro_block_info info = {name, file, line, column};
     return ouro_add_block(profile, &info);
 }

@@ -83,7 +83,7 @@ static void options_read(lua_State *L, int table, settings *wanted) {
     check_names(L, table);
     const char *mode = string_option(L, table, "mode");
     wanted->hz = (unsigned)integer_option(L, table, "hz", 1, 100000);
-    wanted->max_nodes = (uint32_t)integer_option(L, table, "max_nodes", 2, 134000000);
+    wanted->max_nodes = (uint32_t)integer_option(L, table, "max_nodes", 2, OURO_MAX_NODES_MOST);
     wanted->period = (int)integer_option(L, table, "period", 1, 1000000000);
     wanted->live = string_option(L, table, "live");
     metrics_option(L, table, wanted);

@@ -66,19 +66,11 @@ static bool number(const char *text, long least, long most, long *result) {
 }
 
 static bool take_rule(settings *s, const char *text) {
-    static const struct {
-        const char *name;
-        int rule, edge_length;
-    } rules[] = {{"loops", OURO_LOOPS, 0},   {"cycles", OURO_CYCLES, 0}, {"edges", OURO_EDGES, 2},
-                 {"edges:1", OURO_EDGES, 1}, {"edges:2", OURO_EDGES, 2}, {"edges:3", OURO_EDGES, 3},
-                 {"none", OURO_NONE, 0}};
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        if (strcmp(text, rules[i].name) != 0) continue;
-        s->compaction = rules[i].rule;
-        s->edge_length = rules[i].edge_length;
-        return true;
-    }
-    return false;
+    ouro_options rule;
+    if (ouro_compaction_from_name(text, &rule) != 0) return false;
+    s->compaction = rule.compaction;
+    s->edge_length = rule.edge_length;
+    return true;
 }
 
 // An option with a value: 1 if it was one, 0 if not, -1 after a message.
@@ -101,7 +93,7 @@ static int option_with_value(command_line *c, int *at) {
         return 1;
     }
     if ((value = value_of(c->count, c->arguments, at, "--max-nodes"))) {
-        if (!number(value, 2, 134000000, &n))
+        if (!number(value, 2, OURO_MAX_NODES_MOST, &n))
             return usage("--max-nodes needs 2 to 134000000, not ", value), -1;
         s->max_nodes = (uint32_t)n;
         return 1;

@@ -38,23 +38,15 @@ static bool watching;
 // ---------------------------------------------------------------- options
 
 static void read_compaction(ouro_options *options) {
-    static const struct {
-        const char *name;
-        int rule, length;
-    } rules[] = {{"cycles", OURO_CYCLES, 0}, {"edges", OURO_EDGES, 0},   {"edges:1", OURO_EDGES, 1},
-                 {"edges:2", OURO_EDGES, 2}, {"edges:3", OURO_EDGES, 3}, {"none", OURO_NONE, 0}};
-    const char *text = getenv("OURO_NATIVE_COMPACT");
-    for (size_t i = 0; text && i < sizeof rules / sizeof *rules; i++) {
-        if (strcmp(text, rules[i].name)) continue;
-        options->compaction = rules[i].rule;
-        options->edge_length = rules[i].length;
-    }
+    const char *rule = getenv("OURO_NATIVE_COMPACT");
+    if (rule) ouro_compaction_from_name(rule, options);
 }
 
 static void read_clock(ouro_options *options) {
     const char *clock = getenv("OURO_NATIVE_CLOCK"), *hz = getenv("OURO_NATIVE_HZ");
-    options->cpu_clock = !clock || strcmp(clock, "wall");
-    options->clock_signal = SIGRTMAX - 2; // SIGPROF may be the program's
+    bool wall = clock && strcmp(clock, "wall") == 0;
+    options->clock.measures = wall ? OURO_CLOCK_WALL : OURO_CLOCK_CPU;
+    options->clock.signal = SIGRTMAX - 2; // SIGPROF may be the program's
     ouro_native_session.hz = hz ? (unsigned)atoi(hz) : 0;
     if (!ouro_native_session.hz) ouro_native_session.hz = 997;
     if (clock && strcmp(clock, "off") == 0) ouro_native_session.hz = 0;

@@ -120,21 +120,13 @@ static unsigned parse_port(const options *o, const char *text) {
 
 // loops, cycles, edges, edges:1 to edges:3, none
 static void parse_rule(options *o, const char *text) {
-    static const struct {
-        const char *name;
-        int rule, edge_length;
-    } rules[] = {{"loops", RULE_LOOPS, 0},   {"cycles", RULE_CYCLES, 0}, {"edges", RULE_EDGES, 2},
-                 {"edges:1", RULE_EDGES, 1}, {"edges:2", RULE_EDGES, 2}, {"edges:3", RULE_EDGES, 3},
-                 {"none", RULE_NONE, 0}};
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        if (strcmp(text, rules[i].name) != 0) continue;
-        o->rule = rules[i].rule;
-        o->edge_length = rules[i].edge_length;
-        return;
-    }
-    fail_usage(o->command,
-               "--compact %s: expected loops, cycles, edges, edges:1, edges:2, edges:3 or none",
-               text);
+    ouro_options rule;
+    if (ouro_compaction_from_name(text, &rule) != 0)
+        fail_usage(o->command,
+                   "--compact %s: expected loops, cycles, edges, edges:1, edges:2, edges:3 or none",
+                   text);
+    o->rule = rule.compaction; // the numbers of the rules are those of ouro.h
+    o->edge_length = rule.edge_length;
 }
 
 static void parse_colour(options *o, const char *text) {

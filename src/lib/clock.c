@@ -4,9 +4,9 @@
 // that adds to the position of that thread.
 //
 // The handler may run between any two instructions, also inside a growth or a pruning. It reads
-// `position` once, every position that was ever stored is memory of the lane, the lane never moves,
-// and what a thread stands on is never evicted. It takes no lock, calls nothing, and leaves errno
-// alone.
+// `position` once, every position that was ever stored is memory of the lane, the lane never
+// moves, and what a thread stands on is never evicted. It takes no lock, calls nothing, and leaves
+// errno alone.
 //
 // A clock is a slot of a fixed table, not memory of its own: a signal that is still on its way when
 // the clock is stopped finds a slot without a thread, or one of a later generation.
@@ -88,8 +88,9 @@ static bool timer_begin(ouro__clock *clock, const ouro_profile *profile, int sig
 #else
     event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
 #endif
-    clockid_t time = profile->cpu_clock ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
-    if (timer_create(time, &event, &clock->timer)) return false;
+    bool cpu = profile->clock.measures == OURO_CLOCK_CPU;
+    if (timer_create(cpu ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &event, &clock->timer))
+        return false;
     uint64_t period = 1000000000u / hz;
     struct itimerspec times;
     times.it_interval.tv_sec = (time_t)(period / 1000000000u);
@@ -104,7 +105,7 @@ static bool timer_begin(ouro__clock *clock, const ouro_profile *profile, int sig
 
 static int clock_begin(ouro_thread *thread, ouro_metric metric, unsigned hz) {
     ouro_profile *profile = thread->lane_->profile;
-    int signal_number = profile->clock_signal ? profile->clock_signal : SIGPROF;
+    int signal_number = profile->clock.signal ? profile->clock.signal : SIGPROF;
     if (!handler_install(signal_number)) return -1;
     ouro__clock *clock = clock_take(thread);
     if (!clock) return -1;

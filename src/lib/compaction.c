@@ -9,6 +9,7 @@
 
 #include "internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,8 +91,8 @@ static bool trail_load(ouro__lane *lane, ouro_position leaf) {
 void ouro__trail_extend(ouro__lane *lane, ouro_position from, ouro_position child) {
     if (!lane->trail || lane->trail_leaf != from) return;
     if (lane->trail_length == 2 * LOOKBACK) {
-        // cppcheck-suppress overlappingWriteFunction ; elements, not bytes: the halves do not
-        // overlap
+        // Elements, not bytes: the halves do not overlap.
+        // cppcheck-suppress overlappingWriteFunction
         memcpy(lane->trail, lane->trail + LOOKBACK, LOOKBACK * sizeof *lane->trail);
         lane->trail_length = LOOKBACK;
     }
@@ -99,8 +100,8 @@ void ouro__trail_extend(ouro__lane *lane, ouro_position from, ouro_position chil
     lane->trail_leaf = child;
 }
 
-// The length n of the shortest tail of trail + block that repeats the n blocks before it; 0 if none
-// does.
+// The length n of the shortest tail of trail + block that repeats the n blocks before it; 0 if
+// none does.
 static uint32_t repeated_tail(const uint32_t *trail, uint32_t length, ouro_block block) {
     const uint32_t *end = trail + length;
     uint32_t longest = (length < LOOKBACK ? length + 1 : LOOKBACK) / 2;
@@ -124,8 +125,25 @@ static ouro_position cycles(ouro__lane *lane, ouro_position from, ouro_block blo
     return position;
 }
 
-// The position to go back to, or 0 for a new child, whose number of distinct steps is then in
-// *steps.
+int ouro_compaction_from_name(const char *name, ouro_options *options) {
+    static const struct {
+        const char *name;
+        int compaction, edge_length;
+    } rules[] = {{"loops", OURO_LOOPS, 0},   {"cycles", OURO_CYCLES, 0}, {"edges", OURO_EDGES, 2},
+                 {"edges:1", OURO_EDGES, 1}, {"edges:2", OURO_EDGES, 2}, {"edges:3", OURO_EDGES, 3},
+                 {"none", OURO_NONE, 0}};
+    for (size_t i = 0; name && i < sizeof rules / sizeof *rules; i++) {
+        if (strcmp(name, rules[i].name) != 0) continue;
+        options->compaction = rules[i].compaction;
+        options->edge_length = rules[i].edge_length;
+        return 0;
+    }
+    errno = EINVAL;
+    return -1;
+}
+
+// The position to go back to, or 0 for a new child, whose number of distinct steps is then
+// in *steps.
 ouro_position ouro__compact(ouro__lane *lane, ouro_position from, ouro_block block,
                             uint32_t *steps) {
     *steps = 1;

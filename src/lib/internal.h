@@ -19,24 +19,28 @@
 //                  stand, and they do not count as nodes.
 //   memo           (position, block) -> slot. The last transition is in the node, all are in the
 //                  lane's table.
-//   shortcuts      transitions that were taken lately, in a table without collisions: what two
-//                  transitions want, the last one has. So that a function that calls many others
-//                  does not have to search. Made when a lane has missed it often enough.
+//   shortcuts      a direct-mapped cache of transitions that were taken lately, so that a function
+//                  that calls many others does not have to search. Made when a lane has missed it
+//                  often enough.
 //   transition     tree edge (slot: entries[0]), back edge (entries[1]), back edge to itself
 //                  (entries[2]), phantom (balance)
 //   open           entries[0] + [1] + [2] + balance > 0: entered more often than left. Fork counts
 //                  as a phantom entry, as does standing somewhere after a spawn.
 //   epoch          what stood between two prunings; a node remembers in which it was inserted
+//   baseline       the counters as they were at the last reset, see reset.c; a node has counted the
+//                  difference (since_reset). `open` is told by the counters themselves
 //   quota          profile->nodes_used, shared by all lanes; every node but [lost] and the second
 //                  and further roots takes one
 //
-// Invariants (tests/support/lane_check.c asserts them):
+// Invariants (valid.c checks them, after every pruning in builds with assertions):
 //   - nodes in use have block != 0 and a parent in use; the root's block is ROOT_BLOCK
 //   - every node in use but the root and [lost] is found by (parent, block) in the memo table
 //   - a memo's target is in use, and its block is the block that was entered; a tree edge's target
 //     has the source as parent, any other target is the source or an ancestor of it
 //   - a shortcut is a transition of the memo table
-//   - lane->live = number of nodes in use, [lost] not counted
+//   - an account in use belongs to a node in use
+//   - lane->live = number of nodes in use, [lost] not counted; the other places up to state->used
+//     are in the free list
 //
 // Locks, outermost first: fork_lock (atfork.c); profile->lock (blocks, list of lanes); lane->lock
 // (the shape of the tree; the hot path does not take it); live->lock (space in the file).
@@ -52,7 +56,8 @@
 #include <stdatomic.h>
 
 enum {
-    NODE_HEAD_WORDS = 7,                // of ouro_node_, before the metrics
+    NODE_HEAD_WORDS = 7, // of ouro_node_, before the metrics
+    NODE_WORDS_MOST = (NODE_HEAD_WORDS + OURO_METRICS_MAX + 3) / 4 * 4,
     LOOKBACK = 4096,                    // compaction looks at so many nodes of a path at most
     WEIGHTS_MAX = 1 + OURO_METRICS_MAX, // calls, then the metrics: what heat is made of
     FIRST_USER_BLOCK = 3,
@@ -75,8 +80,8 @@ static inline void counter_store(uint64_t *counter, uint64_t value) {
     __atomic_store_n(counter, value, __ATOMIC_RELAXED);
 }
 
-// The part of a lane that a reader of the live file needs beside the nodes. Byte layout:
-// live_format.h.
+// The part of a lane that a reader of the live file needs beside the nodes. Byte
+// layout: live_format.h.
 typedef struct {
     uint32_t sequence; // odd while a pruning is under way
     uint32_t used;     // nodes 0 .. used-1 have been in use at some time
@@ -103,7 +108,9 @@ typedef struct ouro_lane_ ouro__lane;
 
 struct ouro_lane_ {
     uint64_t *nodes;
-    uint32_t *steps; // number of distinct steps on the path of each node, by index; for `loops`
+    uint64_t *baseline; // the counters at the last reset, in the places of `nodes`; NULL: none yet
+    uint32_t *steps;    // number of distinct steps on the path of each node, by index; for `loops`
+    bool *back_target;  // a back edge has been made to the node, by index; see unwind.c
     ouro__memo memo;
     ouro_shortcuts_ *shortcuts;     // in use now: the lane's own, or an empty one
     ouro_shortcuts_ *own_shortcuts; // NULL: none yet
@@ -112,7 +119,8 @@ struct ouro_lane_ {
     uint32_t stride;         // words per node
     uint32_t account_offset; // words from a node to its account
     uint32_t mapped; // nodes whose memory may be used; all of them, or what the live file has given
-    uint32_t live;   // nodes in use
+    uint32_t baseline_mapped; // of these, those whose baseline is in the live file
+    uint32_t live;            // nodes in use
     uint32_t free_list; // position of a node that was evicted, linked through `parent`; 0 = none
     uint32_t threads;   // not yet freed,
     ouro_thread *first; // and their list
@@ -127,16 +135,15 @@ struct ouro_lane_ {
     bool has_accounts;  // some account has been in use
     bool full;          // new contexts go to accounts until the next pruning
     uint32_t misses;    // nodes wanted since the last pruning
-    uint64_t evicted;   // nodes, over and over
+    uint64_t evicted;   // nodes since the last reset, over and over
     ouro_ways *ways;    // what compiled code remembers of the tree
     uint16_t *birth;    // epoch of each node, by index; NULL until the first pruning
     ouro__epoch *epochs;
     uint32_t epoch_count;
-    uint64_t folded[WEIGHTS_MAX]; // moved from nodes into accounts; the rest of what they have is
-                                  // overflow
+    uint64_t folded[WEIGHTS_MAX]; // moved from nodes into accounts; what else they have overflowed
 
-    // `cycles` only: the blocks of the path to trail_leaf, its last ones, root first; see
-    // compaction.c.
+    // `cycles` only: the blocks of the path to trail_leaf, its last ones, root first;
+    // see compaction.c.
     uint32_t *trail;
     uint32_t trail_length;
     ouro_position trail_leaf;
@@ -149,12 +156,13 @@ typedef struct {
 
 struct ouro_profile {
     pthread_mutex_t lock;
-    int compaction, edge_length, clock_signal;
-    bool cpu_clock;
+    int compaction, edge_length;
+    ouro_clock_options clock;
     uint32_t max_nodes, capacity, stride;
     uint32_t metric_count;
     ouro_metric_info metrics[OURO_METRICS_MAX];
-    uint64_t start_time, start_clock; // nanoseconds: since 1970, CLOCK_MONOTONIC
+    // Of the last reset, or of the beginning. Nanoseconds: since 1970, CLOCK_MONOTONIC.
+    uint64_t start_time, start_clock;
     _Atomic bool enabled;
 
     _Atomic uint32_t block_count;
@@ -187,18 +195,31 @@ static inline ouro_position account_of(const ouro__lane *lane, ouro_position pos
 
 static inline ouro_position slot_position(uint32_t slot) { return slot & ~UINT32_C(3); }
 
-static inline uint64_t node_calls(const ouro_node_ *node) {
-    return counter_load(&node->entries[ENTRY_TREE]) + counter_load(&node->entries[ENTRY_BACK]) +
-           counter_load(&node->entries[ENTRY_DIRECT]);
+// How often a node is open; below 0 after an exit too many.
+static inline int64_t node_open(const ouro_node_ *node) {
+    uint64_t entries = 0;
+    for (int i = 0; i < 3; i++) entries += counter_load(&node->entries[i]);
+    return (int64_t)(entries + counter_load(&node->balance));
 }
 
-static inline bool node_is_open(const ouro_node_ *node) {
-    return (int64_t)(node_calls(node) + counter_load(&node->balance)) > 0;
+static inline bool node_is_open(const ouro_node_ *node) { return node_open(node) > 0; }
+
+// What a counter of a node has gained since the last reset: what it counts, for all who read it.
+static inline uint64_t since_reset(const ouro__lane *lane, const uint64_t *counter) {
+    uint64_t value = counter_load(counter);
+    return lane->baseline ? value - counter_load(lane->baseline + (counter - lane->nodes)) : value;
+}
+
+static inline uint64_t node_calls(const ouro__lane *lane, const ouro_node_ *node) {
+    uint64_t calls = 0;
+    for (int i = 0; i < 3; i++) calls += since_reset(lane, &node->entries[i]);
+    return calls;
 }
 
 // Weight 0 is calls, weight 1 + m is metric m.
-static inline uint64_t node_weight(const ouro_node_ *node, uint32_t weight) {
-    return weight == 0 ? node_calls(node) : counter_load(&node->metrics[weight - 1]);
+static inline uint64_t node_weight(const ouro__lane *lane, const ouro_node_ *node,
+                                   uint32_t weight) {
+    return weight == 0 ? node_calls(lane, node) : since_reset(lane, &node->metrics[weight - 1]);
 }
 
 // A programming error of the host: stops where assertions are on.
@@ -248,10 +269,18 @@ ouro__epoch ouro__lane_bounds(const ouro__lane *lane);
 uint64_t ouro__lost_since(const ouro__lane *lane, uint32_t epoch, const ouro__epoch *now,
                           uint32_t weight);
 
-// profile.c
+// blocks.c
 bool ouro__block_exists(const ouro_profile *profile, ouro_block block);
 
+// profile.c
 uint64_t ouro__now(int clock);
+
+// reset.c
+void ouro__baseline_free(ouro__lane *lane);
+void ouro__baseline_forget(ouro__lane *lane, ouro_position position);
+
+// valid.c
+bool ouro__lane_is_valid(const ouro__lane *lane);
 
 // clock.c
 void ouro__clocks_lock(bool lock);
@@ -267,6 +296,8 @@ bool ouro__live_add_blocks(struct ouro__live *live, ouro_block first, const ouro
                            size_t n);
 bool ouro__live_add_lane(struct ouro__live *live, ouro__lane *lane);
 bool ouro__live_grow_lane(struct ouro__live *live, ouro__lane *lane);
+bool ouro__live_grow_baseline(struct ouro__live *live, ouro__lane *lane);
+void ouro__live_reset(struct ouro__live *live, uint64_t start_time, bool begin);
 uint32_t ouro__live_segment_nodes(uint32_t stride);
 void ouro__live_copy(struct ouro__live *live);
 void ouro__live_drop_copy(struct ouro__live *live);

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// Every node has a memo from the start: entering OURO_PHANTOM. So there is no empty memo to check
-// for.
+// Every node has a memo from the start: entering OURO_PHANTOM. So there is no empty memo to
+// check for.
 void ouro__node_forget_memo(ouro__lane *lane, ouro_position position) {
     ouro_node_ *node = node_at(lane, position);
     node->memo_block = OURO_PHANTOM;
@@ -31,6 +31,7 @@ void ouro__node_init(ouro__lane *lane, ouro_position position, ouro_position par
     counter_store(&node->balance, 0);
     for (uint32_t m = 0; m + NODE_HEAD_WORDS < lane->stride; m++)
         counter_store(&node->metrics[m], 0);
+    if (lane->baseline) ouro__baseline_forget(lane, position);
     ouro__node_forget_memo(lane, position);
     node->parent = parent;
     __atomic_store_n(&node->block, block, __ATOMIC_RELEASE);
@@ -45,12 +46,14 @@ void ouro__account_open(ouro__lane *lane, ouro_position account) {
 static bool lane_map(ouro__lane *lane) {
     size_t capacity = lane->profile->capacity;
     size_t words = capacity * 2 * lane->stride;
-    size_t bytes = words * sizeof(uint64_t) + capacity * sizeof *lane->steps;
+    size_t bytes =
+        words * sizeof(uint64_t) + capacity * (sizeof *lane->steps + sizeof *lane->back_target);
     void *region = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (region == MAP_FAILED) return false;
     lane->nodes = region;
     lane->steps = (uint32_t *)(void *)(lane->nodes + words);
+    lane->back_target = (bool *)(void *)(lane->steps + capacity);
     lane->region_bytes = bytes;
     // Untouched nodes and accounts must not cost a huge page each.
     madvise(region, bytes, MADV_NOHUGEPAGE);
@@ -60,6 +63,7 @@ static bool lane_map(ouro__lane *lane) {
 void ouro__lane_free(ouro__lane *lane) {
     if (!lane) return;
     if (lane->nodes) munmap(lane->nodes, lane->region_bytes);
+    ouro__baseline_free(lane);
     free(lane->memo.entries);
     free(lane->own_shortcuts);
     free(lane->birth);
@@ -140,9 +144,11 @@ uint64_t ouro__lane_bytes(const ouro__lane *lane) {
         for (uint32_t i = 0; i < lane->state->used; i++)
             accounts += node_at(lane, account_of(lane, i * lane->stride))->block != 0;
     }
-    return sizeof *lane + (lane->state->used + accounts) * lane->stride * sizeof(uint64_t) +
-           lane->state->used * sizeof *lane->steps + (uint64_t)lane->memo.size * sizeof(uint64_t) +
-           ouro__shortcuts_bytes(lane) +
+    uint64_t records = lane->baseline ? 2 : 1; // per node and account
+    return sizeof *lane +
+           records * (lane->state->used + accounts) * lane->stride * sizeof(uint64_t) +
+           lane->state->used * (sizeof *lane->steps + sizeof *lane->back_target) +
+           (uint64_t)lane->memo.size * sizeof(uint64_t) + ouro__shortcuts_bytes(lane) +
            (lane->birth ? lane->state->used * sizeof *lane->birth : 0) +
            (lane->epochs ? (uint64_t)EPOCHS_MAX * sizeof *lane->epochs : 0) +
            (lane->trail ? 2 * LOOKBACK * sizeof *lane->trail : 0);

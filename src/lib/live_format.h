@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The live file, byte by byte. Version 1.
+// The live file, byte by byte. Version 2.
 //
-// A header of one page, then segments, each a head of one page and data of whole pages. Numbers are
-// in the machine's byte order (the header tells which), counters are 64-bit words that are stored
-// in one piece. The writer never moves or removes a segment, and publishes it by raising
-// header.end.
+// A header of one page, then segments, each a head of one page and data of whole pages.
+// Numbers are in the machine's byte order (the header tells which), counters are 64-bit words
+// that are stored in one piece. The writer never moves or removes a segment, and publishes it
+// by raising header.end.
 //
 //   file     offset  size
 //   header        0  page         live_header below; the rest of the page is zero
@@ -16,6 +16,8 @@
 //   kind       data
 //   LANE       lane_state: 120 bytes, ouro__lane_state in internal.h. Lanes are numbered from 0
 //   NODES      nodes first .. first + nodes_per_segment - 1 of a lane, then their accounts
+//   BASELINE   as NODES: the entries and metrics of these nodes and accounts at the last reset. A
+//              reader subtracts them. Nodes without such a segment have counted from zero
 //   BLOCKS     live_block records, from block `first` on; header.block_count tells how many
 //   TEXT       bytes; offsets in the header and in live_block are offsets in the file
 //
@@ -39,6 +41,11 @@
 // short, and the reader does it again: the account at word `account` has the values in lane_state
 // (account / words per node - capacity is the number of its node), and the node at word `node` and
 // its own account are not in use. So nothing is lost and nothing is counted twice.
+//
+// Counters never go back: a reset writes them down in the baselines. header.resets is odd
+// meanwhile. A reader reads it before and after all lanes, and begins again if it has changed or is
+// odd. So it sees all lanes before a reset, or all after it. If it stays odd, because the writer
+// was killed or stopped in the middle, the reader does the reset itself: every count is zero.
 
 #ifndef OURO_LIVE_FORMAT_H
 #define OURO_LIVE_FORMAT_H
@@ -46,12 +53,12 @@
 #include "internal.h"
 
 #define LIVE_MAGIC "OUROLIVE"
-#define LIVE_VERSION 1u
+#define LIVE_VERSION 2u
 #define LIVE_BYTE_ORDER 0x01020304u
 #define LIVE_SEGMENT_MAGIC 0x4745534fu // "OSEG"
 
 enum { LIVE_RUNNING = 1, LIVE_FINISHED = 2 };
-enum { LIVE_LANE = 1, LIVE_NODES = 2, LIVE_BLOCKS = 3, LIVE_TEXT = 4 };
+enum { LIVE_LANE = 1, LIVE_NODES = 2, LIVE_BLOCKS = 3, LIVE_TEXT = 4, LIVE_BASELINE = 5 };
 
 typedef struct {
     uint64_t offset;
@@ -81,7 +88,9 @@ typedef struct {
     live_text program;                        // 104
     live_text metric_names[OURO_METRICS_MAX]; // 120
     live_text metric_units[OURO_METRICS_MAX]; // 248
-} live_header;                                // 376 bytes
+    uint32_t resets;                          // 376  twice their number; odd: one is under way
+    uint32_t unused;                          // 380
+} live_header;                                // 384 bytes
 
 typedef struct {
     uint32_t magic;      //  0
@@ -99,7 +108,7 @@ typedef struct {
     uint32_t column; // 36
 } live_block;        // 40 bytes
 
-_Static_assert(sizeof(live_header) == 376, "written down above");
+_Static_assert(sizeof(live_header) == 384, "written down above");
 _Static_assert(sizeof(live_segment) == 32, "written down above");
 _Static_assert(sizeof(live_block) == 40, "written down above");
 _Static_assert(sizeof(ouro__lane_state) == 120, "written down above");

@@ -34,6 +34,7 @@ typedef struct {
     size_t segment_count;
     uint32_t lane_count;
     uint32_t stride; // words per node
+    uint32_t resets; // header.resets as it was before the lanes were read
     ouro__live_error *error;
 } reader;
 
@@ -72,10 +73,12 @@ static bool check_version(reader *r) {
     if (memcmp(h->magic, LIVE_MAGIC, sizeof h->magic) != 0)
         return fail(r, EILSEQ, 0, "not a live profile: it does not begin with " LIVE_MAGIC);
     if (h->byte_order == __builtin_bswap32(LIVE_BYTE_ORDER))
-        return fail(r, EILSEQ, 12, "written on a machine with the other byte order; read it there");
-    if (h->byte_order != LIVE_BYTE_ORDER) return fail(r, EILSEQ, 12, "damaged: no byte order");
+        return fail(r, EILSEQ, offsetof(live_header, byte_order),
+                    "written on a machine with the other byte order; read it there");
+    if (h->byte_order != LIVE_BYTE_ORDER)
+        return fail(r, EILSEQ, offsetof(live_header, byte_order), "damaged: no byte order");
     if (h->version != LIVE_VERSION)
-        return fail(r, EILSEQ, 8,
+        return fail(r, EILSEQ, offsetof(live_header, version),
                     "version %u of the format, this is a reader of version %u: use the %s",
                     h->version, LIVE_VERSION,
                     h->version > LIVE_VERSION ? "newer program" : "program that wrote it");
@@ -85,17 +88,20 @@ static bool check_version(reader *r) {
 static bool check_header(reader *r) {
     const live_header *h = &r->header;
     if (h->page < 4096 || h->page > 1 << 20 || (h->page & (h->page - 1)))
-        return fail(r, EILSEQ, 16, "damaged: pages of %u bytes", h->page);
+        return fail(r, EILSEQ, offsetof(live_header, page), "damaged: pages of %u bytes", h->page);
     if (h->metric_count > OURO_METRICS_MAX)
-        return fail(r, EILSEQ, 32, "damaged: %u metrics of at most %d", h->metric_count,
-                    OURO_METRICS_MAX);
-    if (h->node_bytes % 32 || h->node_bytes > 128 ||
+        return fail(r, EILSEQ, offsetof(live_header, metric_count),
+                    "damaged: %u metrics of at most %d", h->metric_count, OURO_METRICS_MAX);
+    if (h->node_bytes % 32 || h->node_bytes > NODE_WORDS_MOST * 8 ||
         h->node_bytes < (NODE_HEAD_WORDS + h->metric_count) * 8)
-        return fail(r, EILSEQ, 20, "damaged: nodes of %u bytes", h->node_bytes);
+        return fail(r, EILSEQ, offsetof(live_header, node_bytes), "damaged: nodes of %u bytes",
+                    h->node_bytes);
     if (h->nodes_per_segment == 0 || h->nodes_per_segment > 1 << 20)
-        return fail(r, EILSEQ, 24, "damaged: %u nodes per segment", h->nodes_per_segment);
+        return fail(r, EILSEQ, offsetof(live_header, nodes_per_segment),
+                    "damaged: %u nodes per segment", h->nodes_per_segment);
     if (h->capacity < 2 || (uint64_t)h->capacity * 2 * (h->node_bytes / 8) > UINT32_MAX)
-        return fail(r, EILSEQ, 28, "damaged: room for %u nodes", h->capacity);
+        return fail(r, EILSEQ, offsetof(live_header, capacity), "damaged: room for %u nodes",
+                    h->capacity);
     if (h->end > r->size)
         return fail(r, EILSEQ, r->size, "the file has %llu bytes of %llu; is it cut off?",
                     (unsigned long long)r->size, (unsigned long long)h->end);
@@ -116,17 +122,18 @@ static bool check_segment(reader *r, const live_segment *head, uint64_t at) {
     if (head->magic != LIVE_SEGMENT_MAGIC)
         return fail(r, EILSEQ, at, "damaged: no segment begins here");
     if (head->data_bytes > h->end - at - h->page)
-        return fail(r, EILSEQ, at + 16, "damaged: a segment of %llu bytes reaches beyond the end",
+        return fail(r, EILSEQ, at + offsetof(live_segment, data_bytes),
+                    "damaged: a segment of %llu bytes reaches beyond the end",
                     (unsigned long long)head->data_bytes);
-    if (head->kind == LIVE_NODES) {
+    if (head->kind == LIVE_NODES || head->kind == LIVE_BASELINE) {
         uint64_t bytes = 2 * (uint64_t)h->nodes_per_segment * h->node_bytes;
         if (head->data_bytes != bytes || head->first % h->nodes_per_segment ||
             head->first >= h->capacity)
             return fail(r, EILSEQ, at, "damaged: nodes from %u on", head->first);
     }
     if (head->kind == LIVE_LANE && head->data_bytes < sizeof(ouro__lane_state))
-        return fail(r, EILSEQ, at + 16, "damaged: a lane of %llu bytes",
-                    (unsigned long long)head->data_bytes);
+        return fail(r, EILSEQ, at + offsetof(live_segment, data_bytes),
+                    "damaged: a lane of %llu bytes", (unsigned long long)head->data_bytes);
     return true;
 }
 
@@ -222,12 +229,14 @@ static bool load_blocks(reader *r, live_block *records, uint32_t count) {
             return false;
         for (uint32_t b = s->first; b < end; b++) {
             uint64_t at = s->data + (uint64_t)(b - s->first) * sizeof *records;
-            if (!check_text(r, &records[b].name, at) || !check_text(r, &records[b].file, at + 16))
+            if (!check_text(r, &records[b].name, at) ||
+                !check_text(r, &records[b].file, at + offsetof(live_block, file)))
                 return false;
         }
         end = s->first;
     }
-    return end == 0 || fail(r, EILSEQ, 52, "damaged: blocks before block %u are missing", end);
+    return end == 0 || fail(r, EILSEQ, offsetof(live_header, block_count),
+                            "damaged: blocks before block %u are missing", end);
 }
 
 static live_block *read_block_records(reader *r) {
@@ -236,7 +245,8 @@ static live_block *read_block_records(reader *r) {
         there += r->segments[i].kind == LIVE_BLOCKS ? r->segments[i].bytes / sizeof(live_block) : 0;
     uint32_t count = r->header.block_count;
     if (count > there) {
-        fail(r, EILSEQ, 52, "damaged: %u blocks, room for %llu", count, (unsigned long long)there);
+        fail(r, EILSEQ, offsetof(live_header, block_count), "damaged: %u blocks, room for %llu",
+             count, (unsigned long long)there);
         return NULL;
     }
     live_block *records = malloc(((size_t)count + 1) * sizeof *records);
@@ -249,10 +259,12 @@ static live_block *read_block_records(reader *r) {
 static bool check_header_texts(reader *r) {
     const live_header *h = &r->header;
     for (uint32_t m = 0; m < h->metric_count; m++) {
-        if (!check_text(r, &h->metric_names[m], 120 + 16 * m)) return false;
-        if (!check_text(r, &h->metric_units[m], 248 + 16 * m)) return false;
+        if (!check_text(r, &h->metric_names[m], offsetof(live_header, metric_names[m])))
+            return false;
+        if (!check_text(r, &h->metric_units[m], offsetof(live_header, metric_units[m])))
+            return false;
     }
-    return check_text(r, &h->program, 104);
+    return check_text(r, &h->program, offsetof(live_header, program));
 }
 
 static size_t pool_size(const live_header *h, const live_block *records) {
@@ -313,11 +325,13 @@ typedef struct {
     uint32_t used;
     const segment **parts; // NODES segments by first / nodes_per_segment
     size_t part_count;
+    const segment **baselines; // BASELINE segments, the same way; NULL: none for these nodes
     bool running;
-    char *raw; // the nodes and then the accounts, as in the file
+    char *raw;      // the nodes and then the accounts, as in the file
+    char *baseline; // the same of their baselines
     size_t raw_size;
-    unsigned char
-        *seen; // by node: in use when it was read the first time; later: belongs to the tree
+    // By node: in use when it was read the first time; later: belongs to the tree.
+    unsigned char *seen;
     ouro__image image; // nodes 0 .. used-1, then their accounts
 } lane_reader;
 
@@ -341,14 +355,31 @@ static bool read_records(reader *r, lane_reader *l, bool accounts) {
     return true;
 }
 
+// Nodes without a baseline have counted from zero.
+static bool read_baselines(reader *r, lane_reader *l) {
+    uint32_t per = r->header.nodes_per_segment, bytes = r->header.node_bytes;
+    memset(l->baseline, 0, 2 * (size_t)l->used * bytes);
+    for (uint32_t first = 0; first < l->used; first += per) {
+        const segment *s = l->baselines[first / per];
+        if (!s) continue;
+        uint64_t n = l->used - first < per ? l->used - first : per;
+        char *nodes = l->baseline + (size_t)first * bytes;
+        if (!read_at(r, s->data, nodes, n * bytes)) return false;
+        if (!read_at(r, s->data + (uint64_t)per * bytes, nodes + (size_t)l->used * bytes,
+                     n * bytes))
+            return false;
+    }
+    return true;
+}
+
 static lane_result read_state(reader *r, lane_reader *l) {
     if (!read_at(r, l->state_offset, &l->state, sizeof l->state)) return LANE_ERROR;
     uint64_t room = (uint64_t)l->part_count * r->header.nodes_per_segment;
     l->used = l->state.used;
     if (l->used <= room) return LANE_READ;
     // Damage, or a segment that is newer than our list of them.
-    fail(r, EILSEQ, l->state_offset + 4, "damaged: %u nodes of %llu", l->used,
-         (unsigned long long)room);
+    fail(r, EILSEQ, l->state_offset + offsetof(ouro__lane_state, used), "damaged: %u nodes of %llu",
+         l->used, (unsigned long long)room);
     return LANE_CHANGED;
 }
 
@@ -361,10 +392,12 @@ static lane_result still_the_same(reader *r, const lane_reader *l) {
 static bool raw_reserve(reader *r, lane_reader *l, size_t size) {
     if (size <= l->raw_size) return true;
     free(l->raw);
+    free(l->baseline);
     free(l->seen);
     l->raw = malloc(size);
+    l->baseline = malloc(size);
     l->seen = malloc(size / (2 * r->header.node_bytes));
-    l->raw_size = l->raw && l->seen ? size : 0;
+    l->raw_size = l->raw && l->baseline && l->seen ? size : 0;
     return l->raw_size ? true : fail_memory(r);
 }
 
@@ -391,7 +424,7 @@ static lane_result read_raw(reader *r, lane_reader *l) {
     if (!read_records(r, l, false)) return LANE_ERROR;
     mark_seen(r, l);
     if (l->running && !read_records(r, l, false)) return LANE_ERROR;
-    if (!read_records(r, l, true)) return LANE_ERROR;
+    if (!read_records(r, l, true) || !read_baselines(r, l)) return LANE_ERROR;
     return still_the_same(r, l);
 }
 
@@ -412,7 +445,8 @@ static bool finish_eviction(reader *r, lane_reader *l) {
     uint32_t node = s->node / r->stride, account = s->account / r->stride - r->header.capacity;
     if (s->node % r->stride || s->account % r->stride || node >= l->used || account >= l->used ||
         node < 2)
-        return fail(r, EILSEQ, l->state_offset + 8, "damaged: an eviction of node %u", node);
+        return fail(r, EILSEQ, l->state_offset + offsetof(ouro__lane_state, active),
+                    "damaged: an eviction of node %u", node);
     uint32_t metrics = r->header.metric_count;
     uint64_t *values = l->image.values + ((size_t)l->used + account) * (3 + metrics);
     memcpy(values, s->entries, sizeof s->entries);
@@ -423,11 +457,38 @@ static bool finish_eviction(reader *r, lane_reader *l) {
     return true;
 }
 
+static bool subtract(reader *r, lane_reader *l, uint32_t row, uint64_t *value, uint64_t baseline) {
+    if (baseline <= *value) {
+        *value -= baseline;
+        return true;
+    }
+    bool account = row >= l->used;
+    return fail(r, EILSEQ, record_offset(r, l, row % l->used, account),
+                "damaged: a counter is less than at the last reset");
+}
+
+// Counts since the last reset. One that was cut short is done here: all is zero.
+static bool subtract_baselines(reader *r, lane_reader *l) {
+    uint32_t metrics = r->header.metric_count, width = 3 + metrics;
+    for (uint32_t row = 0; row < 2 * l->used; row++) {
+        const ouro_node_ *baseline =
+            (const ouro_node_ *)(const void *)(l->baseline + (size_t)row * r->header.node_bytes);
+        uint64_t *values = l->image.values + (size_t)row * width;
+        if (l->image.block[row] == 0) continue;
+        if (r->resets & 1) memset(values, 0, width * sizeof *values);
+        for (uint32_t v = 0; v < width && !(r->resets & 1); v++) {
+            uint64_t less = v < 3 ? baseline->entries[v] : baseline->metrics[v - 3];
+            if (!subtract(r, l, row, &values[v], less)) return false;
+        }
+    }
+    return true;
+}
+
 static bool parent_in_range(reader *r, const lane_reader *l, uint32_t i) {
     uint32_t parent = l->image.parent[i];
     if (parent % r->stride == 0 && parent / r->stride < l->used) return true;
-    return fail(r, EILSEQ, record_offset(r, l, i, false) + 48, "damaged: node %u has the parent %u",
-                i, parent);
+    return fail(r, EILSEQ, record_offset(r, l, i, false) + offsetof(ouro_node_, parent),
+                "damaged: node %u has the parent %u", i, parent);
 }
 
 // Parents from word offsets to rows. A node's parent was a node before it: so it is complete, too,
@@ -456,14 +517,15 @@ static lane_result link_parents(reader *r, lane_reader *l) {
     return LANE_READ;
 }
 
-// An account is an account and a node is none. That the blocks exist is checked when all lanes are
-// read.
+// An account is an account and a node is none. That the blocks exist is checked when all lanes
+// are read.
 static bool check_accounts(reader *r, const lane_reader *l) {
     for (uint32_t i = 1; i < l->image.count; i++) {
         uint32_t block = l->image.block[i];
         bool in_accounts = i >= l->used;
         if (block == 0 || (block == OURO_PRUNED) == in_accounts) continue;
-        return fail(r, EILSEQ, record_offset(r, l, i % l->used, in_accounts) + 44,
+        return fail(r, EILSEQ,
+                    record_offset(r, l, i % l->used, in_accounts) + offsetof(ouro_node_, block),
                     "damaged: block %u of a%s", block, in_accounts ? "n account" : " node");
     }
     return true;
@@ -483,7 +545,8 @@ static void drop_empty(const reader *r, lane_reader *l) {
 static lane_result make_image(reader *r, lane_reader *l) {
     if (l->used == 0) return LANE_READ;
     if (l->used < 2) {
-        fail(r, EILSEQ, l->state_offset + 4, "damaged: %u node", l->used);
+        fail(r, EILSEQ, l->state_offset + offsetof(ouro__lane_state, used), "damaged: %u node",
+             l->used);
         return LANE_CHANGED;
     }
     ouro__image_free(&l->image);
@@ -492,7 +555,7 @@ static lane_result make_image(reader *r, lane_reader *l) {
         return LANE_ERROR;
     }
     for (uint32_t row = 0; row < 2 * l->used; row++) take_record(r, l, row);
-    if (!finish_eviction(r, l)) return LANE_CHANGED;
+    if (!finish_eviction(r, l) || !subtract_baselines(r, l)) return LANE_CHANGED;
     lane_result linked = link_parents(r, l);
     if (linked != LANE_READ) return linked;
     if (!check_accounts(r, l)) return LANE_CHANGED;
@@ -501,17 +564,23 @@ static lane_result make_image(reader *r, lane_reader *l) {
 }
 
 static bool find_parts(reader *r, lane_reader *l) {
+    uint32_t per = r->header.nodes_per_segment;
     free(l->parts);
+    free(l->baselines);
     l->part_count = 0;
     l->parts = calloc(r->segment_count + 1, sizeof *l->parts);
-    if (!l->parts) return fail_memory(r);
+    l->baselines = calloc(r->segment_count + 1, sizeof *l->baselines);
+    if (!l->parts || !l->baselines) return fail_memory(r);
     for (size_t i = 0; i < r->segment_count; i++) {
         const segment *s = &r->segments[i];
-        if (s->kind == LIVE_LANE && s->lane == l->id) l->state_offset = s->data;
-        if (s->kind != LIVE_NODES || s->lane != l->id) continue;
-        if (s->first != l->part_count * r->header.nodes_per_segment)
+        if (s->lane != l->id) continue;
+        if (s->kind == LIVE_LANE) l->state_offset = s->data;
+        if (s->kind == LIVE_NODES && s->first != l->part_count * per)
             return fail(r, EILSEQ, s->data, "damaged: nodes from %u on, out of order", s->first);
-        l->parts[l->part_count++] = s;
+        if (s->kind == LIVE_NODES) l->parts[l->part_count++] = s;
+        if (s->kind == LIVE_BASELINE && s->first / per >= l->part_count)
+            return fail(r, EILSEQ, s->data, "damaged: a baseline of nodes that are not there");
+        if (s->kind == LIVE_BASELINE) l->baselines[s->first / per] = s;
     }
     return l->state_offset != 0 || fail(r, EILSEQ, 0, "damaged: lane %u has no state", l->id);
 }
@@ -548,7 +617,9 @@ static bool read_lane(reader *r, uint32_t id, bool running, ouro__image *image) 
         result = refresh(r) ? try_lane(r, &l, stands) : LANE_ERROR;
     }
     free(l.parts);
+    free(l.baselines);
     free(l.raw);
+    free(l.baseline);
     free(l.seen);
     *image = l.image;
     if (result == LANE_CHANGED && r->error->message[0] == '\0')
@@ -559,29 +630,75 @@ static bool read_lane(reader *r, uint32_t id, bool running, ouro__image *image) 
 static bool check_image_blocks(reader *r, const ouro__image *image) {
     for (uint32_t i = 1; i < image->count; i++) {
         if (image->block[i] >= r->header.block_count)
-            return fail(r, EILSEQ, 52, "damaged: a node has block %u of %u", image->block[i],
+            return fail(r, EILSEQ, offsetof(live_header, block_count),
+                        "damaged: a node has block %u of %u", image->block[i],
                         r->header.block_count);
     }
     return true;
 }
 
+typedef struct {
+    ouro__image *list;
+    uint32_t count;
+} images;
+
+static void images_free(images *all) {
+    for (uint32_t i = 0; i < all->count; i++) ouro__image_free(&all->list[i]);
+    free(all->list);
+    *all = (images){0};
+}
+
+static bool read_images(reader *r, bool running, images *all) {
+    all->count = r->lane_count;
+    all->list = calloc((size_t)all->count + 1, sizeof *all->list);
+    if (!all->list) {
+        all->count = 0;
+        return fail_memory(r);
+    }
+    for (uint32_t i = 0; i < all->count; i++) {
+        if (!read_lane(r, i, running, &all->list[i])) return false;
+    }
+    return true;
+}
+
+// The number of resets, before anything that it vouches for: the baselines were published before it
+// was raised.
+static bool read_resets(reader *r, uint32_t *resets) {
+    return read_at(r, offsetof(live_header, resets), resets, sizeof *resets);
+}
+
+// All lanes between two resets. A reset that does not end belongs to a program that was stopped.
+static bool read_between_resets(reader *r, bool running, images *all) {
+    for (int i = 0; i < TRIES; i++) {
+        uint32_t after;
+        if (!read_resets(r, &r->resets)) return false;
+        if ((r->resets & 1) && running && i < TRIES - 1) {
+            nanosleep(&(struct timespec){0, TRY_NANOSECONDS}, NULL);
+            continue;
+        }
+        if (running && !refresh(r)) return false;
+        bool ok = read_images(r, running, all);
+        if (!running) return ok;
+        if (!read_resets(r, &after)) return false;
+        if (after == r->resets) return ok;
+        images_free(all);
+    }
+    return fail(r, EAGAIN, 0, "the program resets it faster than it can be read; try again");
+}
+
 static bool read_lanes(reader *r, ouro__live_profile *p) {
-    uint32_t n = r->lane_count;
-    ouro__image *images = calloc((size_t)n + 1, sizeof *images);
-    if (!images) return fail_memory(r);
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < n; i++) ok = read_lane(r, i, p->running, &images[i]);
+    images all = {0};
+    bool ok = read_between_resets(r, p->running, &all);
     // The blocks that the nodes name were published before the nodes: read the header again.
     if (ok && p->running) ok = refresh(r);
-    for (uint32_t i = 0; ok && i < n; i++) ok = check_image_blocks(r, &images[i]);
+    for (uint32_t i = 0; ok && i < all.count; i++) ok = check_image_blocks(r, &all.list[i]);
     if (ok) {
-        p->rows = ouro__rows_merge(images, n, r->header.metric_count);
+        p->rows = ouro__rows_merge(all.list, all.count, r->header.metric_count);
         ok = p->rows ? true : fail_memory(r);
     }
     if (ok && p->rows->unreached)
         ok = fail(r, EILSEQ, 0, "damaged: %u nodes hang in no tree", p->rows->unreached);
-    for (uint32_t i = 0; i < n; i++) ouro__image_free(&images[i]);
-    free(images);
+    images_free(&all);
     return ok;
 }
 
@@ -599,9 +716,10 @@ static bool read_file(reader *r, ouro__live_profile *p) {
     p->edge_length = (int)r->header.edge_length;
     p->max_nodes = r->header.max_nodes;
     p->process = r->header.process;
-    p->start_time = r->header.start_time;
+    if (!read_lanes(r, p)) return false;
+    p->start_time = r->header.start_time; // of the last reset
     p->end_time = r->header.end_time;
-    return read_lanes(r, p) && read_texts_and_blocks(r, p);
+    return read_texts_and_blocks(r, p);
 }
 
 int ouro__live_read_fd(int fd, ouro__live_profile *profile, ouro__live_error *error) {

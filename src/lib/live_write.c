@@ -86,6 +86,13 @@ static bool mappings_reserve(struct ouro__live *live, size_t more) {
     return true;
 }
 
+// More space than there was, for what is not part of the promise that the whole cap fits.
+static bool reserve_beyond(struct ouro__live *live, uint64_t bytes) {
+    if (!allocate(live->fd, live->header->reserved, bytes)) return false;
+    live->header->reserved += bytes;
+    return true;
+}
+
 // Maps a part of the file, at `where` if that is given.
 static void *map(struct ouro__live *live, uint64_t offset, size_t bytes, void *where) {
     if (!mappings_reserve(live, 1)) return NULL;
@@ -193,27 +200,54 @@ bool ouro__live_add_blocks(struct ouro__live *live, ouro_block first, const ouro
 
 // ---------------------------------------------------------------- lanes
 
-// Memory for the lane's next nodes and their accounts.
+// A segment for the records of nodes from `first` on and of their accounts, mapped over a lane's
+// array of records.
+static bool records_mapped(struct ouro__live *live, uint32_t kind, const ouro__lane *lane,
+                           uint64_t *records, uint32_t first) {
+    size_t half = (size_t)live->header->nodes_per_segment * live->header->node_bytes;
+    uint64_t data = segment_begin(live, kind, lane->id, first, 2 * half);
+    uint64_t *nodes = records + (size_t)first * lane->stride;
+    if (!data || !map(live, data, half, nodes)) return false;
+    if (!map(live, data + half, half, nodes + lane->account_offset)) {
+        unmap_last(live);
+        return false;
+    }
+    segment_publish(live, data, 2 * half);
+    return true;
+}
+
+// Memory for the lane's next nodes and their accounts. A child of fork(2) has it without the file.
 bool ouro__live_grow_lane(struct ouro__live *live, ouro__lane *lane) {
     pthread_mutex_lock(&live->lock);
-    uint32_t per_segment = live->header->nodes_per_segment;
-    size_t half = (size_t)per_segment * live->header->node_bytes;
-    bool ok = true;
-    if (live->fd >= 0) {
-        uint32_t first = lane->mapped;
-        uint64_t data = segment_begin(live, LIVE_NODES, lane->id, first, 2 * half);
-        uint64_t *nodes = lane->nodes + (size_t)first * lane->stride;
-        ok = data && map(live, data, half, nodes);
-        if (ok && !map(live, data + half, half, nodes + lane->account_offset)) {
-            unmap_last(live);
-            ok = false;
-        }
-        if (ok) segment_publish(live, data, 2 * half);
-    }
-    // A child of fork(2) has the memory without the file.
-    if (ok) lane->mapped += per_segment;
+    bool ok = live->fd < 0 || records_mapped(live, LIVE_NODES, lane, lane->nodes, lane->mapped);
+    if (ok) lane->mapped += live->header->nodes_per_segment;
     pthread_mutex_unlock(&live->lock);
     return ok;
+}
+
+// A baseline for all nodes that the lane has room for now. Those that come later begin at zero and
+// need none before the next reset.
+bool ouro__live_grow_baseline(struct ouro__live *live, ouro__lane *lane) {
+    if (!live) return true;
+    pthread_mutex_lock(&live->lock);
+    uint32_t per_segment = live->header->nodes_per_segment;
+    uint64_t bytes = live->page + 2 * (uint64_t)per_segment * live->header->node_bytes;
+    bool ok = true;
+    while (ok && live->fd >= 0 && lane->baseline_mapped < lane->mapped) {
+        ok = reserve_beyond(live, bytes) &&
+             records_mapped(live, LIVE_BASELINE, lane, lane->baseline, lane->baseline_mapped);
+        if (ok) lane->baseline_mapped += per_segment;
+    }
+    pthread_mutex_unlock(&live->lock);
+    return ok;
+}
+
+// The beginning and the end of a reset. The caller holds all locks but ours.
+void ouro__live_reset(struct ouro__live *live, uint64_t start_time, bool begin) {
+    if (!live || live->fd < 0) return;
+    live_header *header = live->header;
+    if (!begin) __atomic_store_n(&header->start_time, start_time, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->resets, header->resets + 1, __ATOMIC_SEQ_CST);
 }
 
 bool ouro__live_add_lane(struct ouro__live *live, ouro__lane *lane) {
@@ -283,7 +317,8 @@ static bool file_begin(struct ouro__live *live, const ouro_profile *profile) {
     return put_header(live, profile);
 }
 
-// Written under another name and renamed: whoever writes to an older file of this name keeps it.
+// Written under another name and renamed: a program that writes to an older file of this name is
+// not disturbed.
 static bool file_create(struct ouro__live *live, const ouro_profile *profile, const char *path) {
     char *beside = NULL;
     live->fd = ouro__open_beside(path, 0600, &beside);

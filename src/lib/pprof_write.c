@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// ouro_profile_write: the profile as a pprof message, without compression and without a protobuf
-// library.
+// ouro_profile_write: the profile as a pprof message, without compression and without a
+// protobuf library.
 //
 // Fields are written in the order of the message, each submessage after its length has been
 // computed, so the output goes through one small buffer. docs/pprof-mapping.md says what becomes
@@ -287,8 +287,9 @@ static void put_profile(writer *w, const char *program) {
     put_blocks(w, put_function);
     uint32_t type = string_index(&w->strings, default_type(w));
     put_strings(w);
-    put_number(w->out, PROFILE_TIME, w->profile->start_time);
-    put_number(w->out, PROFILE_DURATION, ouro__now(CLOCK_MONOTONIC) - w->profile->start_clock);
+    uint64_t start = counter_load(&w->profile->start_clock);
+    put_number(w->out, PROFILE_TIME, counter_load(&w->profile->start_time));
+    put_number(w->out, PROFILE_DURATION, ouro__now(CLOCK_MONOTONIC) - start);
     put_number(w->out, PROFILE_DEFAULT_TYPE, type);
 }
 

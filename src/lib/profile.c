@@ -17,28 +17,38 @@ uint64_t ouro__now(int clock) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static bool options_valid(const ouro_options *o) {
-    if (o->compaction < OURO_LOOPS || o->compaction > OURO_NONE) return false;
-    if (o->edge_length < 0 || o->edge_length > 3) return false;
-    if (o->max_nodes == 1 || o->metric_count > OURO_METRICS_MAX) return false;
-    if (o->clock_signal < 0 || o->clock_signal > SIGRTMAX) return false;
-    if (o->metric_count && !o->metrics) return false;
-    for (size_t m = 0; m < o->metric_count; m++) {
-        if (!o->metrics[m].name || !o->metrics[m].name[0]) return false;
+static bool metrics_valid(const ouro_metric_info *metrics, size_t n) {
+    if (n > OURO_METRICS_MAX || (n && !metrics)) return false;
+    for (size_t m = 0; m < n; m++) {
+        if (!metrics[m].name || !metrics[m].name[0]) return false;
+        for (size_t before = 0; before < m; before++) {
+            if (strcmp(metrics[before].name, metrics[m].name) == 0) return false;
+        }
     }
     return true;
 }
 
-// Positions are 32-bit word offsets, and a lane has two records per node.
-static bool set_sizes(ouro_profile *profile, bool live) {
+static bool options_valid(const ouro_options *o) {
+    if (o->compaction < OURO_LOOPS || o->compaction > OURO_NONE) return false;
+    if (o->edge_length < 0 || o->edge_length > 3) return false;
+    if (o->max_nodes == 1 || o->max_nodes > OURO_MAX_NODES_MOST) return false;
+    if (o->clock.measures < OURO_CLOCK_WALL || o->clock.measures > OURO_CLOCK_CPU) return false;
+    if (o->clock.signal < 0 || o->clock.signal > SIGRTMAX) return false;
+    return metrics_valid(o->metrics, o->metric_count);
+}
+
+// Positions are 32-bit word offsets, and a lane has two records per node. The largest cap leaves
+// room for [lost] and for rounding up to whole segments of a live file.
+_Static_assert((OURO_MAX_NODES_MOST + (UINT64_C(1) << 17)) * 2 * NODE_WORDS_MOST <= UINT32_MAX,
+               "every position of the largest cap fits");
+
+static void set_sizes(ouro_profile *profile, bool live) {
     uint32_t words = NODE_HEAD_WORDS + (profile->metric_count ? profile->metric_count : 1);
     profile->stride = (words + 3) / 4 * 4;
     uint64_t capacity = (uint64_t)profile->max_nodes + 1; // [lost] is no node
     uint32_t unit = live ? ouro__live_segment_nodes(profile->stride) : 1;
     capacity = (capacity + unit - 1) / unit * unit;
-    if (capacity * 2 * profile->stride > UINT32_MAX) return false;
     profile->capacity = (uint32_t)capacity;
-    return true;
 }
 
 static bool set_metrics(ouro_profile *profile, const ouro_options *o) {
@@ -57,15 +67,14 @@ static bool set_metrics(ouro_profile *profile, const ouro_options *o) {
 static int profile_init(ouro_profile *profile, const ouro_options *o) {
     profile->compaction = o->compaction;
     profile->edge_length = o->edge_length ? o->edge_length : 2;
-    profile->clock_signal = o->clock_signal;
-    profile->cpu_clock = o->cpu_clock;
+    profile->clock = o->clock;
     profile->max_nodes = o->max_nodes ? o->max_nodes : DEFAULT_MAX_NODES;
     profile->start_time = ouro__now(CLOCK_REALTIME);
     profile->start_clock = ouro__now(CLOCK_MONOTONIC);
     atomic_init(&profile->enabled, !o->disabled);
     atomic_init(&profile->nodes_used, 1); // the root
     if (!set_metrics(profile, o)) return ENOMEM;
-    if (!set_sizes(profile, o->path != NULL)) return EINVAL;
+    set_sizes(profile, o->path != NULL);
     if (o->path) {
         profile->live = ouro__live_create(profile, o->path);
         if (!profile->live) return errno;
@@ -115,33 +124,33 @@ void ouro_profile_enable(ouro_profile *profile, bool enabled) {
     if (profile) atomic_store_explicit(&profile->enabled, enabled, memory_order_relaxed);
 }
 
-static void add_node(ouro_stats *stats, const ouro_node_ *node, bool counts_calls,
-                     uint32_t metrics) {
+static void add_node(ouro_stats *stats, const ouro__lane *lane, const ouro_node_ *node,
+                     bool counts_calls) {
     if (counts_calls) {
-        uint64_t direct = counter_load(&node->entries[ENTRY_DIRECT]);
-        uint64_t recursions = direct + counter_load(&node->entries[ENTRY_BACK]);
+        uint64_t direct = since_reset(lane, &node->entries[ENTRY_DIRECT]);
+        uint64_t recursions = direct + since_reset(lane, &node->entries[ENTRY_BACK]);
         stats->direct += direct;
         stats->recursions += recursions;
-        stats->calls += recursions + counter_load(&node->entries[ENTRY_TREE]);
+        stats->calls += recursions + since_reset(lane, &node->entries[ENTRY_TREE]);
     }
-    for (uint32_t m = 0; m < metrics; m++) stats->totals[m] += counter_load(&node->metrics[m]);
+    for (uint32_t m = 0; m < lane->profile->metric_count; m++)
+        stats->totals[m] += since_reset(lane, &node->metrics[m]);
 }
 
 static void add_lane(ouro_stats *stats, ouro__lane *lane, uint64_t bounds[WEIGHTS_MAX]) {
     pthread_mutex_lock(&lane->lock);
-    uint32_t metrics = lane->profile->metric_count;
     for (uint32_t i = 0; i < lane->state->used; i++) {
         ouro_position position = i * lane->stride;
         const ouro_node_ *node = node_at(lane, position);
         if (!node->block) continue;
-        add_node(stats, node, i != 0, metrics);
+        add_node(stats, lane, node, i != 0);
         if (!lane->has_accounts) continue;
         const ouro_node_ *account = node_at(lane, account_of(lane, position));
-        if (account->block) add_node(stats, account, true, metrics);
+        if (account->block) add_node(stats, lane, account, true);
     }
     stats->bytes += ouro__lane_bytes(lane);
     stats->pruned += lane->evicted;
-    stats->lost += node_calls(node_at(lane, lost_position(lane)));
+    stats->lost += node_calls(lane, node_at(lane, lost_position(lane)));
     ouro__epoch now = ouro__lane_bounds(lane);
     for (int w = 0; w < WEIGHTS_MAX; w++) bounds[w] += now.bound[w];
     stats->overflow += now.overflow[0];

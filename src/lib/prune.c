@@ -3,13 +3,13 @@
 // The cap: when the tree is full, the colder half of what is not open goes, and its counts go to
 // the [pruned] account of the parent. Adaptive lossy counting on inclusive weights.
 //
-//   weight    calls, and each metric. A node's inclusive weight is that of its subtree, accounts
-//             included, so an eviction below a node does not change it.
+//   weight    calls, and each metric. A node's inclusive weight sums its subtree with all accounts,
+//             so an eviction below a node does not change it.
 //   bound     per weight: no context that has no node ever had more than this. A node remembers
 //             the bound of the epoch in which it was inserted: it may have lost so much before,
 //             at most, and no more.
 //   estimate  inclusive weight + bound at insertion: at least what the context truly has
-//   heat      the largest share of any weight's total that the estimate is; at least that of
+//   heat      the largest share that an estimate has of its weight's total; at least the heat of
 //             each child. So whole cold subtrees go, and no node goes before its children.
 //
 // Evicting c loses c's weight, which is at most its estimate, so the new bound is the largest
@@ -84,8 +84,8 @@ static void sum_totals(pruning *p, const ouro__lane *lane) {
         const ouro_node_ *node = node_at(lane, position);
         const ouro_node_ *account = account_in_use(lane, position);
         for (uint32_t w = 0; w < p->width; w++) {
-            if (position != ROOT_POSITION || w > 0) p->totals[w] += node_weight(node, w);
-            if (account) p->totals[w] += node_weight(account, w);
+            if (position != ROOT_POSITION || w > 0) p->totals[w] += node_weight(lane, node, w);
+            if (account) p->totals[w] += node_weight(lane, account, w);
         }
         if (i > 0) p->pending[node->parent / lane->stride]++;
     }
@@ -115,7 +115,7 @@ static void sum_node(pruning *p, const ouro__lane *lane, uint32_t index, uint32_
     uint64_t *mine = p->weights + (size_t)index * p->width;
     uint64_t *above = p->weights + (size_t)parent * p->width;
     for (uint32_t w = 0; w < p->width; w++) {
-        mine[w] += node_weight(node, w) + (account ? node_weight(account, w) : 0);
+        mine[w] += node_weight(lane, node, w) + (account ? node_weight(lane, account, w) : 0);
         above[w] += mine[w];
     }
     if (node_is_open(node) || (account && node_is_open(account))) p->open[index] = 1;
@@ -125,8 +125,8 @@ static void sum_node(pruning *p, const ouro__lane *lane, uint32_t index, uint32_
     if (p->heat[index] > p->heat[parent]) p->heat[parent] = p->heat[index];
 }
 
-// Nobody is moved from where he stands, whatever the counts say: a thread may have left frames that
-// it had not entered.
+// Threads keep their positions, whatever the counts say: a thread may have left frames that it had
+// not entered.
 static void mark_standing(pruning *p, const ouro__lane *lane, ouro_position position) {
     if (is_account(lane, position)) position -= lane->account_offset;
     uint32_t index = position / lane->stride;
@@ -175,8 +175,8 @@ static uint32_t select_key(const pruning *p, uint32_t rank, uint32_t *below) {
     return prefix;
 }
 
-// Moves all that a node and its account have into the account of its parent. In three strokes: the
-// result is written down, done, and crossed out; see ouro__lane_state.
+// Moves the counts of a node and of its account into the account of its parent. The result is
+// written to the journal, then applied, then the journal is cleared; see ouro__lane_state.
 static void evict(ouro__lane *lane, ouro_position position) {
     ouro_node_ *node = node_at(lane, position);
     ouro_node_ *under = node_at(lane, account_of(lane, position));
@@ -190,17 +190,18 @@ static void evict(ouro__lane *lane, ouro_position position) {
 
     uint64_t calls = 0;
     for (int i = 0; i < 3; i++) {
-        uint64_t entries =
-            counter_load(&node->entries[i]) + (has_account ? counter_load(&under->entries[i]) : 0);
+        uint64_t entries = since_reset(lane, &node->entries[i]);
+        if (has_account) entries += since_reset(lane, &under->entries[i]);
         counter_store(&state->entries[i], counter_load(&account->entries[i]) + entries);
         calls += entries;
     }
     // The account is not open by what it takes over.
     counter_store(&state->balance, counter_load(&account->balance) - calls);
-    for (uint32_t m = 0; m < metrics; m++)
-        counter_store(&state->metrics[m], counter_load(&account->metrics[m]) +
-                                              counter_load(&node->metrics[m]) +
-                                              (has_account ? counter_load(&under->metrics[m]) : 0));
+    for (uint32_t m = 0; m < metrics; m++) {
+        uint64_t count = since_reset(lane, &node->metrics[m]);
+        if (has_account) count += since_reset(lane, &under->metrics[m]);
+        counter_store(&state->metrics[m], counter_load(&account->metrics[m]) + count);
+    }
     state->node = position;
     state->account = to;
     __atomic_store_n(&state->active, 1, __ATOMIC_RELEASE);
@@ -217,8 +218,7 @@ static void evict(ouro__lane *lane, ouro_position position) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 
     if (node_at(lane, parent)->memo_target == position) ouro__node_forget_memo(lane, parent);
-    node->memo_block =
-        UINT32_MAX; // fits nothing: whoever stands here by mistake takes the slow path
+    node->memo_block = UINT32_MAX; // fits nothing: a thread here, by misuse, takes the slow path
     node->parent = lane->free_list;
     lane->free_list = position;
 }
@@ -237,7 +237,7 @@ static void evict_coldest(pruning *p, ouro__lane *lane, uint32_t wanted) {
         for (uint32_t w = 0; w < p->width; w++) {
             uint64_t estimate = node_estimate(p, lane, index, w);
             if (estimate > p->now.bound[w]) p->now.bound[w] = estimate;
-            lane->folded[w] += node_weight(node, w);
+            lane->folded[w] += node_weight(lane, node, w);
         }
         evict(lane, index * lane->stride);
     }
@@ -250,8 +250,8 @@ static ouro__epoch merged_epoch(const ouro__lane *lane, uint32_t first) {
     return merged;
 }
 
-// When there is no room for another epoch, each two neighbours become one: safe, and what is merged
-// is old.
+// When there is no room for another epoch, each two neighbours become one. The bounds stay safe,
+// and most of the epochs that lose precision are old.
 static void epoch_begin(ouro__lane *lane, const ouro__epoch *epoch) {
     if (lane->epoch_count == EPOCHS_MAX) {
         // Epoch 0 stays as it is: nothing was lost before it.
@@ -300,6 +300,7 @@ uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict_now) {
     }
     epoch_begin(lane, &p.now);
     pruning_free(&p);
+    assert(ouro__lane_is_valid(lane));
     return wanted;
 }
 
@@ -313,7 +314,7 @@ ouro__epoch ouro__lane_bounds(const ouro__lane *lane) {
     for (uint32_t i = 0; i < lane->state->used; i++) {
         const ouro_node_ *account = account_in_use(lane, i * lane->stride);
         if (!account || !in_tree(lane, i)) continue;
-        for (uint32_t w = 0; w < width; w++) now.overflow[w] += node_weight(account, w);
+        for (uint32_t w = 0; w < width; w++) now.overflow[w] += node_weight(lane, account, w);
     }
     for (uint32_t w = 0; w < width; w++) {
         now.overflow[w] -= lane->folded[w];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Who gets a node when the cap is reached. The cap is one number for all lanes, and a lane can prune
-// only itself: the others are written by other OS threads, without locks. So a lane that finds no
-// room prunes itself; if it has less than its fair share, it first prunes lanes whose threads have
-// all ended, and asks those above their share: they prune themselves when they next look into
-// their table of transitions. That is soon: asking takes their shortcuts away.
+// Who gets a node when the cap is reached. The cap is one number for all lanes, and a lane can
+// prune only itself: the others are written by other OS threads, without locks. So a lane that
+// finds no room prunes itself; if it has less than its fair share, it first prunes lanes whose
+// threads have all ended, and asks those above their share: they prune themselves when they next
+// look into their table of transitions. That is soon: asking takes their shortcuts away.
 //
-// Amortised O(1): a pruning costs a pass over a lane, and is made only after a constant share of the
-// lane's nodes was asked for. Until then the lane is `full`, and new contexts go to accounts.
+// Amortised O(1): a pruning costs a pass over a lane, and is made only after a constant share of
+// the lane's nodes was asked for. Until then the lane is `full`, and new contexts go to accounts.
 
 #include "internal.h"
 
@@ -35,9 +35,9 @@ static bool is_asked(ouro__lane *lane) {
     return atomic_load_explicit(&lane->asked, memory_order_relaxed);
 }
 
-// A lane that nobody uses is pruned here and now; one that runs is asked. We hold our own lane's
-// lock, which comes after the profile's: so only what is free right now is taken. What we do not
-// get, the next who needs it will.
+// A lane without threads is pruned here and now; one that runs is asked. We hold our own lane's
+// lock, which comes after the profile's in the order of locks, so other locks are only tried. A
+// lane that is busy now is asked by the next lane that finds no room.
 static void ask_others(const ouro__lane *needy) {
     ouro_profile *profile = needy->profile;
     if (pthread_mutex_trylock(&profile->lock)) return;
@@ -84,8 +84,9 @@ void ouro__quota_share(ouro__lane *lane, ouro_position standing) {
     if (above_fair_share(lane)) ouro__prune(lane, standing, true);
 }
 
-// Room for one node, if need be by pruning, but never of the node `standing`. The caller holds the
-// lane's lock. A pruning looks at all places that were ever in use, so that is what it must pay for.
+// Room for one node, if need be by pruning, but never of the node `standing`. The caller holds
+// the lane's lock. A pruning looks at all places that were ever in use, so that is what it must
+// pay for.
 bool ouro__quota_take(ouro__lane *lane, ouro_position standing) {
     lane->misses++;
     bool due = lane->misses > lane->state->used / MISSES_SHARE || lane->epoch_count == 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Merging lanes by path, in loops: each image is walked from its root, level by level, and each of
-// its rows finds or makes the row of the same path in the result. At the end the result is put into
-// preorder.
+// its rows finds or makes the row of the same path in the result. At the end the result is put
+// into preorder.
 
 #include "rows.h"
 
@@ -165,8 +165,8 @@ static void sort_by_block(const ouro__rows *rows, uint32_t *order, uint32_t *spa
     }
 }
 
-// The rows in preorder, in `order`. `first` and `next` are child lists, children in the order of
-// `order`.
+// The rows in preorder, in `order`. `first` and `next` are child lists, children in the order
+// of `order`.
 static void preorder(const ouro__rows *rows, uint32_t *order, uint32_t *first, uint32_t *next) {
     memset(first, 0xff, rows->count * sizeof *first);
     for (uint32_t i = rows->count; i-- > 0;) {

@@ -16,8 +16,8 @@ static void copy_node(ouro__image *image, uint32_t row, const ouro__lane *lane,
     uint64_t *values = image->values + (size_t)row * (3 + metrics);
     image->block[row] = node->block;
     image->parent[row] = node->parent / lane->stride;
-    for (int i = 0; i < 3; i++) values[i] = counter_load(&node->entries[i]);
-    for (uint32_t m = 0; m < metrics; m++) values[3 + m] = counter_load(&node->metrics[m]);
+    for (int i = 0; i < 3; i++) values[i] = since_reset(lane, &node->entries[i]);
+    for (uint32_t m = 0; m < metrics; m++) values[3 + m] = since_reset(lane, &node->metrics[m]);
 }
 
 static bool used_in_any(const uint64_t *values, uint32_t n) {

@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-// False if there is none; the frame is then counted, and the next push asks again once it was
-// popped.
+// False if there is none; the frame is then counted, and the next push asks again once it
+// was popped.
 bool ouro_stack_grow_(ouro_stack *stack) {
     if (stack->unsaved_) return false;
     size_t capacity = stack->capacity_ ? stack->capacity_ * 2 : 64;

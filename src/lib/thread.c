@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+_Static_assert(sizeof(ouro_thread) == 56, "ouro.h and docs/embedding.md say what a fork takes");
+
 static bool is_enabled(const ouro_profile *profile) {
     return atomic_load_explicit(&((ouro_profile *)profile)->enabled, memory_order_relaxed);
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Growing the tree: a transition that was never taken. Under the lane's lock, the compaction rule
-// is asked, and a back edge or a new node is the answer. Where there is no room for a node, the
-// thread goes to the [pruned] account of the node where it stands; where there is no memory, to
-// [lost].
+// Growing the tree: a transition that was never taken. Under the lane's lock, the compaction
+// rule is asked, and a back edge or a new node is the answer. Where there is no room for a node,
+// the thread goes to the [pruned] account of the node where it stands; where there is no memory,
+// to [lost].
 
 #include "memo.h"
 
 #include <stdlib.h>
 
-// A node's place: one that was evicted, or the next one never used. 0 if memory (the live file) is
-// full.
+// A node's place: one that was evicted, or the next one never used. 0 if memory (the live file)
+// is full.
 static ouro_position place_take(ouro__lane *lane) {
     ouro_position position = lane->free_list;
     if (position) {
@@ -41,6 +41,7 @@ ouro_position ouro__child_add(ouro__lane *lane, ouro_position from, ouro_block b
     ouro__node_init(lane, child, from, block);
     uint32_t index = child / lane->stride;
     lane->steps[index] = steps;
+    lane->back_target[index] = false;
     if (index == lane->state->used)
         __atomic_store_n(&lane->state->used, index + 1, __ATOMIC_RELEASE);
     if (lane->birth) lane->birth[index] = (uint16_t)(lane->epoch_count - 1);
@@ -60,6 +61,7 @@ static uint32_t transition_add(ouro__lane *lane, ouro_position from, ouro_block 
     ouro_position back = ouro__compact(lane, from, block, &steps);
     if (!back) return ouro__child_add(lane, from, block, steps) + ENTRY_TREE;
     uint32_t slot = back + (back == from ? ENTRY_DIRECT : ENTRY_BACK);
+    if (back != from) lane->back_target[back / lane->stride] = true;
     // Without memory for the memo it is found again the next time.
     if (ouro__memo_reserve(&lane->memo, lane)) ouro__memo_put(&lane->memo, lane, from, slot);
     return slot;
@@ -72,7 +74,7 @@ uint32_t ouro__transition_find(ouro__lane *lane, ouro_position from, ouro_block 
         MISUSE("a block that does not exist");
         return lost_position(lane);
     }
-    // Whoever is in an account or in [lost] stays there until it exits.
+    // A thread in an account or in [lost] stays there until it exits.
     if ((is_account(lane, from) && node_at(lane, from)->block) || from == lost_position(lane))
         return from + ENTRY_TREE;
     pthread_mutex_lock(&lane->lock);

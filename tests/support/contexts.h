@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// All paths of a profile with their inclusive weights, to be compared with those of another
-// profile.
+// All paths of a profile with their inclusive weights, to be compared with those of
+// another profile.
 
 #ifndef OURO_CONTEXTS_H
 #define OURO_CONTEXTS_H

@@ -149,3 +149,13 @@ void model_count(model *m, const model_position *at, int metric, uint64_t n) {
         seen[s.callee] = pairs[s.caller][s.callee] = true;
     }
 }
+
+void model_reset(model *m) {
+    for (size_t i = 0; i < m->node_count; i++) m->nodes[i] = (model_node){.path = m->nodes[i].path};
+    memset(m->self, 0, sizeof m->self);
+    memset(m->overall, 0, sizeof m->overall);
+    memset(m->pair_calls, 0, sizeof m->pair_calls);
+    memset(m->pair_inclusive, 0, sizeof m->pair_inclusive);
+    memset(m->totals, 0, sizeof m->totals);
+    m->calls = 0;
+}

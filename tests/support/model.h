@@ -42,6 +42,8 @@ model *model_new(int compaction, int edge_length);
 void model_free(model *m);
 model_node *model_find(model *m, const model_path *path);
 void model_enter(model *m, model_position *at, uint8_t block);
+// As ouro_profile_reset: nodes stay, with zeros.
+void model_reset(model *m);
 void model_count(model *m, const model_position *at, int metric, uint64_t n);
 
 #endif

@@ -21,22 +21,70 @@ static ouro_block add(ouro_profile *profile, const char *name) {
 
 TEST(options_out_of_range_are_refused) {
     static const ouro_metric_info metric = {"m", "u"}, unnamed = {"", "u"};
+    static const ouro_metric_info twice[] = {{"m", "u"}, {"other", "u"}, {"m", "v"}};
     const ouro_options bad[] = {
         {.compaction = 4},
         {.compaction = -1},
         {.compaction = OURO_EDGES, .edge_length = 4},
         {.edge_length = -1},
         {.max_nodes = 1},
+        {.max_nodes = OURO_MAX_NODES_MOST + 1},
         {.max_nodes = UINT32_MAX},
-        {.clock_signal = 9999},
+        {.clock = {.signal = 9999}},
+        {.clock = {.signal = -1}},
+        {.clock = {.measures = -1}},
+        {.clock = {.measures = OURO_CLOCK_CPU + 1}},
         {.metrics = &metric, .metric_count = OURO_METRICS_MAX + 1},
         {.metric_count = 1},
         {.metrics = &unnamed, .metric_count = 1},
+        {.metrics = twice, .metric_count = 3},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         errno = 0;
         CHECK(ouro_profile_new(&bad[i]) == NULL);
         CHECK_EQUAL(errno, EINVAL);
+    }
+}
+
+TEST(the_largest_cap_is_accepted_with_any_number_of_metrics) {
+    ouro_metric_info metrics[OURO_METRICS_MAX];
+    char names[OURO_METRICS_MAX][2] = {{0}};
+    for (int m = 0; m < OURO_METRICS_MAX; m++) {
+        names[m][0] = (char)('a' + m);
+        metrics[m] = (ouro_metric_info){names[m], NULL};
+    }
+    for (size_t n = 0; n <= OURO_METRICS_MAX; n++) {
+        ouro_profile *profile = ouro_profile_new(&(ouro_options){
+            .max_nodes = OURO_MAX_NODES_MOST, .metrics = metrics, .metric_count = n});
+        CHECK(profile != NULL);
+        CHECK_EQUAL(ouro_profile_stats(profile).max_nodes, OURO_MAX_NODES_MOST);
+        ouro_profile_free(profile);
+    }
+}
+
+TEST(a_rule_is_known_by_its_name) {
+    static const struct {
+        const char *name;
+        int compaction, edge_length;
+    } rules[] = {{"loops", OURO_LOOPS, 0},   {"cycles", OURO_CYCLES, 0}, {"edges", OURO_EDGES, 2},
+                 {"edges:1", OURO_EDGES, 1}, {"edges:2", OURO_EDGES, 2}, {"edges:3", OURO_EDGES, 3},
+                 {"none", OURO_NONE, 0}};
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        ouro_options options = {.compaction = -1, .edge_length = -1, .max_nodes = 77};
+        CHECK_EQUAL(ouro_compaction_from_name(rules[i].name, &options), 0);
+        CHECK_EQUAL(options.compaction, rules[i].compaction);
+        CHECK_EQUAL(options.edge_length, rules[i].edge_length);
+        CHECK_EQUAL(options.max_nodes, 77);
+        ouro_profile *profile = ouro_profile_new(&options);
+        CHECK(profile != NULL);
+        ouro_profile_free(profile);
+    }
+    static const char *const wrong[] = {"", "loop", "Loops", "edges:0", "edges:4", "edges:", NULL};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        ouro_options options = {.compaction = OURO_CYCLES, .edge_length = 3};
+        errno = 0;
+        CHECK(ouro_compaction_from_name(wrong[i], &options) == -1 && errno == EINVAL);
+        CHECK(options.compaction == OURO_CYCLES && options.edge_length == 3);
     }
 }
 
@@ -48,6 +96,7 @@ TEST(null_is_off_everywhere) {
     CHECK_EQUAL(ouro_enter(NULL, 5), 0);
     ouro_exit(NULL, 0);
     ouro_replace(NULL, 5);
+    ouro_unwind(NULL, 5);
     CHECK_EQUAL(ouro_reenter(NULL, 5), 0);
     ouro_sample(NULL, 1);
     ouro_count(NULL, 0, 1);
@@ -58,6 +107,7 @@ TEST(null_is_off_everywhere) {
     CHECK_EQUAL(ouro_profile_stats(NULL).nodes, 0);
     CHECK_EQUAL(ouro_profile_visit(NULL, NULL, NULL), 0);
     CHECK_EQUAL(ouro_profile_write(NULL, "x"), 0);
+    CHECK_EQUAL(ouro_profile_reset(NULL), 0);
     ouro_profile_enable(NULL, true);
     ouro_profile_free(NULL);
 }
@@ -119,7 +169,11 @@ TEST(samples_at_the_root_are_shown_at_the_empty_path) {
 
 TEST(eight_metrics_are_kept_apart) {
     ouro_metric_info metrics[8];
-    for (int m = 0; m < 8; m++) metrics[m] = (ouro_metric_info){"metric", NULL};
+    char names[8][2] = {{0}};
+    for (int m = 0; m < 8; m++) {
+        names[m][0] = (char)('a' + m);
+        metrics[m] = (ouro_metric_info){names[m], NULL};
+    }
     for (size_t n = 1; n <= 8; n++) {
         ouro_profile *profile =
             ouro_profile_new(&(ouro_options){.metrics = metrics, .metric_count = n});
@@ -200,6 +254,72 @@ TEST(a_million_deep_path_is_no_problem) {
     CHECK(stats.nodes <= 1100000 && stats.calls == 1000000);
     ouro_thread_free(spawned);
     ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
+// ---------------------------------------------------------------- reset
+
+TEST(a_reset_counts_from_zero_and_keeps_blocks_paths_and_positions) {
+    ouro_profile *profile = ouro_profile_new(NULL);
+    CHECK_EQUAL(ouro_profile_reset(profile), 0); // nothing to reset
+    ouro_block a = add(profile, "a"), b = add(profile, "b");
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_position in_root = ouro_enter(thread, a), in_a = ouro_enter(thread, b);
+    ouro_enter(thread, b);
+    ouro_sample(thread, 5);
+    for (int round = 1; round <= 3; round++) {
+        ouro_position here = ouro_thread_position(thread);
+        CHECK_EQUAL(ouro_profile_reset(profile), 0);
+        CHECK_EQUAL(ouro_thread_position(thread), here);
+        ouro_stats stats = ouro_profile_stats(profile);
+        CHECK(stats.calls == 0 && stats.recursions == 0 && stats.direct == 0);
+        CHECK(stats.totals[0] == 0 && stats.nodes == 3 && stats.blocks == 5);
+        contexts *all = contexts_of(profile, 1);
+        CHECK_EQUAL(all->count, 2); // the paths are there, with zeros
+        CHECK_EQUAL(all->totals[0] + all->totals[1], 0);
+        contexts_free(all);
+        for (int i = 0; i < round; i++) ouro_exit(thread, ouro_enter(thread, b));
+        ouro_sample(thread, 7);
+        stats = ouro_profile_stats(profile);
+        CHECK(stats.calls == (uint64_t)round && stats.direct == (uint64_t)round);
+        CHECK_EQUAL(stats.totals[0], 7);
+    }
+    ouro_exit(thread, ouro_thread_position(thread));
+    ouro_exit(thread, in_a);
+    ouro_exit(thread, in_root);
+    CHECK_EQUAL(ouro_profile_stats(profile).calls, 3);
+    ouro_thread_free(thread);
+    check_lanes(profile);
+    ouro_profile_free(profile);
+}
+
+TEST(what_is_open_at_a_reset_stays_open_and_is_closed_by_its_exit) {
+    ouro_profile *profile = ouro_profile_new(&(ouro_options){.max_nodes = 20});
+    ouro_block blocks[60];
+    for (int i = 0; i < 60; i++) blocks[i] = add(profile, "b");
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_position tokens[5];
+    for (int i = 0; i < 5; i++) tokens[i] = ouro_enter(thread, blocks[i]);
+    char path[64];
+    snprintf(path, sizeof path, "%s", position_path(thread, ouro_thread_position(thread)));
+    for (int round = 0; round < 2; round++) {
+        CHECK_EQUAL(ouro_profile_reset(profile), 0);
+        for (int i = 10; i < 60; i++) ouro_exit(thread, ouro_enter(thread, blocks[i]));
+        CHECK(ouro_profile_stats(profile).pruned > 10);
+        CHECK_TEXT(position_path(thread, ouro_thread_position(thread)), path);
+        CHECK_EQUAL(ouro_profile_stats(profile).calls, 50);
+    }
+    for (int i = 5; i-- > 0;) ouro_exit(thread, tokens[i]);
+    CHECK_EQUAL(ouro_profile_reset(profile), 0);
+    ouro_stats stats = ouro_profile_stats(profile);
+    CHECK(stats.pruned == 0 && stats.overflow == 0 && stats.threshold == 0);
+    for (int i = 10; i < 60; i++) ouro_exit(thread, ouro_enter(thread, blocks[i]));
+    contexts *all = contexts_of(profile, 1);
+    CHECK(contexts_find(all, blocks, 5) == NULL); // nobody was there any more
+    CHECK_EQUAL(all->totals[0], 50);
+    contexts_free(all);
+    ouro_thread_free(thread);
+    check_lanes(profile);
     ouro_profile_free(profile);
 }
 
@@ -363,6 +483,41 @@ static int token_of_another_thread(void) {
     return !(stats.lost == 1 && stats.calls >= 52);
 }
 
+static int unwind_to_a_position_of_another_thread(void) {
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_thread *one = ouro_thread_new(profile), *two = ouro_thread_new(profile);
+    ouro_block blocks[50];
+    for (int i = 0; i < 50; i++) blocks[i] = add(profile, "b");
+    for (int i = 0; i < 50; i++) ouro_enter(one, blocks[i]);
+    ouro_enter(two, blocks[0]);
+    ouro_unwind(two, ouro_thread_position(one)); // a place that lane two has never used
+    ouro_sample(two, 7);
+    ouro_stats stats = ouro_profile_stats(profile);
+    ouro_unwind(two, 0);
+    ouro_exit(two, ouro_enter(two, blocks[1]));
+    return !(stats.totals[0] == 7 && ouro_profile_stats(profile).lost == 0 && stats.calls == 51);
+}
+
+static int unwind_to_a_number(void) {
+    ouro_profile *profile = ouro_profile_new(&(ouro_options){.max_nodes = 10});
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_block a = add(profile, "a");
+    static const ouro_position numbers[] = {1,        7,        1000,           4096,
+                                            1u << 20, 1u << 31, UINT32_MAX - 7, UINT32_MAX};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        ouro_enter(thread, a);
+        ouro_unwind(thread, numbers[i]);
+        ouro_sample(thread, 1);
+        ouro_exit(thread, 0);
+    }
+    ouro_stats stats = ouro_profile_stats(profile);
+    return !(stats.totals[0] == 8 && stats.calls == 8 && stats.lost == 0);
+}
+
+TEST(unwinding_to_another_threads_position_does_not_leave_the_lane) {
+    check_misuse(unwind_to_a_position_of_another_thread, true);
+}
+TEST(unwinding_to_any_number_does_not_leave_the_lane) { check_misuse(unwind_to_a_number, true); }
 TEST(an_exit_too_many_has_no_effect) { check_misuse(exit_without_enter, false); }
 TEST(a_block_that_does_not_exist_is_charged_to_lost) { check_misuse(unknown_block, true); }
 TEST(a_token_of_another_thread_does_not_leave_the_lane) {

@@ -20,7 +20,7 @@ static const ouro_metric_info metrics[] = {{"ticks", "count"}, {"time", "nanosec
 
 static ouro_profile *clocked(uint32_t cap, int signal_number) {
     return ouro_profile_new(&(ouro_options){
-        .metrics = metrics, .metric_count = 2, .max_nodes = cap, .clock_signal = signal_number});
+        .metrics = metrics, .metric_count = 2, .max_nodes = cap, .clock.signal = signal_number});
 }
 
 static ouro_block add(ouro_profile *profile) {
@@ -66,8 +66,8 @@ TEST(a_metric_that_is_no_time_counts_ticks) {
 }
 
 TEST(a_cpu_clock_does_not_tick_for_a_thread_that_waits) {
-    ouro_profile *profile =
-        ouro_profile_new(&(ouro_options){.metrics = metrics, .metric_count = 2, .cpu_clock = true});
+    ouro_profile *profile = ouro_profile_new(
+        &(ouro_options){.metrics = metrics, .metric_count = 2, .clock.measures = OURO_CLOCK_CPU});
     ouro_thread *thread = ouro_thread_new(profile);
     ouro_enter(thread, add(profile));
     CHECK_EQUAL(ouro_clock_start(thread, 1, 1000), 0);

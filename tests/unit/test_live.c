@@ -121,7 +121,8 @@ TEST(the_file_has_what_the_profile_has) {
         for (int e = 0; e < 20000; e++) {
             one_call(&p);
             ouro_count(p.thread, random_below(2), random_below(9));
-            if (e % 5000 == 0) check_file_equals(path, profile, true);
+            if (e % 4000 == 3000) CHECK_EQUAL(ouro_profile_reset(profile), 0);
+            if (e % 5000 == 0 || e % 4000 == 3000) check_file_equals(path, profile, true);
         }
         ouro_thread *other = ouro_thread_spawn(p.thread);
         program q = {.thread = other, .first = p.first};
@@ -254,6 +255,135 @@ TEST(a_running_program_can_be_read_at_any_moment) {
     munmap(counter, sizeof *counter);
 }
 
+// ---------------------------------------------------------------- resets
+
+typedef struct {
+    uint64_t calls; // made so far, or one more
+    uint64_t base;  // of these, before the last reset
+    uint32_t resetting;
+} since;
+
+static void reset_until_killed(const char *path, since *s, uint64_t every, uint64_t seed) {
+    random_seed(seed);
+    ouro_profile *profile = live_profile(path, 500, OURO_LOOPS);
+    program p = {.thread = ouro_thread_new(profile), .first = add_blocks(profile)};
+    program q = {.thread = ouro_thread_new(profile), .first = p.first};
+    if (!p.thread || !q.thread) _exit(3);
+    for (uint64_t e = 1;; e++) {
+        one_call(e % 2 ? &p : &q);
+        __atomic_store_n(&s->calls, e, __ATOMIC_SEQ_CST);
+        if (e % every) continue;
+        __atomic_store_n(&s->resetting, 1, __ATOMIC_SEQ_CST);
+        if (ouro_profile_reset(profile)) _exit(4);
+        __atomic_store_n(&s->base, e, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&s->resetting, 0, __ATOMIC_SEQ_CST);
+    }
+}
+
+static bool read_calls(const char *path, uint64_t *calls) {
+    ouro__live_profile file;
+    ouro__live_error error;
+    uint64_t samples;
+    if (!CHECK(ouro__live_read(path, &file, &error) == 0)) return CHECK_TEXT(error.message, "");
+    sum_rows(file.rows, calls, &samples);
+    ouro__live_profile_free(&file);
+    return true;
+}
+
+static pid_t start_resetting(const char *path, since *s, uint64_t every) {
+    unlink(path);
+    memset(s, 0, sizeof *s);
+    uint64_t seed = random_next();
+    pid_t child = fork();
+    if (child == 0) reset_until_killed(path, s, every, seed);
+    while (!__atomic_load_n(&s->calls, __ATOMIC_SEQ_CST)) usleep(100);
+    return child;
+}
+
+static void end_child(pid_t child) {
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+TEST(a_kill_9_in_a_reset_leaves_the_counts_before_it_or_none) {
+    const char *path = test_path("reset.ouro");
+    since *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int inside = 0;
+    for (int i = 0; i < 300 && !test_failures(); i++) {
+        pid_t child = start_resetting(path, s, 1 + random_below(60));
+        nanosleep(&(struct timespec){0, (long)random_below(3000000)}, NULL);
+        end_child(child);
+        uint64_t calls, now = s->calls - s->base;
+        if (!read_calls(path, &calls)) break;
+        if (s->resetting) {
+            CHECK(calls == now || calls == 0);
+            inside++;
+        } else {
+            CHECK(calls == now || calls == now + 1);
+        }
+    }
+    CHECK(inside > 20);
+    munmap(s, sizeof *s);
+}
+
+TEST(a_running_program_that_resets_is_read_between_two_resets) {
+    enum { EVERY = 20000 };
+    const char *path = test_path("resetting.ouro");
+    since *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t child = start_resetting(path, s, EVERY);
+    for (uint64_t past = 0; past < 10 * EVERY && !test_failures();) {
+        uint64_t calls;
+        if (read_calls(path, &calls)) CHECK(calls <= EVERY);
+        past = __atomic_load_n(&s->base, __ATOMIC_SEQ_CST);
+    }
+    end_child(child);
+    munmap(s, sizeof *s);
+}
+
+static void write_resets(const char *path, uint32_t resets) {
+    int fd = open(path, O_RDWR);
+    CHECK(pwrite(fd, &resets, sizeof resets, offsetof(live_header, resets)) == sizeof resets);
+    close(fd);
+}
+
+TEST(a_reset_that_was_cut_short_is_done_by_the_reader) {
+    const char *path = test_path("half.ouro");
+    since *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t child = start_resetting(path, s, 1000000000);
+    usleep(1000);
+    end_child(child);
+    uint64_t calls;
+    CHECK(read_calls(path, &calls) && calls > 0);
+    write_resets(path, 1);
+    CHECK(read_calls(path, &calls) && calls == 0);
+    munmap(s, sizeof *s);
+}
+
+TEST(a_child_of_fork_resets_its_own_copy) {
+    const char *path = test_path("forked_reset.ouro");
+    ouro_profile *profile = live_profile(path, 100, OURO_LOOPS);
+    program p = {.thread = ouro_thread_new(profile), .first = add_blocks(profile)};
+    for (int i = 0; i < 1000; i++) one_call(&p);
+    CHECK_EQUAL(ouro_profile_reset(profile), 0);
+    for (int i = 0; i < 500; i++) one_call(&p);
+    pid_t child = fork();
+    if (child == 0) {
+        bool good = ouro_profile_stats(profile).calls == 500;
+        for (int i = 0; i < 300; i++) one_call(&p);
+        good = good && ouro_profile_stats(profile).calls == 800;
+        good = good && ouro_profile_reset(profile) == 0 && ouro_profile_stats(profile).calls == 0;
+        for (int i = 0; i < 300; i++) one_call(&p);
+        _exit(good && ouro_profile_stats(profile).calls == 300 ? 0 : 1);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    check_file_equals(path, profile, true);
+    CHECK_EQUAL(ouro_profile_stats(profile).calls, 500);
+    ouro_thread_free(p.thread);
+    ouro_profile_free(profile);
+}
+
 // ---------------------------------------------------------------- fork(2), other files, full disks
 
 TEST(a_child_of_fork_leaves_the_file_to_its_parent) {
@@ -282,7 +412,7 @@ TEST(a_child_of_fork_leaves_the_file_to_its_parent) {
     ouro_profile_free(profile);
 }
 
-// The child's copy is that of the moment of the fork, whatever the parent does before the child runs.
+// The parent goes on before the child runs, and the child must not see that.
 TEST(a_child_of_fork_has_the_profile_of_that_moment) {
     const char *path = test_path("moment.ouro");
     ouro_profile *profile = live_profile(path, 300, OURO_LOOPS);
@@ -461,7 +591,7 @@ TEST(files_of_another_kind_have_their_sentence) {
     memset(bytes, 0, good.size);
     check_error(bytes, good.size, 0, "not a live profile");
     memcpy(bytes, good.bytes, good.size);
-    ((live_header *)(void *)bytes)->version = 2;
+    ((live_header *)(void *)bytes)->version = LIVE_VERSION + 1;
     check_error(bytes, good.size, 8, "newer program");
     ((live_header *)(void *)bytes)->version = 0;
     check_error(bytes, good.size, 8, "program that wrote it");
@@ -480,7 +610,8 @@ TEST(files_of_another_kind_have_their_sentence) {
 TEST(a_file_that_is_cut_off_says_so) {
     image good = valid_image();
     CHECK_EQUAL(read_bytes(good.bytes, good.size).code, 0);
-    for (size_t size = good.size - 1; size > 376; size -= size > 4000 ? 1 + size / 50 : 100)
+    for (size_t size = good.size - 1; size > sizeof(live_header);
+         size -= size > 4000 ? 1 + size / 50 : 100)
         check_error(good.bytes, size, size, "cut off");
     free(good.bytes);
 }
@@ -496,7 +627,7 @@ TEST(damage_is_an_error_with_a_position_and_never_a_crash) {
         for (uint32_t n = 1 + random_below(4); n > 0; n--) {
             size_t pages = good.size / 4096;
             size_t at = random_below(3) == 0
-                            ? random_below(376)
+                            ? random_below(sizeof(live_header))
                             : 4096 * random_below((uint32_t)pages) + random_below(256);
             if (random_below(2)) {
                 bytes[at] = (char)random_next();
@@ -510,7 +641,7 @@ TEST(damage_is_an_error_with_a_position_and_never_a_crash) {
     CHECK(errors > 500);
     for (int i = 0; i < 200; i++) {
         for (size_t k = 0; k < good.size; k++) bytes[k] = (char)random_next();
-        if (i % 2) memcpy(bytes, good.bytes, 376);
+        if (i % 2) memcpy(bytes, good.bytes, sizeof(live_header));
         CHECK(read_bytes(bytes, good.size / 8).code != 0);
     }
     free(bytes);

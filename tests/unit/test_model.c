@@ -179,6 +179,9 @@ static void event(world *w, uint32_t inclination) {
         end_thread(w, i);
     } else if (dice == 98) {
         add_block(w);
+    } else if (random_below(20) == 0) {
+        CHECK_EQUAL(ouro_profile_reset(w->profile), 0);
+        model_reset(w->model);
     }
 }
 

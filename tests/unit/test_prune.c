@@ -6,11 +6,16 @@
 // context resident, nothing open evicted, never more nodes than the cap.
 
 #include "contexts.h"
+#include "internal.h"
 #include "lane_check.h"
 #include "test.h"
 
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { BLOCKS = 64, THREADS = 6 };
 
@@ -129,6 +134,11 @@ static void replace(twin *t, pair *p, uint32_t block) {
 static void count(pair *p, ouro_metric metric, uint64_t n) {
     ouro_count(p->capped, metric, n);
     ouro_count(p->exact, metric, n);
+}
+
+static void reset(twin *t) {
+    CHECK_EQUAL(ouro_profile_reset(t->capped), 0);
+    CHECK_EQUAL(ouro_profile_reset(t->exact), 0);
 }
 
 static void unwind(pair *p) {
@@ -270,6 +280,22 @@ TEST(square_free_nesting_under_cycles_keeps_every_promise) {
     }
 }
 
+TEST(resets_in_the_middle_keep_every_promise) {
+    for (int c = 1; c < CAPS; c++) {
+        twin *t = twin_new(OURO_LOOPS, caps[c]);
+        for (int i = 0; i < 1500 && !test_failures(); i++) {
+            walk_diamonds(t, &t->threads[0], 8, 70);
+            if (random_below(300) == 0) {
+                reset(t);
+                check_promises(t);
+            }
+            if (i % 200 == 0) check_promises(t);
+        }
+        check_promises(t);
+        twin_free(t);
+    }
+}
+
 TEST(one_long_call_is_hot_although_it_was_called_once) {
     twin *t = twin_new(OURO_LOOPS, 50);
     pair *p = &t->threads[0];
@@ -317,6 +343,7 @@ TEST(random_streams_with_forks_and_lanes_keep_every_promise) {
         uint32_t blocks = 2 + random_below(20);
         for (int e = 0; e < 4000 && !test_failures(); e++) {
             random_event(t, blocks);
+            if (random_below(2000) == 0) reset(t);
             if (e % 1000 == 999) check_promises(t);
         }
         twin_free(t);
@@ -533,4 +560,49 @@ TEST(a_new_lane_gets_room_under_a_full_cap) {
     CHECK(contexts_find(all, path, 4) != NULL);
     contexts_free(all);
     twin_free(t);
+}
+
+// ---------------------------------------------------------------- the invariants
+
+static void break_parent(ouro__lane *lane) {
+    node_at(lane, lane->stride * 3)->parent = lane->stride;
+}
+static void break_block(ouro__lane *lane) { node_at(lane, lane->stride * 3)->block = 12345; }
+static void break_live(ouro__lane *lane) { lane->live++; }
+static void break_free_list(ouro__lane *lane) { lane->free_list = lane->stride * 3; }
+static void break_memo(ouro__lane *lane) { lane->memo.count--; }
+static void break_account(ouro__lane *lane) {
+    ouro__account_open(lane, account_of(lane, lane->stride * 3));
+    node_at(lane, account_of(lane, lane->stride * 3))->parent = 0;
+}
+
+// In a child: with assertions it must stop, without it must say so.
+static void check_found_out(void (*break_it)(ouro__lane *)) {
+    pid_t child = fork();
+    if (child == 0) {
+        if (!freopen("/dev/null", "w", stderr)) _exit(9);
+        twin *t = twin_new(OURO_LOOPS, 100);
+        for (uint32_t i = 0; i < 9; i++) enter(t, &t->threads[0], i);
+        unwind(&t->threads[0]);
+        ouro__lane *lane = t->capped->lanes[0];
+        if (!ouro__lane_is_valid(lane)) _exit(8);
+        break_it(lane);
+        _exit(ouro__lane_is_valid(lane));
+    }
+    int status;
+    waitpid(child, &status, 0);
+#ifdef NDEBUG
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+#else
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+#endif
+}
+
+TEST(a_lane_that_is_broken_is_found_out) {
+    check_found_out(break_parent);
+    check_found_out(break_block);
+    check_found_out(break_live);
+    check_found_out(break_free_list);
+    check_found_out(break_memo);
+    check_found_out(break_account);
 }

@@ -159,6 +159,50 @@ TEST(threads_share_a_live_file) {
     check_workers(20000, live);
 }
 
+// A counter that was lost or doubled by a race would show as a total that no events explain.
+static void check_resets(uint32_t cap, const char *live) {
+    ouro_profile *profile = ouro_profile_new(&(ouro_options){.max_nodes = cap, .path = live});
+    if (!CHECK(profile != NULL)) return;
+    ouro_add_blocks(profile, (ouro_block_info[3]){{0}}, 3);
+    pthread_t ids[WORKERS];
+    worker workers[WORKERS] = {{0}};
+    for (int i = 0; i < WORKERS; i++) {
+        workers[i] = (worker){.profile = profile, .random = random_next()};
+        pthread_create(&ids[i], NULL, worker_main, &workers[i]);
+    }
+    uint64_t most = (uint64_t)WORKERS * ROUNDS * EVENTS * 10;
+    for (int i = 0; i < 50; i++) {
+        CHECK_EQUAL(ouro_profile_reset(profile), 0);
+        CHECK(ouro_profile_stats(profile).calls < most);
+        uint64_t calls = 0;
+        CHECK_EQUAL(ouro_profile_visit(profile, add_calls, &calls), 0);
+        CHECK(calls < most);
+    }
+    uint64_t made = 0;
+    for (int i = 0; i < WORKERS; i++) {
+        pthread_join(ids[i], NULL);
+        made += workers[i].calls;
+    }
+    CHECK(ouro_profile_stats(profile).calls <= made);
+    CHECK_EQUAL(ouro_profile_reset(profile), 0);
+    ouro_stats stats = ouro_profile_stats(profile);
+    CHECK(stats.calls == 0 && stats.totals[0] == 0);
+    worker last = {.profile = profile, .random = 1};
+    worker_main(&last);
+    stats = ouro_profile_stats(profile);
+    CHECK(stats.calls == last.calls && stats.totals[0] == last.samples);
+    check_lanes(profile);
+    ouro_profile_free(profile);
+}
+
+TEST(threads_record_while_another_resets) { check_resets(1000000, NULL); }
+TEST(threads_record_under_a_cap_while_another_resets) { check_resets(500, NULL); }
+TEST(threads_record_into_a_live_file_while_another_resets) {
+    char live[512];
+    snprintf(live, sizeof live, "%s", test_path("resets.ouro"));
+    check_resets(20000, live);
+}
+
 static void *short_main(void *argument) {
     ouro_profile *profile = argument;
     ouro_thread *thread = ouro_thread_new(profile);

@@ -57,20 +57,8 @@ static bool read_number(const char *text, uint64_t most, uint64_t *n) {
 }
 
 static int read_rule(const struct fble_runner *r, ouro_options *options) {
-    static const struct {
-        const char *name;
-        int rule, length;
-    } rules[] = {{"loops", OURO_LOOPS, 0},   {"cycles", OURO_CYCLES, 0}, {"edges", OURO_EDGES, 2},
-                 {"edges:1", OURO_EDGES, 1}, {"edges:2", OURO_EDGES, 2}, {"edges:3", OURO_EDGES, 3},
-                 {"none", OURO_NONE, 0}};
-    const struct fble_run_options *run = r->options;
-    const char *name = run->compact ? run->compact : "loops";
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (!strcmp(rules[i].name, name)) {
-            options->compaction = rules[i].rule;
-            options->edge_length = rules[i].length;
-            return FBLE_FINE;
-        }
+    const char *name = r->options->compact;
+    if (!name || ouro_compaction_from_name(name, options) == 0) return FBLE_FINE;
     return usage(r, "compact", name, "loops, cycles, edges, edges:1, edges:2, edges:3 or none");
 }
 
@@ -111,7 +99,7 @@ static int read_numbers(const struct fble_runner *r, ouro_options *options,
     const struct fble_run_options *run = r->options;
     uint64_t n;
     if (run->max_nodes) {
-        if (!read_number(run->max_nodes, 134000000, &n) || n < 2)
+        if (!read_number(run->max_nodes, OURO_MAX_NODES_MOST, &n) || n < 2)
             return usage(r, "max-nodes", run->max_nodes, "a number from 2 to 134000000");
         options->max_nodes = (uint32_t)n;
     }

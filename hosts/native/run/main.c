@@ -96,14 +96,13 @@ static bool is_number(const char *text, unsigned long most) {
 
 static void check_options(const options *o) {
     static const char *const clocks[] = {"cpu", "wall", "off", NULL};
-    static const char *const rules[] = {"loops",   "cycles",  "edges", "edges:1",
-                                        "edges:2", "edges:3", "none",  NULL};
+    ouro_options rule;
     if (o->clock && !is_one_of(o->clock, clocks))
         fail_usage("--clock is cpu, wall or off, not ", o->clock);
-    if (o->rule && !is_one_of(o->rule, rules))
+    if (o->rule && ouro_compaction_from_name(o->rule, &rule) != 0)
         fail_usage("--compact is loops, cycles, edges, edges:1 to edges:3 or none, not ", o->rule);
     if (o->hz && !is_number(o->hz, 100000)) fail_usage("--hz is 1 to 100000, not ", o->hz);
-    if (o->nodes && (!is_number(o->nodes, 134000000) || atol(o->nodes) < 2))
+    if (o->nodes && (!is_number(o->nodes, OURO_MAX_NODES_MOST) || atol(o->nodes) < 2))
         fail_usage("--max-nodes is 2 to 134000000, not ", o->nodes);
     if (!o->rest[0]) fail_usage(o->symbolise ? "which files?" : "which program?", "");
     if (o->symbolise && !o->output) fail_usage("--symbolise needs -o FILE", "");
