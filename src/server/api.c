@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// From a request to its answer: finds the question, the edition, the side, the filters and the
+// From a request to its answer: finds the question, the generation, the side, the filters and the
 // metric, lets the question write its members, and puts around them what every answer has. The
 // table of blocks comes last, because only then it is known which blocks the rows have named.
 
@@ -19,7 +19,7 @@ static const struct {
     answering *answer;
     bool needs_view;
     bool table;  // can be CSV
-    bool beyond; // looks at more than the profile: the edition does not tell whether it changed
+    bool beyond; // looks at more than the profile: the generation does not tell whether it changed
 } questions[] = {
     {"profile", ouro__api_profile, false, false, false},
     {"overview", ouro__api_overview, true, false, false},
@@ -133,8 +133,9 @@ bool ouro__question_node(question *q, uint32_t *node) {
 
 // Two files: a block that only the other side has selects nothing here, and needs no excluding.
 static bool known_elsewhere(const question *q, unsigned side_number, const char *text) {
-    for (unsigned i = 0; i < q->edition->side_count; i++) {
-        if (i != side_number && find_block(q->edition->sides[i], NULL, text) != NO_ROW) return true;
+    for (unsigned i = 0; i < q->generation->side_count; i++) {
+        if (i != side_number && find_block(q->generation->sides[i], NULL, text) != NO_ROW)
+            return true;
     }
     return false;
 }
@@ -146,7 +147,7 @@ static bool find_filter(question *q, unsigned side_number, const char *name, uin
     for (size_t i = 0; i < r->count; i++) {
         if (strcmp(r->parameters[i].name, name) != 0) continue;
         const char *text = r->parameters[i].value;
-        uint32_t b = find_block(q->edition->sides[side_number], NULL, text);
+        uint32_t b = find_block(q->generation->sides[side_number], NULL, text);
         if (b != NO_ROW) {
             blocks[(*count)++] = b;
         } else if (known_elsewhere(q, side_number, text)) {
@@ -174,7 +175,8 @@ view *ouro__question_view(question *q, unsigned side_number) {
     ok = ok && find_filter(q, side_number, "fold", blocks + f.select_count + f.exclude_count,
                            &f.fold_count, &unused);
     error e = {0};
-    view *v = ok ? ouro__cache_view(q->api->cache, q->edition, side_number, &f, nothing, &e) : NULL;
+    view *v =
+        ok ? ouro__cache_view(q->api->cache, q->generation, side_number, &f, nothing, &e) : NULL;
     if (ok && !v) ouro__refuse(q, 503, "cannot-filter", "%s", e.message);
     free(blocks);
     return v;
@@ -229,7 +231,7 @@ void ouro__put_block(question *q, uint32_t b) {
 }
 
 static void put_head(question *q) {
-    ouro__print(q->out, "{\"generation\":%llu", (unsigned long long)q->edition->number);
+    ouro__print(q->out, "{\"generation\":%llu", (unsigned long long)q->generation->number);
     if (!q->view) return;
     ouro__put_text_member(q, "metric", ouro__metric_name(q->p, q->metric));
     ouro__put_text_member(q, "unit", ouro__metric_unit(q->p, q->metric));
@@ -257,9 +259,9 @@ static bool find_side(question *q) {
     if (name && strcmp(name, "before") != 0 && strcmp(name, "after") != 0)
         return ouro__refuse(q, 400, "bad-side", "side is before or after");
     q->side_number = name && strcmp(name, "after") == 0;
-    if (q->side_number >= q->edition->side_count)
+    if (q->side_number >= q->generation->side_count)
         return ouro__refuse(q, 404, "no-such-side", "only one file is open");
-    q->side = q->edition->sides[q->side_number];
+    q->side = q->generation->sides[q->side_number];
     return true;
 }
 
@@ -272,7 +274,7 @@ static bool find_view(question *q) {
     const totals *t = ouro__view_totals(q->view, q->metric);
     filter none = {0};
     error e;
-    view *all = ouro__cache_view(q->api->cache, q->edition, q->side_number, &none, false, &e);
+    view *all = ouro__cache_view(q->api->cache, q->generation, q->side_number, &none, false, &e);
     const totals *whole = all ? ouro__view_totals(all, q->metric) : NULL;
     if (t) q->left = t->total;
     if (whole) q->total = whole->total;
@@ -297,9 +299,9 @@ static void answer_question(question *q, answering *ask, bool needs_view) {
     free(q->blocks);
 }
 
-static void answer_fresh(api *a, const request *r, size_t which, edition *e, answer *to) {
+static void answer_fresh(api *a, const request *r, size_t which, generation *g, answer *to) {
     const char *format = ouro__request_value(r, "format");
-    question q = {.api = a, .request = r, .edition = e, .answer = to};
+    question q = {.api = a, .request = r, .generation = g, .answer = to};
     q.csv = format && strcmp(format, "csv") == 0;
     if (format && !q.csv && strcmp(format, "json") != 0) {
         ouro__refuse(&q, 400, "bad-format", "format is json or csv");
@@ -310,7 +312,7 @@ static void answer_fresh(api *a, const request *r, size_t which, edition *e, ans
     }
 }
 
-// An answer depends on the edition and the target alone, so the edition is its ETag.
+// An answer depends on the generation and the target alone, so the generation is its ETag.
 void ouro__api_answer(api *a, const request *r, const char *known_etag, answer *to) {
     const char *path = r->path + strlen("/api/v1/");
     size_t count = sizeof questions / sizeof *questions, which = 0;
@@ -320,15 +322,15 @@ void ouro__api_answer(api *a, const request *r, const char *known_etag, answer *
                            "there is no such question; see docs/api.md");
         return;
     }
-    edition *e = ouro__shelf_edition(a->shelf);
+    generation *g = ouro__shelf_generation(a->shelf);
     char etag[64];
-    snprintf(etag, sizeof etag, "\"%s-%llu\"", a->instance, (unsigned long long)e->number);
+    snprintf(etag, sizeof etag, "\"%s-%llu\"", a->instance, (unsigned long long)g->number);
     bool lasting = !questions[which].beyond;
     if (lasting && known_etag && strcmp(known_etag, etag) == 0) {
         *to = (answer){.status = 304, .lasting = ""};
     } else {
-        answer_fresh(a, r, which, e, to);
+        answer_fresh(a, r, which, g, to);
     }
     if (lasting && (to->status == 200 || to->status == 304)) memcpy(to->etag, etag, sizeof etag);
-    ouro__edition_release(a->shelf, e);
+    ouro__generation_release(a->shelf, g);
 }

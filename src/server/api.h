@@ -25,7 +25,7 @@ void ouro__api_answer(api *a, const request *r, const char *known_etag, answer *
 typedef struct {
     api *api;
     const request *request;
-    edition *edition;
+    generation *generation;
     unsigned side_number;
     const side *side;
     view *view;       // NULL for questions that need none

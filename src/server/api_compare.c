@@ -125,7 +125,7 @@ static void put_block_info(question *q, const pair *p, const difference *d) {
     bool after = d->block_after != NO_BLOCK;
     uint32_t b = after ? d->block_after : d->block_before;
     const profile *of = p->views[after]->profile;
-    char *label = ouro__view_label(q->edition->sides[after], of, b);
+    char *label = ouro__view_label(q->generation->sides[after], of, b);
     ouro__put_text(q->out, "{\"label\":");
     ouro__put_json(q->out, label ? label : "");
     ouro__put_text_member(q, "name", ouro__block_name(of, b));
@@ -232,7 +232,8 @@ static bool put_comparison(question *q, pair *p, const paging *page) {
 // Without a choice both sides show the metric that the first one would, or else the first that
 // both have.
 static bool find_metrics(question *q, uint32_t metrics[2]) {
-    const profile *first = q->edition->sides[0]->profile, *second = q->edition->sides[1]->profile;
+    const profile *first = q->generation->sides[0]->profile,
+                  *second = q->generation->sides[1]->profile;
     if (!ouro__question_metric(q, first, &metrics[0])) return false;
     if (ouro__request_value(q->request, "metric"))
         return ouro__question_metric(q, second, &metrics[1]);
@@ -251,7 +252,7 @@ static bool find_pair(question *q, pair *p) {
     if (!find_metrics(q, p->metrics)) return false;
     for (unsigned i = 0; i < 2; i++) {
         if (!(p->views[i] = ouro__question_view(q, i))) return false;
-        view *all = ouro__cache_view(q->api->cache, q->edition, i, &none, false, &e);
+        view *all = ouro__cache_view(q->api->cache, q->generation, i, &none, false, &e);
         const totals *t = all ? ouro__view_totals(all, p->metrics[i]) : NULL;
         if (t) p->whole[i] = t->total;
         if (all) ouro__cache_release(q->api->cache, all);
@@ -263,7 +264,7 @@ static bool find_pair(question *q, pair *p) {
 bool ouro__api_compare(question *q) {
     paging page;
     pair p = {0};
-    if (q->edition->side_count != 2)
+    if (q->generation->side_count != 2)
         return ouro__refuse(q, 404, "no-comparison", "only one file is open");
     if (!ouro__question_paging(q,
                                "self overall name self_before self_after overall_before "

@@ -38,7 +38,7 @@ static void put_time(question *q, const profile *p) {
 static bool put_metrics(question *q, unsigned side_number, const profile *p) {
     filter none = {0};
     error e;
-    view *all = ouro__cache_view(q->api->cache, q->edition, side_number, &none, false, &e);
+    view *all = ouro__cache_view(q->api->cache, q->generation, side_number, &none, false, &e);
     if (!all) return false;
     bool ok = true;
     ouro__put_text(q->out, ",\"metrics\":[");
@@ -59,7 +59,7 @@ static bool put_metrics(question *q, unsigned side_number, const profile *p) {
 
 static bool put_file(question *q, unsigned i) {
     const shelf_file *f = &q->api->shelf->files[i];
-    const profile *p = q->edition->sides[i]->profile;
+    const profile *p = q->generation->sides[i]->profile;
     const char *slash = strrchr(f->path, '/'), *rule = rule_name(p);
     bool standard = strcmp(f->path, "-") == 0;
     ouro__put_text(q->out, i ? ",{\"path\":" : "{\"path\":");
@@ -85,9 +85,9 @@ bool ouro__api_profile(question *q) {
     const server_options *o = &q->api->shelf->options;
     bool ok = true;
     ouro__put_text_member(q, "version", OURO_VERSION);
-    ouro__print(q->out, ",\"compare\":%s", q->edition->side_count == 2 ? "true" : "false");
+    ouro__print(q->out, ",\"compare\":%s", q->generation->side_count == 2 ? "true" : "false");
     ouro__put_text(q->out, ",\"files\":[");
-    for (unsigned i = 0; i < q->edition->side_count && ok; i++) ok = put_file(q, i);
+    for (unsigned i = 0; i < q->generation->side_count && ok; i++) ok = put_file(q, i);
     ouro__print(q->out, "],\"source\":{\"allowed\":%s,\"roots\":[",
                 o->root_count ? "true" : "false");
     for (size_t i = 0; i < o->root_count; i++) {
@@ -101,7 +101,7 @@ bool ouro__api_profile(question *q) {
 static bool put_totals(question *q) {
     filter none = {0};
     error e;
-    view *all = ouro__cache_view(q->api->cache, q->edition, q->side_number, &none, false, &e);
+    view *all = ouro__cache_view(q->api->cache, q->generation, q->side_number, &none, false, &e);
     if (!all) return false;
     bool ok = true;
     ouro__put_text(q->out, ",\"totals\":[");

@@ -4,7 +4,7 @@
 //
 // A view enters the cache before it is made, so that a second request for it waits instead of making
 // it twice. Few are made at the same time, because making takes memory; what is ready never waits
-// for what is made. Views of old editions, and then those that were not asked for the longest time,
+// for what is made. Views of old generations, and then those that were not asked for the longest time,
 // leave when the cache is full; a request that still uses one keeps it alive.
 
 #include "view.h"
@@ -36,7 +36,7 @@ static void view_free(cache *c, view *v) {
     pthread_mutex_destroy(&v->lock);
     ouro__profile_free(v->own);
     free((void *)v->filter.select);
-    ouro__edition_release(c->shelf, v->edition);
+    ouro__generation_release(c->shelf, v->generation);
     free(v);
 }
 
@@ -70,15 +70,16 @@ static bool copy_filter(filter *to, const filter *f) {
     return true;
 }
 
-static view *view_new(cache *c, edition *e, unsigned side_number, const filter *f, bool nothing) {
+static view *view_new(cache *c, generation *g, unsigned side_number, const filter *f,
+                      bool nothing) {
     view *v = calloc(1, sizeof *v);
     if (!v || !copy_filter(&v->filter, f)) {
         free(v);
         return NULL;
     }
-    v->edition = ouro__edition_share(c->shelf, e);
+    v->generation = ouro__generation_share(c->shelf, g);
     v->side_number = side_number;
-    v->side = e->sides[side_number];
+    v->side = g->sides[side_number];
     v->nothing = nothing;
     pthread_mutex_init(&v->lock, NULL);
     return v;
@@ -126,7 +127,7 @@ static bool same_blocks(const uint32_t *a, size_t n, const uint32_t *b, size_t m
 
 static bool is_same(const view *a, const view *b) {
     const filter *f = &a->filter, *g = &b->filter;
-    return a->edition == b->edition && a->side_number == b->side_number &&
+    return a->generation == b->generation && a->side_number == b->side_number &&
            a->nothing == b->nothing &&
            same_blocks(f->select, f->select_count, g->select, g->select_count) &&
            same_blocks(f->exclude, f->exclude_count, g->exclude, g->exclude_count) &&
@@ -157,10 +158,10 @@ static unsigned oldest(const cache *c) {
 }
 
 // Makes room. Collects what nobody uses any more in `gone`, to be freed without the lock.
-static unsigned evict(cache *c, const edition *newest, view *gone[VIEWS_MOST]) {
+static unsigned evict(cache *c, const generation *newest, view *gone[VIEWS_MOST]) {
     unsigned count = 0;
     for (unsigned i = c->count; i-- > 0;) {
-        bool old = c->views[i]->edition->number < newest->number;
+        bool old = c->views[i]->generation->number < newest->number;
         if (!old || c->views[i]->state == VIEW_MAKING || c->views[i]->references > 1) continue;
         if ((gone[count] = take_out(c, i))) count++;
     }
@@ -202,16 +203,16 @@ static view *enter(cache *c, view *v) {
     return v;
 }
 
-view *ouro__cache_view(cache *c, edition *e, unsigned side_number, const filter *f, bool nothing,
+view *ouro__cache_view(cache *c, generation *g, unsigned side_number, const filter *f, bool nothing,
                        error *problem) {
     view *gone[VIEWS_MOST];
-    view *asked = view_new(c, e, side_number, f, nothing);
+    view *asked = view_new(c, g, side_number, f, nothing);
     if (!asked) {
         ouro__error_memory(problem);
         return NULL;
     }
     pthread_mutex_lock(&c->lock);
-    unsigned count = find(c, asked) ? 0 : evict(c, e, gone);
+    unsigned count = find(c, asked) ? 0 : evict(c, g, gone);
     view *v = enter(c, asked);
     if (v) {
         v->references++;

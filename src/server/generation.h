@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // WORDS
-//   edition   what the open files held at one time. Immutable once made, and counted: a request
-//             that began with an edition ends with it, whatever a live file does meanwhile
-//   shelf     the open files and their newest edition
+//   generation   what the open files held at one time. Immutable once made, and counted: a request
+//             that began with a generation ends with it, whatever a live file does meanwhile
+//   shelf     the open files and their newest generation
 
-#ifndef OURO_EDITION_H
-#define OURO_EDITION_H
+#ifndef OURO_GENERATION_H
+#define OURO_GENERATION_H
 
 #include "labels.h"
 #include "server.h"
@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 typedef struct {
-    int references; // editions; under the shelf's lock
+    int references; // generations; under the shelf's lock
     profile *profile;
     labels labels;
     // By block: its place among all names and files in alphabetical order, for sorting.
@@ -26,8 +26,8 @@ typedef struct {
     int references; // under the shelf's lock
     uint64_t number;
     unsigned side_count;
-    side *sides[2]; // shared with other editions if only one file changed
-} edition;
+    side *sides[2]; // shared with other generations if only one file changed
+} generation;
 
 typedef struct {
     const char *path;
@@ -40,7 +40,7 @@ typedef struct {
     shelf_file files[2];
     pthread_mutex_t lock;    // of all below, held for moments
     pthread_mutex_t reading; // held while a live file is read again
-    edition *newest;
+    generation *newest;
     double next_look; // when a live file may be looked at again
 } shelf;
 
@@ -48,10 +48,10 @@ typedef struct {
 bool ouro__shelf_open(shelf *s, const server_options *options, error *e);
 void ouro__shelf_close(shelf *s);
 
-// The newest edition; reads live files again if that is due. Given back by ouro__edition_release.
-edition *ouro__shelf_edition(shelf *s);
-edition *ouro__edition_share(shelf *s, edition *e);
-void ouro__edition_release(shelf *s, edition *e);
+// The newest generation; reads live files again if that is due. Given back by ouro__generation_release.
+generation *ouro__shelf_generation(shelf *s);
+generation *ouro__generation_share(shelf *s, generation *g);
+void ouro__generation_release(shelf *s, generation *g);
 
 // Seconds on a clock that only goes forward.
 double ouro__seconds(void);
