@@ -10,6 +10,7 @@
 
 #include "beside.h"
 #include "blocks.h"
+#include "own_path.h"
 #include "pprof_fields.h"
 #include "rows.h"
 
@@ -297,9 +298,8 @@ static int write_message(const ouro_profile *profile, const ouro__rows *rows, ou
     writer w = {
         .out = out, .profile = profile, .rows = rows, .block_count = ouro__block_count(profile)};
     size_t depth = (size_t)rows->deepest + 1;
-    char program[PATH_MAX] = "";
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (n <= 0) strcpy(program, "program");
+    char program[PATH_MAX];
+    if (!ouro__own_path(program)) strcpy(program, "program");
     w.location = calloc(w.block_count, sizeof *w.location);
     w.path = malloc(depth * sizeof *w.path);
     w.path_bytes = calloc(depth + 1, sizeof *w.path_bytes);

@@ -5,6 +5,7 @@
 // that nothing behind this point knows of files given by hand.
 
 #include "command.h"
+#include "own_path.h"
 #include "run/profile.h"
 #include "syntax/parser.h"
 
@@ -62,14 +63,11 @@ static bool package_in(struct reader *r, const char *folder, size_t length, cons
 // Beside the program: where a build folder has its packages, and where an installation has them,
 // also one that was moved.
 static bool package_beside(struct reader *r, const char *name) {
-    char program[4096];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program);
-    if (length <= 0 || (size_t)length == sizeof program) return false;
-    while (length > 1 && program[length - 1] != '/') length--;
+    char beside[PATH_MAX];
+    if (!ouro__own_folder(beside)) return false;
     const char *places[] = {"packages", "../share/fble"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const char *folder =
-            fble_format(&r->program->arena, "%.*s%s", (int)length, program, places[i]);
+        const char *folder = fble_format(&r->program->arena, "%s%s", beside, places[i]);
         if (package_in(r, folder, strlen(folder), name)) return true;
     }
     return false;

@@ -7,6 +7,8 @@
 
 #include "profile.h"
 
+#include "own_path.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
@@ -128,11 +130,9 @@ static bool is_plain(const char *file) {
 
 // The tool beside this program, or just its name, to be found in PATH.
 static const char *find_tool(struct fble_arena *arena) {
-    char program[4096];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    while (length > 0 && program[length - 1] != '/') length--;
-    if (length > 0) {
-        const char *beside = fble_format(arena, "%.*souro", (int)length, program);
+    char folder[PATH_MAX];
+    if (ouro__own_folder(folder)) {
+        const char *beside = fble_format(arena, "%souro", folder);
         if (!access(beside, X_OK)) return beside;
     }
     const char *path = getenv("PATH");

@@ -7,6 +7,7 @@
 // No shell is involved.
 
 #include "build.h"
+#include "own_path.h"
 #include "syntax/hash.h"
 
 #include <errno.h>
@@ -114,17 +115,15 @@ static bool exists(const char *file) { return !access(file, R_OK); }
 
 // Beside this program: in a build folder, or where it was installed.
 static bool find_runtime(struct fble_build *b) {
-    char program[4096];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    while (length > 1 && program[length - 1] != '/') length--;
+    char beside[PATH_MAX];
+    bool known = ouro__own_folder(beside);
     static const char *const places[][3] = {
         {"libfble_runtime.a", "packages/vm", "packages/../../include"},
         {"../lib/fble/libfble_runtime.a", "../lib/fble/include", "../lib/fble/include"},
     };
-    for (size_t i = 0; length > 0 && i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; known && i < sizeof places / sizeof *places; i++) {
         const char *names[3];
-        for (int k = 0; k < 3; k++)
-            names[k] = fble_format(b->arena, "%.*s%s", (int)length, program, places[i][k]);
+        for (int k = 0; k < 3; k++) names[k] = fble_format(b->arena, "%s%s", beside, places[i][k]);
         b->library = names[0];
         b->include[0] = names[1];
         b->include[1] = names[2];
