@@ -132,8 +132,20 @@ bool ouro__profile_rescale(profile *p, uint32_t m, uint32_t decimals) {
 
 // ---------------------------------------------------------------- nodes
 
+// What a node takes in the columns that grow with it.
+static size_t node_bytes(const profile *p) {
+    return sizeof *p->parent + sizeof *p->block + p->metric_count * sizeof **p->values;
+}
+
+size_t ouro__profile_bytes(const profile *p) {
+    size_t block_bytes = sizeof *p->blocks + 2 * sizeof *p->block_lookup.slots;
+    size_t text_bytes = sizeof *p->texts.offsets + 2 * sizeof *p->texts.lookup.slots;
+    return p->node_count * (node_bytes(p) + sizeof *p->end) + p->block_count * block_bytes +
+           p->texts.count * text_bytes + p->texts.used;
+}
+
 static bool grow_nodes(profile *p, uint64_t room) {
-    if (room > NO_NODE - 1 || room * (8 + NODE_MORE + 8 * (uint64_t)p->metric_count) > MEMORY_MAX) {
+    if (room > NO_NODE - 1 || room * (node_bytes(p) + NODE_MORE) > MEMORY_MAX) {
         fail(p, EFBIG);
         return false;
     }

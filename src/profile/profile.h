@@ -100,6 +100,8 @@ static inline void ouro__charge(profile *p, uint32_t m, uint32_t node, int64_t n
 // for freeing.
 bool ouro__profile_finish(profile *p, error *e);
 bool ouro__profile_is_valid(const profile *p);
+// About the memory that a finished profile takes.
+size_t ouro__profile_bytes(const profile *p);
 
 // An empty profile with the same metrics, texts' contents and header as p, to be filled by a
 // filter.

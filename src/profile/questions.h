@@ -43,7 +43,7 @@ void ouro__totals_free(totals *t);
 // The indices of the `top` largest values that are not 0, largest first, then by index. Returns how
 // many; `out` has room for min(top, count).
 uint32_t ouro__rank(const int64_t *values, uint32_t count, uint32_t top, uint32_t *out);
-// A page of all rows with keep[i], those with the value 0 too, the largest or the smallest first,
+// A page of all rows with keep[i] (NULL: of all), also with the value 0, the largest or smallest first,
 // then by index: *used rows, freed by the caller. NULL: out of memory.
 uint32_t *ouro__order(const int64_t *values, uint32_t count, const uint8_t *keep, bool ascending,
                       uint32_t offset, uint32_t limit, uint32_t *used);
@@ -64,7 +64,7 @@ uint8_t *ouro__matching(const profile *p, const char *text, uint32_t *count);
 // What was charged to paths that contain a matching block, each path once.
 int64_t ouro__matched(const profile *p, const int64_t *running, const uint8_t *match);
 // The node of a path of blocks, root first; NO_NODE: there is none. An empty path is the root.
-uint32_t ouro__node_at(const profile *p, const uint32_t *path, size_t length);
+uint32_t ouro__path_node(const profile *p, const uint32_t *path, size_t length);
 
 // ---------------------------------------------------------------- callers and callees
 

@@ -161,7 +161,7 @@ static uint32_t far_page(const ranking *r, uint32_t count, const uint8_t *keep, 
                          uint32_t limit, uint32_t *rows) {
     uint32_t used = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (keep[i]) rows[used++] = i;
+        if (!keep || keep[i]) rows[used++] = i;
     }
     if (offset >= used) return 0;
     if (limit > used - offset) limit = used - offset;
@@ -176,7 +176,7 @@ static uint32_t near_page(const ranking *r, uint32_t count, const uint8_t *keep,
                           uint32_t top, uint32_t *rows) {
     uint32_t used = 0;
     for (uint32_t i = 0; i < count && top; i++) {
-        if (keep[i]) used = offer(r, i, top, used, rows);
+        if (!keep || keep[i]) used = offer(r, i, top, used, rows);
     }
     used = ranked(r, top, used, rows);
     if (used <= offset) return 0;

@@ -2,10 +2,10 @@
 //
 // The open files, and live ones read again.
 //
-// Nobody waits for a reading but the request that found it due: others get the generation that is
-// there. A program that is recorded writes through a mapping, which does not touch the file's times,
-// so a file of a running program is read to see whether it changed; the time between two looks grows
-// with the time that reading takes.
+// Only the request that found a reading due waits for it: others get the generation that is there.
+// A recorded program writes through a mapping, which does not change the file's times. So the file
+// of a running program is read to see whether it changed, and the time between two looks grows with
+// the time that reading takes.
 
 #include "generation.h"
 
@@ -16,7 +16,9 @@
 #include <time.h>
 
 #define LOOK_EVERY 0.4 // seconds, at least
-#define LOOK_SHARE 5   // of the time, at most this part is spent reading
+#define LOOK_SHARE 5   // at most a fifth of the time is spent reading
+
+enum { ADDED_BLOCKS = 2 }; // blocks that a filter may add, like (folded); they stand before others
 
 double ouro__seconds(void) {
     struct timespec now;
@@ -42,21 +44,27 @@ static int by_text(const void *a, const void *b, void *user) {
     return way ? way : x < y ? -1 : x > y;
 }
 
-static int64_t *places(const profile *p, bool files) {
-    size_t room = (size_t)p->block_count + 2; // a filter may add a block
+static int64_t *ranks(const profile *p, bool files) {
+    size_t room = (size_t)p->block_count + ADDED_BLOCKS;
     uint32_t *sorted = malloc(room * sizeof *sorted);
-    int64_t *place = malloc(room * sizeof *place);
-    if (!sorted || !place) {
+    int64_t *rank = malloc(room * sizeof *rank);
+    if (!sorted || !rank) {
         free(sorted);
-        free(place);
+        free(rank);
         return NULL;
     }
     for (uint32_t b = 0; b < p->block_count; b++) sorted[b] = b;
     qsort_r(sorted, p->block_count, sizeof *sorted, by_text, &(text_order){p, files});
-    for (uint32_t i = 0; i < p->block_count; i++) place[sorted[i]] = i;
-    place[p->block_count] = place[p->block_count + 1] = -1;
+    for (uint32_t i = 0; i < p->block_count; i++) rank[sorted[i]] = i;
+    for (uint32_t b = 0; b < ADDED_BLOCKS; b++) rank[p->block_count + b] = -1;
     free(sorted);
-    return place;
+    return rank;
+}
+
+static int64_t *totals_of(const profile *p) {
+    int64_t *sums = malloc(((size_t)p->metric_count + 1) * sizeof *sums);
+    for (uint32_t m = 0; sums && m < p->metric_count; m++) sums[m] = ouro__total(p, m);
+    return sums;
 }
 
 static void side_free(side *s) {
@@ -65,6 +73,7 @@ static void side_free(side *s) {
     ouro__profile_free(s->profile);
     free(s->by_name);
     free(s->by_file);
+    free(s->totals);
     free(s);
 }
 
@@ -72,8 +81,8 @@ static side *side_new(profile *p, error *e) {
     side *s = calloc(1, sizeof *s);
     if (s) s->profile = p;
     if (!s) ouro__profile_free(p);
-    bool ok = s && ouro__labels_init(&s->labels, p) && (s->by_name = places(p, false)) &&
-              (s->by_file = places(p, true));
+    bool ok = s && ouro__labels_init(&s->labels, p) && (s->by_name = ranks(p, false)) &&
+              (s->by_file = ranks(p, true)) && (s->totals = totals_of(p));
     if (ok) return s;
     side_free(s);
     ouro__error_memory(e);
@@ -190,6 +199,11 @@ generation *ouro__shelf_generation(shelf *s) {
 }
 
 // ---------------------------------------------------------------- opening
+
+const char *ouro__shelf_title(const shelf_file *f) {
+    const char *slash = strrchr(f->path, '/');
+    return strcmp(f->path, "-") == 0 ? "standard input" : slash ? slash + 1 : f->path;
+}
 
 static bool is_live(const profile *p, const char *path) {
     return p->format && strcmp(p->format, "ouro") == 0 && strcmp(path, "-") != 0;

@@ -2,8 +2,9 @@
 //
 // WORDS
 //   generation   what the open files held at one time. Immutable once made, and counted: a request
-//             that began with a generation ends with it, whatever a live file does meanwhile
-//   shelf     the open files and their newest generation
+//                that began with a generation ends with it, whatever a live file does meanwhile
+//   side         one of its one or two files
+//   shelf        the open files and their newest generation
 
 #ifndef OURO_GENERATION_H
 #define OURO_GENERATION_H
@@ -18,8 +19,9 @@ typedef struct {
     int references; // generations; under the shelf's lock
     profile *profile;
     labels labels;
-    // By block: its place among all names and files in alphabetical order, for sorting.
+    // By block: its rank among all names and files in alphabetical order, for sorting.
     int64_t *by_name, *by_file;
+    int64_t *totals; // by metric: without filters
 } side;
 
 typedef struct {
@@ -35,6 +37,9 @@ typedef struct {
     struct stat seen; // when it was read
 } shelf_file;
 
+// The file's name without its folder, for people.
+const char *ouro__shelf_title(const shelf_file *f);
+
 typedef struct {
     server_options options;
     shelf_file files[2];
@@ -48,7 +53,8 @@ typedef struct {
 bool ouro__shelf_open(shelf *s, const server_options *options, error *e);
 void ouro__shelf_close(shelf *s);
 
-// The newest generation; reads live files again if that is due. Given back by ouro__generation_release.
+// The newest generation; reads live files again if that is due. Given back by
+// ouro__generation_release.
 generation *ouro__shelf_generation(shelf *s);
 generation *ouro__generation_share(shelf *s, generation *g);
 void ouro__generation_release(shelf *s, generation *g);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The viewer's server, for the command line: give it profiles, get an address. docs/api.md says what
-// it answers.
+// The viewer's server, for the command line: give it profiles, get an address. docs/api.md says
+// what it answers.
 
 #ifndef OURO_SERVER_H
 #define OURO_SERVER_H

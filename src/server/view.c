@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Filtered profiles and what is computed of them, kept while they are likely to be asked again.
+// A least-recently-used cache of filtered profiles and of what is computed from them.
 //
-// A view enters the cache before it is made, so that a second request for it waits instead of making
-// it twice. Few are made at the same time, because making takes memory; what is ready never waits
-// for what is made. Views of old generations, and then those that were not asked for the longest time,
-// leave when the cache is full; a request that still uses one keeps it alive.
+// A view enters the cache before it is made, so that a second request for it waits instead of
+// making it twice. Few are made at the same time, because making takes memory; a view that is ready
+// never waits for one that is being made. When the cache is full, views of old generations leave
+// first, then the least recently used. A request that still uses a view keeps it alive.
 
 #include "view.h"
 
@@ -95,10 +95,9 @@ static profile *empty_like(const profile *p, error *e) {
 
 static size_t size_of(const view *v) {
     const profile *p = v->profile;
-    size_t nodes = v->own ? p->node_count : 0, blocks = v->own ? p->block_count : 0;
     // With the sums of one metric, which nearly every question needs.
-    return nodes * (12 + 8 * (size_t)p->metric_count) + ((size_t)p->node_count + 1) * 8 +
-           blocks * 64 + p->texts.used;
+    size_t sums = ((size_t)p->node_count + 1) * sizeof *v->metrics->running;
+    return sums + (v->own ? ouro__profile_bytes(p) : 0);
 }
 
 // Without the cache's lock: nobody else looks at a view that is not ready.
@@ -141,7 +140,7 @@ static view *find(cache *c, const view *like) {
     return NULL;
 }
 
-// Out of the cache; freed by the last who uses it. Gives it back if that is nobody.
+// Takes a view out of the cache. Returns it if no request uses it: then the caller frees it.
 static view *take_out(cache *c, unsigned i) {
     view *v = c->views[i];
     c->views[i] = c->views[--c->count];
@@ -157,7 +156,7 @@ static unsigned oldest(const cache *c) {
     return best;
 }
 
-// Makes room. Collects what nobody uses any more in `gone`, to be freed without the lock.
+// Makes room. Views that no request uses are collected in `gone`, to be freed without the lock.
 static unsigned evict(cache *c, const generation *newest, view *gone[VIEWS_MOST]) {
     unsigned count = 0;
     for (unsigned i = c->count; i-- > 0;) {
@@ -179,7 +178,7 @@ static void free_all(cache *c, view *const *gone, unsigned count) {
     for (unsigned i = 0; i < count; i++) view_free(c, gone[i]);
 }
 
-// Makes v, which is in the cache. With the lock, which is given up meanwhile.
+// Makes v, which is in the cache. The caller has the lock, which is released meanwhile.
 static void make_in_turn(cache *c, view *v) {
     while (c->making == MAKING_MOST) pthread_cond_wait(&c->changed, &c->lock);
     c->making++;
@@ -194,9 +193,8 @@ static void make_in_turn(cache *c, view *v) {
     pthread_cond_broadcast(&c->changed);
 }
 
+// Puts a view into the cache. NULL: there is no room, not even after evicting.
 static view *enter(cache *c, view *v) {
-    view *there = find(c, v);
-    if (there) return there;
     if (c->count == VIEWS_MOST) return NULL;
     v->references = 1; // the cache's own
     c->views[c->count++] = v;
@@ -212,8 +210,12 @@ view *ouro__cache_view(cache *c, generation *g, unsigned side_number, const filt
         return NULL;
     }
     pthread_mutex_lock(&c->lock);
-    unsigned count = find(c, asked) ? 0 : evict(c, g, gone);
-    view *v = enter(c, asked);
+    unsigned count = 0;
+    view *v = find(c, asked);
+    if (!v) {
+        count = evict(c, g, gone);
+        v = enter(c, asked);
+    }
     if (v) {
         v->references++;
         v->used = ++c->clock;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // WORDS
-//   view      what the filters leave of one side of a generation, with what was computed of it. Shared
-//             by all requests that ask with the same filters, and counted
-//   cache     the views that were asked lately, up to a bound of memory
+//   view      what the filters leave of one side of a generation, and what was computed from it.
+//             All requests with the same filters share it; it counts its users
+//   cache     the views that were used last, up to a bound of memory
 
 #ifndef OURO_VIEW_H
 #define OURO_VIEW_H
@@ -38,8 +38,8 @@ typedef struct {
     // Under the cache's lock.
     int references;
     enum { VIEW_MAKING, VIEW_READY, VIEW_FAILED } state;
-    uint64_t used; // when it was asked last
-    size_t bytes;  // what it takes, about
+    uint64_t used; // when it was asked for last, by the cache's clock
+    size_t bytes;  // about what it takes
     error problem;
 } view;
 
