@@ -19,7 +19,7 @@
 #define NODE_MORE 36
 #define BLOCKS_MAX (1u << 25)
 
-enum { FIRST_NODES = 1024, FIRST_BLOCKS = 256, METRICS_MAX = 256 };
+enum { FIRST_NODES = 1024, FIRST_BLOCKS = 256 };
 
 profile *ouro__profile_new(void) {
     profile *p = calloc(1, sizeof *p);

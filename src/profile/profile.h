@@ -25,6 +25,8 @@
 #define NO_BLOCK UINT32_MAX
 #define NO_NODE UINT32_MAX
 
+enum { METRICS_MAX = 256 }; // columns of values
+
 typedef struct {
     uint32_t name, file;   // texts
     uint32_t line, column; // 0 = not known
