@@ -12,6 +12,7 @@
 
 #include "builder.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,8 +77,25 @@ builder *ouro__builder_new(profile *p, int rule, int edge_length) {
     return b;
 }
 
+bool ouro__builder_is_valid(const builder *b) {
+    const profile *p = b->profile;
+    if (p->failed || p->end) return true; // a finished profile has moved its nodes
+    uint32_t listed = 0;
+    bool ok = true;
+    for (uint32_t n = 0; ok && b->node_room && n < p->node_count; n++) {
+        for (uint32_t child = b->first[n]; ok && child; child = b->next[child], listed++)
+            ok = p->parent[child] == n && b->next[child] < child;
+    }
+    for (uint32_t i = 0; ok && i < b->back_count; i++) {
+        const back_edge *e = &b->back[i];
+        ok = p->block[e->to] == e->block && b->depth[e->to] <= b->depth[e->from];
+    }
+    return ok && (!b->node_room || listed == p->node_count - 1);
+}
+
 void ouro__builder_free(builder *b) {
     if (!b) return;
+    assert(ouro__builder_is_valid(b));
     ouro__lookup_free(&b->children);
     ouro__lookup_free(&b->backs);
     free(b->back);

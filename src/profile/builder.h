@@ -13,6 +13,9 @@ typedef struct builder builder;
 // profile stays the caller's and must outlive the builder. NULL: out of memory.
 builder *ouro__builder_new(profile *p, int rule, int edge_length);
 void ouro__builder_free(builder *b);
+// Every node but the root is in its parent's list once, the newest first; a back edge leads to a
+// node with the block that is entered, no deeper than where it starts.
+bool ouro__builder_is_valid(const builder *b);
 
 // The node where a thread goes that stands at `at` and enters `block`. Out of memory shows in
 // profile.failed.

@@ -8,6 +8,9 @@
 
 #include "profile.h"
 
+#include "valid.h"
+
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,15 +245,6 @@ static bool put_in_order(profile *p) {
     return ok;
 }
 
-static bool sums_fit(const profile *p, uint32_t m) {
-    int64_t sum = 0;
-    for (uint32_t n = 0; n < p->node_count; n++) {
-        int64_t v = p->values[m][n];
-        if (v == INT64_MIN || __builtin_add_overflow(sum, v < 0 ? -v : v, &sum)) return false;
-    }
-    return true;
-}
-
 bool ouro__profile_finish(profile *p, error *e) {
     if (p->failed == EFBIG)
         return ouro__fail(
@@ -263,23 +257,13 @@ bool ouro__profile_finish(profile *p, error *e) {
     if (p->failed == E2BIG) return ouro__fail(e, E2BIG, "more than %d metrics", METRICS_MAX);
     if (p->failed || !put_in_order(p)) return ouro__fail_memory(e);
     for (uint32_t m = 0; m < p->metric_count; m++) {
-        if (!sums_fit(p, m))
+        if (!ouro__values_fit(p, m))
             return ouro__fail(e, EOVERFLOW,
                               "the values of metric %s add up to more than 63 bits hold",
                               ouro__metric_name(p, m));
     }
+    assert(ouro__profile_is_valid(p));
     return true;
-}
-
-bool ouro__profile_is_valid(const profile *p) {
-    bool ok = p->node_count >= 1 && p->block[0] == NO_BLOCK && p->end && p->end[0] == p->node_count;
-    for (uint32_t n = 1; ok && n < p->node_count; n++) {
-        uint32_t up = p->parent[n];
-        ok = up < n && p->end[n] > n && p->end[n] <= p->end[up] && p->block[n] < p->block_count;
-        // In preorder the node before is the parent, or the end of a sibling's subtree.
-        ok = ok && (up == n - 1 || (p->end[n - 1] == n && n < p->end[up]));
-    }
-    return ok;
 }
 
 // ---------------------------------------------------------------- copies

@@ -7,7 +7,9 @@
 // subtree ends at a known row and one word per block remembers it. No stack, no set.
 
 #include "questions.h"
+#include "valid.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,9 +45,9 @@ bool ouro__totals(const profile *p, uint32_t m, const uint32_t *group, uint32_t 
     int64_t *running = ouro__running(p, m);
     uint32_t *until = calloc((size_t)count + 1, sizeof *until);
     *t = (totals){.count = count,
-                  .self = calloc((size_t)count + 1, 8),
-                  .overall = calloc((size_t)count + 1, 8)};
-    if (calls != NO_ROW) t->calls = calloc((size_t)count + 1, 8);
+                  .self = calloc((size_t)count + 1, sizeof *t->self),
+                  .overall = calloc((size_t)count + 1, sizeof *t->overall)};
+    if (calls != NO_ROW) t->calls = calloc((size_t)count + 1, sizeof *t->calls);
     bool ok = running && until && t->self && t->overall && (calls == NO_ROW || t->calls);
     if (ok) {
         t->total = running[p->node_count];
@@ -56,6 +58,7 @@ bool ouro__totals(const profile *p, uint32_t m, const uint32_t *group, uint32_t 
     free(running);
     free(until);
     if (!ok) ouro__totals_free(t);
+    assert(!ok || ouro__totals_is_valid(p, m, t));
     return ok;
 }
 

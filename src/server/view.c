@@ -9,6 +9,7 @@
 
 #include "view.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,7 +134,7 @@ static bool is_same(const view *a, const view *b) {
            same_blocks(f->fold, f->fold_count, g->fold, g->fold_count);
 }
 
-static view *find(cache *c, const view *like) {
+static view *find(const cache *c, const view *like) {
     for (unsigned i = 0; i < c->count; i++) {
         if (is_same(c->views[i], like)) return c->views[i];
     }
@@ -154,6 +155,17 @@ static unsigned oldest(const cache *c) {
         if (best == c->count || c->views[i]->used < c->views[best]->used) best = i;
     }
     return best;
+}
+
+// Under the lock: no two views are the same, each is used at least by the cache, and those that are
+// being made are as many as `making` says, or wait for their turn.
+bool ouro__cache_is_valid(const cache *c) {
+    unsigned unmade = 0;
+    for (unsigned i = 0; i < c->count; i++) {
+        if (c->views[i]->references < 1 || find(c, c->views[i]) != c->views[i]) return false;
+        unmade += c->views[i]->state == VIEW_MAKING;
+    }
+    return c->count <= VIEWS_MOST && c->making <= MAKING_MOST && c->making <= unmade;
 }
 
 // Makes room. Views that no request uses are collected in `gone`, to be freed without the lock.
@@ -225,6 +237,7 @@ view *ouro__cache_view(cache *c, generation *g, unsigned side_number, const filt
     bool ok = v && v->state == VIEW_READY;
     if (v && !ok) *problem = v->problem;
     if (!v) ouro__error_set(problem, EAGAIN, "too many different filters at the same time");
+    assert(ouro__cache_is_valid(c));
     pthread_mutex_unlock(&c->lock);
     free_all(c, gone, count);
     if (v != asked) view_free(c, asked);
@@ -239,6 +252,7 @@ void ouro__cache_release(cache *c, view *v) {
         if (c->views[i] == v) take_out(c, i);
     }
     bool last = --v->references == 0;
+    assert(ouro__cache_is_valid(c));
     pthread_mutex_unlock(&c->lock);
     if (last) view_free(c, v);
 }

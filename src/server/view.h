@@ -57,6 +57,7 @@ typedef struct {
 
 void ouro__cache_init(cache *c, shelf *s);
 void ouro__cache_free(cache *c);
+bool ouro__cache_is_valid(const cache *c); // under its lock
 
 // The view of a side, made if it is not there; the same filters asked at the same time are made
 // once. The generation stays the caller's. NULL with *problem filled.

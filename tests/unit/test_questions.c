@@ -792,3 +792,34 @@ TEST(names_that_several_blocks_have_are_told_apart_by_place) {
     CHECK(!ouro__find_block(p, "quux", &found, &e));
     ouro__profile_free(p);
 }
+
+// ---------------------------------------------------------------- invariants
+
+// Nodes: 0 the root, 1 a, 2 a;b, 3 a;c.
+TEST(a_profile_with_a_damaged_column_is_not_valid) {
+    profile *p = ouro__profile_new();
+    ouro__profile_add_metric(p, "samples", "count");
+    uint32_t a = ouro__profile_add_named(p, "a", 1), b = ouro__profile_add_named(p, "b", 1),
+             c = ouro__profile_add_named(p, "c", 1);
+    builder *build = ouro__builder_new(p, RULE_NONE, 0);
+    ouro__charge(p, 0, ouro__builder_stack(build, (uint32_t[]){a, b}, 2), 1);
+    ouro__charge(p, 0, ouro__builder_stack(build, (uint32_t[]){a, c}, 2), 2);
+    CHECK(ouro__builder_is_valid(build));
+    ouro__builder_free(build);
+    CHECK(ouro__profile_finish(p, NULL) && ouro__profile_is_valid(p));
+    struct {
+        uint32_t *word, wrong;
+    } damages[] = {{&p->parent[2], 2},     {&p->parent[3], 0},        {&p->end[1], 3},
+                   {&p->end[0], 3},        {&p->block[0], 0},         {&p->block[3], b},
+                   {&p->block[2], 3},      {&p->blocks[b].name, 999}, {&p->metrics[0].unit, 999},
+                   {&p->default_metric, 1}};
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        uint32_t right = *damages[i].word;
+        *damages[i].word = damages[i].wrong;
+        test_check(!ouro__profile_is_valid(p), __FILE__, __LINE__, "damage %zu is not noticed", i);
+        *damages[i].word = right;
+    }
+    p->values[0][3] = INT64_MAX;
+    CHECK(!ouro__profile_is_valid(p));
+    ouro__profile_free(p);
+}
