@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the commands share: options, loading, and text for people. Only this folder prints and
-// exits.
+// What the commands share: options, loading, and text for people. Only this folder prints
+// and exits.
 
 #ifndef OURO_CLI_H
 #define OURO_CLI_H
@@ -98,8 +98,8 @@ void fail_memory(void) __attribute__((noreturn));
 size_t text_width(const char *text);
 void format_percent(char text[static 64], int64_t part, int64_t whole);
 
-// Rows of cells, printed with their columns aligned, the last one to the left and the others to the
-// right.
+// Rows of cells, printed with their columns aligned, the last one to the left and the others to
+// the right.
 typedef struct table table;
 table *table_new(const options *o, output *out);
 void table_cell(table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));

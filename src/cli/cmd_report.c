@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// ouro report: tables of one profile. Without an option a screen of what matters first; with one,
-// that table, for people, or for programs with --json and --csv. --block and --knots are in
-// report_around.c.
+// ouro report: tables of one profile. Without an option a screen of what matters first; with
+// one, that table, for people, or for programs with --json and --csv. --block and --knots are
+// in report_around.c.
 
 #include "cli.h"
 

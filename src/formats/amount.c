@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Values for people: thousands apart, times and sizes in a unit that fits the largest value, so that
-// a column has one unit. Formats for programs use ouro__decimal.
+// Values for people: thousands apart, times and sizes in a unit that fits the largest value, so
+// that a column has one unit. Formats for programs use ouro__decimal.
 
 #include "amount.h"
 

@@ -48,12 +48,12 @@ extern const size_t ouro__format_count;
 const format *ouro__format_named(const char *name);
 // By the extension of a path, for writing; NULL: none fits.
 const format *ouro__format_of_path(const char *path);
-// By content. NULL with *e filled: a sentence about what the bytes are instead, if that can be
-// seen.
+// By content. NULL with *e filled: a sentence about what the bytes are instead, if that can
+// be seen.
 const format *ouro__format_probe(const unsigned char *bytes, size_t size, error *e);
 
-// Reads a profile from a file, or from standard input if path is "-". `from` may be NULL: by
-// content.
+// Reads a profile from a file, or from standard input if path is "-". `from` may be NULL:
+// by content.
 profile *ouro__profile_read(const char *path, const format *from, const read_options *options,
                             error *e);
 // Writes beside `path` and renames; "-" is standard output. Gzip if the path ends with .gz.
@@ -65,8 +65,8 @@ static inline int ouro__rule(const read_options *o, int otherwise) {
     return o->rule == RULE_DEFAULT ? otherwise : o->rule;
 }
 
-// The walk of a writer: nodes come in preorder, so the path is what stands before, cut to the
-// parent.
+// The walk of a writer: nodes come in preorder, so the path is what stands before, cut to
+// the parent.
 typedef struct {
     uint32_t *nodes; // by depth; [0] is the root
     uint32_t depth, room;

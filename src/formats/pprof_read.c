@@ -8,9 +8,9 @@
 // from the end with those of the sample before, eight at a time, and only what differs is decoded
 // and looked up. Nothing is allocated per sample.
 //
-// A block is a function: name, file and the line where it starts. Call sites (a location's own line
-// and address), mappings and labels are not in the tree; they live in the origin, see
-// pprof_write.c.
+// A block is a function: name, file and the line where it starts. Call sites (a location's
+// own line and address), mappings and labels are not in the tree; they live in the origin,
+// see pprof_write.c.
 
 #include "builder.h"
 #include "readers.h"

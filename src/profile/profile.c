@@ -183,8 +183,8 @@ void ouro__profile_reserve(profile *p, uint32_t nodes) {
 
 // ---------------------------------------------------------------- finishing
 
-// A node's place is the next free one below its parent, and it takes as many as its subtree has
-// nodes.
+// A node's place is the next free one below its parent, and it takes as many as its subtree
+// has nodes.
 static void find_places(const profile *p, uint32_t *place, uint32_t *end, uint32_t *next) {
     for (uint32_t n = 0; n < p->node_count; n++) end[n] = 1;
     for (uint32_t n = p->node_count; n-- > 1;) end[p->parent[n]] += end[n];

@@ -19,8 +19,8 @@ typedef struct {
 } answer;
 
 void ouro__answer_free(answer *a);
-// Takes the output; `type` NULL is JSON. An output that ran out of memory, or NULL, becomes
-// ouro__answer_memory.
+// Takes the output; `type` NULL is JSON. An output that ran out of memory, or NULL,
+// becomes ouro__answer_memory.
 void ouro__answer_from(answer *a, int status, const char *type, output *out);
 // {"error": {"code": ..., "message": ...}}
 void ouro__answer_error(answer *a, int status, const char *code, const char *message);

@@ -22,8 +22,8 @@ typedef struct {
     char instance[24]; // differs from run to run, for ETags
 } api;
 
-// Fills the answer. `known_etag` is what the client has, NULL if nothing. The path begins with
-// API_PATH.
+// Fills the answer. `known_etag` is what the client has, NULL if nothing. The path begins
+// with API_PATH.
 void ouro__api_answer(api *a, const request *r, const char *known_etag, answer *to);
 
 #define API_PATH "/api/v1/"

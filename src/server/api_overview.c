@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What is open, and the first page: totals, the top of self and overall, knots, a small flame
-// graph.
+// What is open, and the first page: totals, the top of self and overall, knots, a small
+// flame graph.
 
 #include "ouro.h"
 

@@ -53,8 +53,8 @@ typedef struct {
 bool ouro__shelf_open(shelf *s, const server_options *options, error *e);
 void ouro__shelf_close(shelf *s);
 
-// The newest generation; reads live files again if that is due. Given back by
-// ouro__generation_release.
+// The newest generation; reads live files again if that is due. Given back
+// by ouro__generation_release.
 generation *ouro__shelf_generation(shelf *s);
 generation *ouro__generation_share(shelf *s, generation *g);
 void ouro__generation_release(shelf *s, generation *g);

@@ -31,8 +31,8 @@ typedef struct {
 
 typedef struct server server;
 
-// Listens and answers in threads of its own. NULL with *e filled; the profiles are freed in any
-// case.
+// Listens and answers in threads of its own. NULL with *e filled; the profiles are freed in
+// any case.
 server *ouro__server_start(const server_options *options, error *e);
 // http://127.0.0.1:4711
 const char *ouro__server_address(const server *s);

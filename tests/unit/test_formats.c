@@ -354,8 +354,8 @@ static void put_strings(message *m, const char *const *strings) {
     for (; *strings; strings++) put_bytes(m, 6, *strings, strlen(*strings));
 }
 
-// One location (id 5) with two lines: `inner` inlined into `outer`. `packed`: how its sample lists
-// numbers.
+// One location (id 5) with two lines: `inner` inlined into `outer`. `packed`: how its sample
+// lists numbers.
 static message inlined_profile(bool packed) {
     message m = {.size = 0}, sample = {.size = 0}, location = {.size = 0}, label;
     message type = pair_of(1, 1, 2, 2), inner = pair_of(1, 7, 2, 30), outer = pair_of(1, 8, 2, 12);

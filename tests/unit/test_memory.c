@@ -184,8 +184,8 @@ static bool ask_the_api(void *data, error *e) {
 
 // ---------------------------------------------------------------- cases
 
-// A profile with recursion and two metrics. With 400 stacks it has more blocks than the first tables
-// have room for.
+// A profile with recursion and two metrics. With 400 stacks it has more blocks than the first
+// tables have room for.
 static profile *profile_of(uint32_t stacks) {
     profile *p = ouro__profile_new();
     builder *b = ouro__builder_new(p, RULE_LOOPS, 0);

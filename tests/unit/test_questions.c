@@ -104,8 +104,8 @@ static void model_enter(path *p, uint8_t x, int rule, int k) {
     }
 }
 
-// Places that a stack only passes are noted in `passed`, if there is one: their steps count for
-// knots.
+// Places that a stack only passes are noted in `passed`, if there is one: their steps count
+// for knots.
 static path model_canonical(const path *p, int rule, int k, list *passed) {
     path out = {0};
     for (int i = 0; i < p->length; i++) {
@@ -167,8 +167,8 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-// Lines "abc 1 2", sorted; paths without values are left out, as filters may or may not keep such
-// nodes.
+// Lines "abc 1 2", sorted; paths without values are left out, as filters may or may not keep
+// such nodes.
 static char *joined(char **lines, int count) {
     size_t size = 1;
     qsort(lines, (size_t)count, sizeof *lines, by_text);
@@ -595,8 +595,8 @@ static void check_filters(profile *real, const list *model) {
 
 TEST(filters_do_what_the_design_says) { each_rule(check_filters); }
 
-// Each filter alone, one after the other, in any order that leaves folding to the end, and all at
-// once.
+// Each filter alone, one after the other, in any order that leaves folding to the end, and all
+// at once.
 static void check_order(profile *real, const list *model) {
     (void)model;
     uint32_t a = random_below(LETTERS), b = random_below(LETTERS);
