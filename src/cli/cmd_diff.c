@@ -136,34 +136,31 @@ static void put_text_report(const options *o, const comparison *c, const pair *p
     table_end(t);
 }
 
+static void json_difference(json_writer *w, const difference *d, uint32_t decimals) {
+    ouro__write_object(w, NULL);
+    ouro__write_text(w, "name", d->name);
+    ouro__write_text(w, "file", d->file);
+    json_amount(w, "self_before", d->self_before, decimals);
+    json_amount(w, "self_after", d->self_after, decimals);
+    json_amount(w, "overall_before", d->overall_before, decimals);
+    json_amount(w, "overall_after", d->overall_after, decimals);
+    ouro__write_bool(w, "new", !d->in_before);
+    ouro__write_bool(w, "gone", !d->in_after);
+    ouro__write_end(w);
+}
+
 static void put_json_report(const options *o, const comparison *c, const pair *p, output *out) {
     const loaded *l = &p->before;
-    char a[48], b[48];
+    json_writer w = {.out = out, .spread = true};
     uint32_t decimals = l->profile->metrics[l->metric].decimals,
              most = o->top >= 0 ? (uint32_t)o->top : UINT32_MAX;
-    ouro__put_text(out, "{\"metric\":");
-    ouro__put_json(out, ouro__metric_name(l->profile, l->metric));
-    ouro__put_text(out, ",\"unit\":");
-    ouro__put_json(out, ouro__metric_unit(l->profile, l->metric));
-    ouro__print(out, ",\"total_before\":%s,\"total_after\":%s,\"rows\":[",
-                ouro__decimal(a, c->total_before, decimals),
-                ouro__decimal(b, c->total_after, decimals));
-    for (uint32_t i = 0; i < c->count && i < most; i++) {
-        const difference *d = &c->rows[i];
-        ouro__put_text(out, i ? ",\n{\"name\":" : "\n{\"name\":");
-        ouro__put_json(out, d->name);
-        ouro__put_text(out, ",\"file\":");
-        ouro__put_json(out, d->file);
-        ouro__print(out, ",\"self_before\":%s,\"self_after\":%s",
-                    ouro__decimal(a, d->self_before, decimals),
-                    ouro__decimal(b, d->self_after, decimals));
-        ouro__print(out, ",\"overall_before\":%s,\"overall_after\":%s",
-                    ouro__decimal(a, d->overall_before, decimals),
-                    ouro__decimal(b, d->overall_after, decimals));
-        ouro__print(out, ",\"new\":%s,\"gone\":%s}", d->in_before ? "false" : "true",
-                    d->in_after ? "false" : "true");
-    }
-    ouro__put_text(out, "]}\n");
+    ouro__write_object(&w, NULL);
+    json_metric(&w, l);
+    json_amount(&w, "total_before", c->total_before, decimals);
+    json_amount(&w, "total_after", c->total_after, decimals);
+    ouro__write_rows(&w, "rows");
+    for (uint32_t i = 0; i < c->count && i < most; i++) json_difference(&w, &c->rows[i], decimals);
+    json_foot(&w);
 }
 
 static void put_csv_report(const options *o, const comparison *c, const pair *p, output *out) {
