@@ -97,7 +97,7 @@ void fail_memory(void) __attribute__((noreturn));
 
 // Columns that the terminal needs.
 size_t text_width(const char *text);
-void format_percent(char text[static 64], int64_t part, int64_t whole);
+void format_percent(char text[static AMOUNT_ROOM], int64_t part, int64_t whole);
 
 // Rows of cells, printed with their columns aligned, the last one to the left and the others to
 // the right.

@@ -69,7 +69,7 @@ static const char *fate(const difference *d) {
     return !d->in_before ? "new" : !d->in_after ? "gone" : "";
 }
 
-static void signed_value(char text[static 64], const profile *p, uint32_t m, int64_t value,
+static void signed_value(char text[static AMOUNT_ROOM], const profile *p, uint32_t m, int64_t value,
                          int64_t largest) {
     ouro__amount(text, p, m, value, largest);
     if (value <= 0) return;
@@ -80,7 +80,7 @@ static void signed_value(char text[static 64], const profile *p, uint32_t m, int
 static void text_row(table *t, const comparison *c, const difference *d, const loaded *l) {
     const profile *p = l->profile;
     int64_t largest = c->total_before > c->total_after ? c->total_before : c->total_after;
-    char text[64];
+    char text[AMOUNT_ROOM];
     signed_value(text, p, l->metric, d->self_after - d->self_before, largest);
     table_cell(t, "%s", text);
     table_cell(t, "%+.2f%%",
@@ -112,7 +112,7 @@ static void put_text_report(const options *o, const comparison *c, const pair *p
     const loaded *l = &p->before;
     int64_t largest = c->total_before > c->total_after ? c->total_before : c->total_after;
     const char *unit = ouro__amount_unit(l->profile, l->metric, largest);
-    char before[64], after[64];
+    char before[AMOUNT_ROOM], after[AMOUNT_ROOM];
     uint32_t left = o->top >= 0 ? (uint32_t)o->top : TOP_TEXT;
     ouro__amount(before, l->profile, l->metric, c->total_before, largest);
     ouro__amount(after, l->profile, l->metric, c->total_after, largest);
@@ -169,7 +169,7 @@ static void put_csv_report(const options *o, const comparison *c, const pair *p,
     ouro__put_text(out, "name,file,self_before,self_after,overall_before,overall_after,fate\n");
     for (uint32_t i = 0; i < c->count && i < most; i++) {
         const difference *d = &c->rows[i];
-        char number[48];
+        char number[DECIMAL_ROOM];
         const int64_t values[] = {d->self_before, d->self_after, d->overall_before,
                                   d->overall_after};
         ouro__put_csv(out, d->name);

@@ -45,7 +45,7 @@ static void place_cell(table *t, const profile *p, uint32_t b, const char *befor
 static void print_title(const options *o, const loaded *l, output *out) {
     const profile *p = l->profile;
     int64_t left = ouro__total(p, l->metric);
-    char total[64], rest[64], percent[64];
+    char total[AMOUNT_ROOM], rest[AMOUNT_ROOM], percent[AMOUNT_ROOM];
     const char *unit = ouro__amount_unit(p, l->metric, l->total);
     ouro__amount(total, p, l->metric, l->total, l->total);
     put_heading(o, out, "%s: %s%s%s %s", strcmp(l->path, "-") == 0 ? "standard input" : l->path,
@@ -83,7 +83,7 @@ static void print_blocks(const options *o, const loaded *l, const totals *t, con
     table_heading_end(text);
     for (uint32_t i = 0; i < count; i++) {
         block_row row = row_of(t, top[i]);
-        char calls[32];
+        char calls[GROUPED_ROOM];
         amount_cells(text, l, row.self, t->total);
         amount_cells(text, l, row.overall, t->total);
         if (t->calls)
@@ -129,7 +129,7 @@ static void report_blocks(const options *o, const loaded *l, const totals *t, bo
 static void report_summary(const options *o, const loaded *l, const totals *t, output *out) {
     uint32_t count, rows = top_of(o, TOP_SUMMARY), *top = ranked(t, false, rows, &count);
     uint32_t path_count = l->profile->node_count - 1, block_count = l->profile->block_count;
-    char paths[32], blocks[32];
+    char paths[GROUPED_ROOM], blocks[GROUPED_ROOM];
     print_title(o, l, out);
     ouro__print(out, "%s path%s, %s block%s\n\n", ouro__grouped(paths, path_count),
                 path_count == 1 ? "" : "s", ouro__grouped(blocks, block_count),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The parts of the report about what stands around: callers and callees of a block or a sequence,
+// The parts of the report about neighbours: callers and callees of a block or a sequence,
 // and knots.
 
 #include "cli.h"
@@ -46,7 +46,7 @@ static void neighbours_text(const options *o, const loaded *l, output *out, cons
     table *t = table_new(o, out);
     int64_t left = ouro__total(l->profile, l->metric);
     for (uint32_t i = 0; i < count && i < top; i++) {
-        char calls[32];
+        char calls[GROUPED_ROOM];
         char *label = ouro__block_label(l->profile, rows[i].block);
         if (!label) fail_memory();
         amount_cells(t, l, rows[i].overall, left);
@@ -75,7 +75,8 @@ static uint32_t *find_sequence(const options *o, const loaded *l) {
 
 static void block_text(const options *o, const loaded *l, const around *a, output *out) {
     uint32_t top = o->top >= 0 ? (uint32_t)o->top : NEIGHBOURS;
-    char self[64], overall[64], self_share[64], overall_share[64], calls[32];
+    char self[AMOUNT_ROOM], overall[AMOUNT_ROOM], self_share[AMOUNT_ROOM],
+        overall_share[AMOUNT_ROOM], calls[GROUPED_ROOM];
     const char *unit = ouro__amount_unit(l->profile, l->metric, l->total);
     char *title = strdup("");
     for (size_t i = 0; i < o->block.count && title; i++) {
@@ -162,7 +163,7 @@ static char *member_names(const profile *p, const knot *k, uint32_t shown, const
 }
 
 static void knots_csv(const loaded *l, const knots *k, uint32_t top, output *out) {
-    char number[48];
+    char number[DECIMAL_ROOM];
     uint32_t decimals = l->profile->metrics[l->metric].decimals;
     ouro__put_text(out, "blocks,self,overall,calls,deepest\n");
     for (uint32_t i = 0; i < k->count && i < top; i++) {
@@ -200,7 +201,7 @@ static void knots_text(const options *o, const loaded *l, const knots *k, uint32
     for (uint32_t i = 0; i < k->count && i < top; i++) {
         const knot *one = &k->knots[i];
         char *members = member_names(l->profile, one, MEMBERS, ", ");
-        char self[64], overall[64];
+        char self[AMOUNT_ROOM], overall[AMOUNT_ROOM];
         format_percent(self, one->self, l->total);
         format_percent(overall, one->overall, l->total);
         ouro__put_text(out, "\n");

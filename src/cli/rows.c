@@ -8,7 +8,7 @@
 #include <string.h>
 
 void json_amount(json_writer *w, const char *name, int64_t value, uint32_t decimals) {
-    char digits[48];
+    char digits[DECIMAL_ROOM];
     ouro__write_number(w, name, ouro__decimal(digits, value, decimals));
 }
 
@@ -72,7 +72,7 @@ void csv_head(output *out, const char *more) {
 void csv_row(output *out, const loaded *l, const block_row *row, const char *more) {
     const profile *p = l->profile;
     const block_info *b = info_of(p, row->block);
-    char number[48];
+    char number[DECIMAL_ROOM];
     uint32_t decimals = p->metrics[l->metric].decimals;
     ouro__put_csv(out, ouro__block_name(p, row->block));
     ouro__put_text(out, ",");

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// A stack of open objects and arrays. Each level remembers whether it has a value already, which
-// is all that commas depend on. What goes wrong is kept by the output.
+// A stack of open objects and arrays. Each level remembers whether it has a value already; commas
+// depend on nothing else. The output keeps errors.
 
 #include "json_writer.h"
 
 #include <assert.h>
 
-// What stands before a value: comma, line, name.
+// Before a value: a comma, a new line, its name.
 static void begin(json_writer *w, const char *name) {
     json_level *in = w->depth ? &w->levels[w->depth - 1] : NULL;
     assert((in && in->end == '}') == (name != NULL));

@@ -25,7 +25,7 @@ typedef struct {
 
 typedef struct {
     output *out;
-    bool spread; // the first of rows stands on a line of its own, too
+    bool spread; // the first row has a line of its own, too
     unsigned depth;
     json_level levels[JSON_DEPTH_MAX];
 } json_writer;

@@ -22,8 +22,8 @@ output *ouro__output_memory(void);
 char *ouro__output_take(output *out, size_t *size, error *e);
 // Calls `progress` now and then with the bytes written so far, before packing. NULL: no more.
 void ouro__output_watch(output *out, void (*progress)(void *user, uint64_t bytes), void *user);
-// Ends the file and puts it in place. `good` false: it is thrown away, and whatever stood
-// there stays.
+// Ends the file and puts it in place. `good` false: the file is thrown away, and the target stays
+// as it was.
 bool ouro__output_close(output *out, bool good, error *e);
 // Did something go wrong already? For writers of much.
 bool ouro__output_failed(const output *out);

@@ -415,7 +415,7 @@ typedef struct {
 
 static bool keep_unpacked(reader *r, uint64_t id) {
     int turn = r->turn;
-    if (r->unpacked_room[turn] - r->unpacked_size < 10) {
+    if (r->unpacked_room[turn] - r->unpacked_size < VARINT_ROOM) {
         size_t room = r->unpacked_room[turn] * 2 + 256;
         unsigned char *grown = realloc(r->unpacked[turn], room);
         if (!grown) return ouro__fail_memory(r->error);

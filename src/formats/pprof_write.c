@@ -33,7 +33,7 @@ typedef struct {
 } writer;
 
 static void put_varint(writer *w, uint64_t value) {
-    unsigned char bytes[10];
+    unsigned char bytes[VARINT_ROOM];
     ouro__put(w->out, bytes, ouro__varint_put(bytes, value));
 }
 

@@ -58,7 +58,7 @@ typedef struct {
     metric *metrics;
     int64_t **values; // a column per metric
     uint32_t metric_count;
-    uint32_t default_metric; // what is shown if nobody asks for another
+    uint32_t default_metric; // shown unless another is asked for
 
     uint32_t *parent, *block, *end; // end: only when finished
     uint32_t node_count, node_room;
@@ -66,7 +66,7 @@ typedef struct {
     int rule, edge_length;         // how paths were compacted, as in ouro_options
     uint64_t start_time, duration; // nanoseconds since 1970; nanoseconds; 0 = not known
     const char *format;            // name of the one it was read from; NULL: made here
-    bool running;                  // read from a live file whose program was still at work
+    bool running;                  // read from a live file whose program was still running
     origin *origin;                // NULL: the tree says it all
     int failed;                    // errno: it could not be built completely
 } profile;

@@ -2,7 +2,7 @@
 //
 // Self and overall of blocks or groups of blocks, and the largest of many values.
 //
-// Overall: a path counts a block once however often it stands there. A node is the topmost of its
+// Overall: a path counts a block once, however often it occurs there. A node is the topmost of its
 // block if it is not inside the subtree of an earlier topmost one; rows are in preorder, so that
 // subtree ends at a known row and one word per block remembers it. No stack, no set.
 

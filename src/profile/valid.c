@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Checks of what is always true: a pass or two over the columns each. A check that needs memory and
-// gets none says yes, so that running out of memory is never taken for a mistake of ours.
+// Each check is a pass or two over the columns. A check that needs memory and gets none says yes,
+// so that running out of memory is never taken for a mistake of ours.
 
 #include "valid.h"
 

@@ -58,7 +58,7 @@ static bool same_decimals(pair *p) {
 
 // ---------------------------------------------------------------- columns
 
-// The side whose block stands for a row: after, if it is there.
+// A row is labelled by its block on the side after, or else on the side before.
 static bool is_after(const difference *d) { return d->block_after != NO_BLOCK; }
 
 // NO_BLOCK: no block has the name.
@@ -110,7 +110,7 @@ static const column compare_columns[] = {
     {0},
 };
 
-// What nobody can ask for by name: the largest changes, either way.
+// The usual order, which has no name in the API: the largest changes first, either way.
 static const column size_of_change = {"", COLUMN_VALUE, SORTS, .number = row_size_of_change};
 
 // ---------------------------------------------------------------- writing

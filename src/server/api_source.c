@@ -42,7 +42,8 @@ static void number_files(const question *q, file_table *f, const uint8_t *presen
     }
 }
 
-// Blocks in the order of files and lines stand beside those of the same line.
+// Counts the lines that have blocks. In the order of files and lines, the blocks of one line
+// are neighbours.
 static bool count_lines(const question *q, file_table *f, const uint8_t *present) {
     const profile *p = q->p;
     uint32_t n = q->side->profile->block_count, *sorted = malloc(((size_t)n + 1) * sizeof *sorted);

@@ -18,7 +18,7 @@
 #define LOOK_EVERY 0.4 // seconds, at least
 #define LOOK_SHARE 5   // at most a fifth of the time is spent reading
 
-enum { ADDED_BLOCKS = 2 }; // blocks that a filter may add, like (folded); they stand before others
+enum { ADDED_BLOCKS = 2 }; // blocks that a filter may add, like (folded); they sort before others
 
 double ouro__seconds(void) {
     struct timespec now;
@@ -188,7 +188,7 @@ generation *ouro__shelf_generation(shelf *s) {
     generation *g = current(s, &due);
     if (!due || pthread_mutex_trylock(&s->reading) != 0) return g;
     ouro__generation_release(s, g);
-    g = current(s, &due); // somebody may just have looked
+    g = current(s, &due); // another request may just have looked
     if (due) {
         look(s, g);
         ouro__generation_release(s, g);

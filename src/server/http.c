@@ -429,7 +429,7 @@ server *ouro__server_start(const server_options *options, error *e) {
 const char *ouro__server_address(const server *s) { return s->address; }
 
 // Waits for the requests at work, but not for long: a question of a large profile cannot be
-// interrupted, and who ends the viewer does not want its answer.
+// interrupted, and a user who ends the viewer does not want its answer.
 static bool wait_for_work(server *s) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);

@@ -97,7 +97,7 @@ static void csv_blocks(question *q, block_list list) {
 }
 
 static void csv_number(question *q, int64_t number, uint32_t decimals) {
-    char digits[48];
+    char digits[DECIMAL_ROOM];
     if (number != NOT_KNOWN) ouro__put_text(q->out, ouro__decimal(digits, number, decimals));
 }
 

@@ -32,7 +32,7 @@ typedef enum {
 
 enum { IN_JSON = 1, IN_CSV = 2, SORTS = 4 };
 
-// A number that there is none of: null, or nothing in CSV. No value is that small, see profile.h.
+// An unknown number: null, or nothing in CSV. No value of a profile is that small, see profile.h.
 #define NOT_KNOWN INT64_MIN
 
 typedef struct {
@@ -62,8 +62,8 @@ typedef struct {
     uint32_t offset;
 } page;
 
-// The page that offset, limit and sort ask for; `prefix` ("in_") stands before the first two. A
-// table without columns that sort is always sorted as usual.
+// The page that the parameters offset, limit and sort ask for. The first two have a prefix, like
+// in_offset. A table without columns that sort is always in its usual order.
 bool ouro__table_page(question *q, const table *t, const char *prefix, page *to);
 
 // CSV: the line with the names. JSON: nothing.
@@ -71,7 +71,7 @@ void ouro__table_head(question *q, const column *columns);
 // These rows, NULL for the first `count`. JSON: an array. CSV: lines.
 void ouro__table_rows(question *q, const char *name, const table *t, const uint32_t *rows,
                       uint32_t count);
-// JSON: "count" and "offset", behind the rows. CSV: nothing.
+// JSON: the members count and offset. CSV: nothing.
 void ouro__table_foot(question *q, uint32_t kept, uint32_t offset);
 // All of that: the whole answer of a question that is a table.
 bool ouro__table_answer(question *q, const table *t);

@@ -101,7 +101,7 @@ static size_t size_of(const view *v) {
     return sums + (v->own ? ouro__profile_bytes(p) : 0);
 }
 
-// Without the cache's lock: nobody else looks at a view that is not ready.
+// Needs no lock: other requests wait until the view is ready.
 static bool make(view *v, error *e) {
     const filter *f = &v->filter;
     profile *all = v->side->profile;

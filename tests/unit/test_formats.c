@@ -42,7 +42,7 @@ static char *describe(const profile *p) {
         for (uint32_t d = 1; d <= w.depth; d++)
             fprintf(to, "%s%s", d > 1 ? ";" : "", ouro__block_name(p, p->block[w.nodes[d]]));
         for (uint32_t m = 0; m < p->metric_count; m++) {
-            char number[48];
+            char number[DECIMAL_ROOM];
             fprintf(to, " %s", ouro__decimal(number, p->values[m][n], p->metrics[m].decimals));
         }
         fprintf(to, "\n");
