@@ -131,26 +131,25 @@ static const column sequence_columns[] = {
     {0},
 };
 
-// keep[n]: something was charged at or below it, and the search finds a block of its path.
-static void keep_nodes(const sequence_rows *s, const uint8_t *match, uint8_t *hit, uint8_t *keep) {
+// keep[n]: something was charged at or below it, and the search finds a block of its path, which
+// hit[n] says. Without a search `match` and `hit` are NULL.
+static void look_at_nodes(sequence_rows *s, const uint8_t *match, uint8_t *hit, uint8_t *keep) {
     const profile *p = s->p;
+    s->length[0] = 0;
     for (uint32_t n = 1; n < p->node_count; n++) {
-        if (match) hit[n] = hit[p->parent[n]] | match[p->block[n]];
+        uint32_t up = p->parent[n];
+        s->length[n] = s->length[up] + 1;
+        if (match) hit[n] = hit[up] | match[p->block[n]];
         bool charged = s->values[n] || ouro__inclusive(p, s->running, n);
         keep[n] = charged && (!match || hit[n]);
     }
-}
-
-static void find_lengths(const profile *p, uint32_t *length) {
-    length[0] = 0;
-    for (uint32_t n = 1; n < p->node_count; n++) length[n] = length[p->parent[n]] + 1;
 }
 
 bool ouro__api_sequences(question *q) {
     const profile *p = q->p;
     bool ok;
     uint8_t *match = ouro__question_search(q, &ok);
-    uint8_t *hit = calloc(p->node_count, 1), *keep = calloc(p->node_count, 1);
+    uint8_t *hit = match ? calloc(p->node_count, 1) : NULL, *keep = calloc(p->node_count, 1);
     sequence_rows s = {.p = p,
                        .values = p->values[q->metric],
                        .running = ouro__view_running(q->view, q->metric),
@@ -161,9 +160,8 @@ bool ouro__api_sequences(question *q) {
                .count = p->node_count,
                .keep = keep,
                .decimals = p->metrics[q->metric].decimals};
-    ok = ok && hit && keep && s.running && s.length;
-    if (ok) keep_nodes(&s, match, hit, keep);
-    if (ok) find_lengths(p, s.length);
+    ok = ok && (hit || !match) && keep && s.running && s.length;
+    if (ok) look_at_nodes(&s, match, hit, keep);
     ok = ok && ouro__table_answer(q, &t);
     free(match);
     free(hit);
