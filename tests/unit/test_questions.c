@@ -40,8 +40,7 @@ static void list_add(list *l, const path *p) {
     for (int m = 0; m < METRICS; m++) l->paths[i].values[m] += p->values[m];
 }
 
-// ---------------------------------------------------------------- the rules, as the design words
-// them
+// ---------------------------------------------------------------- the rules, word for word
 
 static bool step_is(const path *p, int end, uint8_t from, uint8_t to) {
     return end >= 1 && p->letters[end] == to && p->letters[end - 1] == from;
