@@ -5,6 +5,8 @@
 
 #include "options.h"
 
+#include "own_path.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -139,12 +141,9 @@ static const char *default_output(const char *script) {
 
 // The program for LuaJIT stands beside this one and takes the same options but these.
 static int run_luajit(int count, char **arguments, int at) {
-    char path[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 4);
-    if (length <= 0) return usage("cannot find ouro-luajit", "");
-    path[length] = '\0';
-    char *name = strrchr(path, '/') + 1;
-    strcpy(name, "ouro-luajit");
+    char folder[PATH_MAX], path[PATH_MAX + 16];
+    if (!ouro__own_folder(folder)) return usage("cannot find ouro-luajit", "");
+    snprintf(path, sizeof path, "%souro-luajit", folder);
     for (; at + 1 < count; at++) arguments[at] = arguments[at + 1];
     arguments[count - 1] = NULL;
     execv(path, arguments);

@@ -5,6 +5,7 @@
 
 #include "show.h"
 
+#include "own_path.h"
 #include "report.h"
 
 #include <errno.h>
@@ -25,12 +26,9 @@ static bool find_ouro(char path[static PATH_MAX]) {
         snprintf(path, PATH_MAX, "%s", named);
         return access(path, X_OK) == 0;
     }
-    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 8);
-    if (length <= 0) return false;
-    path[length] = '\0';
-    char *slash = strrchr(path, '/');
-    if (slash) strcpy(slash, "/ouro");
-    return access(path, X_OK) == 0;
+    char folder[PATH_MAX];
+    if (!ouro__own_folder(folder)) return false;
+    return snprintf(path, PATH_MAX, "%souro", folder) < PATH_MAX && access(path, X_OK) == 0;
 }
 
 // Runs `ouro COMMAND FILE`, with standard output going where messages go.

@@ -7,6 +7,8 @@
 
 #include "native.h"
 
+#include "own_path.h"
+
 #include <elf.h>
 #include <limits.h>
 #include <link.h>
@@ -89,8 +91,7 @@ static struct {
 static void put_path(const module *m) {
     text.path[0] = '\0';
     if (!m->path[0]) {
-        ssize_t n = readlink("/proc/self/exe", text.path, PATH_MAX - 1);
-        text.path[n > 0 ? n : 0] = '\0';
+        ouro__own_path(text.path);
         return;
     }
     if (m->path[0] != '/' && strchr(m->path, '/') && getcwd(text.path, PATH_MAX))

@@ -16,6 +16,8 @@
 
 #include "native.h"
 
+#include "own_path.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -56,8 +58,7 @@ static void read_clock(ouro_options *options) {
 // The texts are static (under the lock): the stack may be a small one.
 static bool name_file(char path[static PATH_MAX], const char *folder) {
     static char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length > 0 ? length : 0] = '\0';
+    ouro__own_path(program);
     const char *slash = strrchr(program, '/');
     const char *name = slash ? slash + 1 : "program";
     for (int again = 1; again < 1000; again++) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// What the commands share: options, loading, and text for people. Only this folder prints and
-// exits.
+// What the commands share: options, loading, and text for people. Only this folder prints
+// and exits.
 
 #ifndef OURO_CLI_H
 #define OURO_CLI_H
 
 #include "amount.h"
 #include "format.h"
+#include "json_writer.h"
 #include "questions.h"
 
 // The exit statuses, as the manual has them.
@@ -96,10 +97,10 @@ void fail_memory(void) __attribute__((noreturn));
 
 // Columns that the terminal needs.
 size_t text_width(const char *text);
-void format_percent(char text[static 64], int64_t part, int64_t whole);
+void format_percent(char text[static AMOUNT_ROOM], int64_t part, int64_t whole);
 
-// Rows of cells, printed with their columns aligned, the last one to the left and the others to the
-// right.
+// Rows of cells, printed with their columns aligned, the last one to the left and the others to
+// the right.
 typedef struct table table;
 table *table_new(const options *o, output *out);
 void table_cell(table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -132,10 +133,17 @@ typedef struct {
     bool has_self, has_overall, has_calls;
 } block_row;
 
-void json_head(output *out, const loaded *l);
-void json_row(output *out, const loaded *l, const block_row *row);
-// Without the brace at the end, for further members.
-void json_row_open(output *out, const loaded *l, const block_row *row);
+// Opens the object of a report: its metric and its totals.
+json_writer json_head(output *out, const loaded *l);
+// Ends everything that is open, and the line.
+void json_foot(json_writer *w);
+void json_row(json_writer *w, const loaded *l, const block_row *row);
+// Open, for further members.
+void json_row_open(json_writer *w, const loaded *l, const block_row *row);
+// Members: metric and unit; name, file, line and column; a value with its decimals.
+void json_metric(json_writer *w, const loaded *l);
+void json_block(json_writer *w, const profile *p, uint32_t block);
+void json_amount(json_writer *w, const char *name, int64_t value, uint32_t decimals);
 void csv_head(output *out, const char *more);
 void csv_row(output *out, const loaded *l, const block_row *row, const char *more);
 

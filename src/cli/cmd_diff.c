@@ -69,7 +69,7 @@ static const char *fate(const difference *d) {
     return !d->in_before ? "new" : !d->in_after ? "gone" : "";
 }
 
-static void signed_value(char text[static 64], const profile *p, uint32_t m, int64_t value,
+static void signed_value(char text[static AMOUNT_ROOM], const profile *p, uint32_t m, int64_t value,
                          int64_t largest) {
     ouro__amount(text, p, m, value, largest);
     if (value <= 0) return;
@@ -80,7 +80,7 @@ static void signed_value(char text[static 64], const profile *p, uint32_t m, int
 static void text_row(table *t, const comparison *c, const difference *d, const loaded *l) {
     const profile *p = l->profile;
     int64_t largest = c->total_before > c->total_after ? c->total_before : c->total_after;
-    char text[64];
+    char text[AMOUNT_ROOM];
     signed_value(text, p, l->metric, d->self_after - d->self_before, largest);
     table_cell(t, "%s", text);
     table_cell(t, "%+.2f%%",
@@ -112,7 +112,7 @@ static void put_text_report(const options *o, const comparison *c, const pair *p
     const loaded *l = &p->before;
     int64_t largest = c->total_before > c->total_after ? c->total_before : c->total_after;
     const char *unit = ouro__amount_unit(l->profile, l->metric, largest);
-    char before[64], after[64];
+    char before[AMOUNT_ROOM], after[AMOUNT_ROOM];
     uint32_t left = o->top >= 0 ? (uint32_t)o->top : TOP_TEXT;
     ouro__amount(before, l->profile, l->metric, c->total_before, largest);
     ouro__amount(after, l->profile, l->metric, c->total_after, largest);
@@ -136,34 +136,31 @@ static void put_text_report(const options *o, const comparison *c, const pair *p
     table_end(t);
 }
 
+static void json_difference(json_writer *w, const difference *d, uint32_t decimals) {
+    ouro__write_object(w, NULL);
+    ouro__write_text(w, "name", d->name);
+    ouro__write_text(w, "file", d->file);
+    json_amount(w, "self_before", d->self_before, decimals);
+    json_amount(w, "self_after", d->self_after, decimals);
+    json_amount(w, "overall_before", d->overall_before, decimals);
+    json_amount(w, "overall_after", d->overall_after, decimals);
+    ouro__write_bool(w, "new", !d->in_before);
+    ouro__write_bool(w, "gone", !d->in_after);
+    ouro__write_end(w);
+}
+
 static void put_json_report(const options *o, const comparison *c, const pair *p, output *out) {
     const loaded *l = &p->before;
-    char a[48], b[48];
+    json_writer w = {.out = out, .spread = true};
     uint32_t decimals = l->profile->metrics[l->metric].decimals,
              most = o->top >= 0 ? (uint32_t)o->top : UINT32_MAX;
-    ouro__put_text(out, "{\"metric\":");
-    ouro__put_json(out, ouro__metric_name(l->profile, l->metric));
-    ouro__put_text(out, ",\"unit\":");
-    ouro__put_json(out, ouro__metric_unit(l->profile, l->metric));
-    ouro__print(out, ",\"total_before\":%s,\"total_after\":%s,\"rows\":[",
-                ouro__decimal(a, c->total_before, decimals),
-                ouro__decimal(b, c->total_after, decimals));
-    for (uint32_t i = 0; i < c->count && i < most; i++) {
-        const difference *d = &c->rows[i];
-        ouro__put_text(out, i ? ",\n{\"name\":" : "\n{\"name\":");
-        ouro__put_json(out, d->name);
-        ouro__put_text(out, ",\"file\":");
-        ouro__put_json(out, d->file);
-        ouro__print(out, ",\"self_before\":%s,\"self_after\":%s",
-                    ouro__decimal(a, d->self_before, decimals),
-                    ouro__decimal(b, d->self_after, decimals));
-        ouro__print(out, ",\"overall_before\":%s,\"overall_after\":%s",
-                    ouro__decimal(a, d->overall_before, decimals),
-                    ouro__decimal(b, d->overall_after, decimals));
-        ouro__print(out, ",\"new\":%s,\"gone\":%s}", d->in_before ? "false" : "true",
-                    d->in_after ? "false" : "true");
-    }
-    ouro__put_text(out, "]}\n");
+    ouro__write_object(&w, NULL);
+    json_metric(&w, l);
+    json_amount(&w, "total_before", c->total_before, decimals);
+    json_amount(&w, "total_after", c->total_after, decimals);
+    ouro__write_rows(&w, "rows");
+    for (uint32_t i = 0; i < c->count && i < most; i++) json_difference(&w, &c->rows[i], decimals);
+    json_foot(&w);
 }
 
 static void put_csv_report(const options *o, const comparison *c, const pair *p, output *out) {
@@ -172,7 +169,7 @@ static void put_csv_report(const options *o, const comparison *c, const pair *p,
     ouro__put_text(out, "name,file,self_before,self_after,overall_before,overall_after,fate\n");
     for (uint32_t i = 0; i < c->count && i < most; i++) {
         const difference *d = &c->rows[i];
-        char number[48];
+        char number[DECIMAL_ROOM];
         const int64_t values[] = {d->self_before, d->self_after, d->overall_before,
                                   d->overall_after};
         ouro__put_csv(out, d->name);

@@ -7,6 +7,8 @@
 
 #include "cli.h"
 
+#include "own_path.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -23,19 +25,10 @@ bool is_host(const char *command) {
     return false;
 }
 
-// The path of this program, without its last part.
-static void own_folder(char folder[static PATH_MAX]) {
-    ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
-    folder[length > 0 ? length : 0] = '\0';
-    if (length > 0) setenv("OURO", folder, 1);
-    char *slash = strrchr(folder, '/');
-    if (slash) *slash = '\0';
-}
-
 // Comes back only if there is no such program.
 static void try_folder(const char *folder, const char *below, const char *name, char **argv) {
     char path[PATH_MAX * 2];
-    snprintf(path, sizeof path, "%s%s/ouro-%s", folder, below, name);
+    snprintf(path, sizeof path, "%s%souro-%s", folder, below, name);
     execv(path, argv);
     if (errno == ENOENT || errno == ENOTDIR) return;
     fprintf(stderr, "ouro: cannot run %s: %s\n", path, strerror(errno));
@@ -44,12 +37,14 @@ static void try_folder(const char *folder, const char *below, const char *name, 
 
 int cmd_host(int argc, char **argv) {
     (void)argc;
-    char folder[PATH_MAX];
-    own_folder(folder);
+    char path[PATH_MAX], folder[PATH_MAX];
+    if (ouro__own_path(path)) setenv("OURO", path, 1);
     const char *named = getenv("OURO_LIBEXEC");
-    if (named && *named) try_folder(named, "", argv[0], argv);
-    try_folder(folder, "", argv[0], argv);
-    try_folder(folder, "/../libexec/ouro", argv[0], argv);
+    if (named && *named) try_folder(named, "/", argv[0], argv);
+    if (ouro__own_folder(folder)) {
+        try_folder(folder, "", argv[0], argv);
+        try_folder(folder, "../libexec/ouro/", argv[0], argv);
+    }
     fprintf(stderr,
             "ouro: %s is not installed: there is no ouro-%s beside ouro or in ../libexec/ouro of "
             "it.\nSet OURO_LIBEXEC to its folder, or build Ouro with this host.\n",

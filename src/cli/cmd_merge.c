@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// ouro merge: the sum of profiles. One is read at a time, added, and freed, so memory follows the
-// result.
+// ouro merge: the sum of profiles. One is read at a time, added, and freed, so memory follows
+// the result.
 
 #include "cli.h"
 

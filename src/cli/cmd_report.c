@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// ouro report: tables of one profile. Without an option a screen of what matters first; with one,
-// that table, for people, or for programs with --json and --csv. --block and --knots are in
-// report_around.c.
+// ouro report: tables of one profile. Without an option a screen of what matters first; with
+// one, that table, for people, or for programs with --json and --csv. --block and --knots are
+// in report_around.c.
 
 #include "cli.h"
 
@@ -45,7 +45,7 @@ static void place_cell(table *t, const profile *p, uint32_t b, const char *befor
 static void print_title(const options *o, const loaded *l, output *out) {
     const profile *p = l->profile;
     int64_t left = ouro__total(p, l->metric);
-    char total[64], rest[64], percent[64];
+    char total[AMOUNT_ROOM], rest[AMOUNT_ROOM], percent[AMOUNT_ROOM];
     const char *unit = ouro__amount_unit(p, l->metric, l->total);
     ouro__amount(total, p, l->metric, l->total, l->total);
     put_heading(o, out, "%s: %s%s%s %s", strcmp(l->path, "-") == 0 ? "standard input" : l->path,
@@ -83,7 +83,7 @@ static void print_blocks(const options *o, const loaded *l, const totals *t, con
     table_heading_end(text);
     for (uint32_t i = 0; i < count; i++) {
         block_row row = row_of(t, top[i]);
-        char calls[32];
+        char calls[GROUPED_ROOM];
         amount_cells(text, l, row.self, t->total);
         amount_cells(text, l, row.overall, t->total);
         if (t->calls)
@@ -107,32 +107,29 @@ static uint32_t *ranked(const totals *t, bool by_overall, uint32_t top, uint32_t
 static void report_blocks(const options *o, const loaded *l, const totals *t, bool by_overall,
                           output *out) {
     uint32_t count, *top = ranked(t, by_overall, top_of(o, TOP_TEXT), &count);
+    json_writer w;
     if (o->as == AS_TEXT) {
         print_title(o, l, out);
         print_blocks(o, l, t, top, count, by_overall, out);
     } else if (o->as == AS_CSV) {
         csv_head(out, NULL);
     } else {
-        json_head(out, l);
-        ouro__put_text(out, ",\"rows\":[");
+        w = json_head(out, l);
+        ouro__write_rows(&w, "rows");
     }
     for (uint32_t i = 0; i < count && o->as != AS_TEXT; i++) {
         block_row row = row_of(t, top[i]);
-        if (o->as == AS_CSV) {
-            csv_row(out, l, &row, NULL);
-        } else {
-            ouro__put_text(out, i ? ",\n" : "\n");
-            json_row(out, l, &row);
-        }
+        if (o->as == AS_CSV) csv_row(out, l, &row, NULL);
+        if (o->as == AS_JSON) json_row(&w, l, &row);
     }
-    if (o->as == AS_JSON) ouro__put_text(out, "]}\n");
+    if (o->as == AS_JSON) json_foot(&w);
     free(top);
 }
 
 static void report_summary(const options *o, const loaded *l, const totals *t, output *out) {
     uint32_t count, rows = top_of(o, TOP_SUMMARY), *top = ranked(t, false, rows, &count);
     uint32_t path_count = l->profile->node_count - 1, block_count = l->profile->block_count;
-    char paths[32], blocks[32];
+    char paths[GROUPED_ROOM], blocks[GROUPED_ROOM];
     print_title(o, l, out);
     ouro__print(out, "%s path%s, %s block%s\n\n", ouro__grouped(paths, path_count),
                 path_count == 1 ? "" : "s", ouro__grouped(blocks, block_count),
@@ -183,13 +180,11 @@ static char *sequence_text(const profile *p, const sequence *s, uint32_t shown) 
     return text;
 }
 
-static void put_path_json(output *out, const profile *p, const sequence *s) {
-    ouro__put_text(out, ",\"path\":[");
-    for (uint32_t i = 0; i < s->length; i++) {
-        if (i) ouro__put_text(out, ",");
-        ouro__put_json(out, ouro__block_name(p, s->blocks[i]));
-    }
-    ouro__put_text(out, "]}");
+static void json_path(json_writer *w, const profile *p, const sequence *s) {
+    ouro__write_array(w, "path");
+    for (uint32_t i = 0; i < s->length; i++)
+        ouro__write_text(w, NULL, ouro__block_name(p, s->blocks[i]));
+    ouro__write_end(w);
 }
 
 static block_row node_row(const profile *p, uint32_t m, const int64_t *running, uint32_t n) {
@@ -204,16 +199,16 @@ static block_row node_row(const profile *p, uint32_t m, const int64_t *running, 
 }
 
 static void put_sequence(const options *o, const loaded *l, const int64_t *running, uint32_t n,
-                         uint32_t i, table *text, output *out) {
+                         table *text, json_writer *w, output *out) {
     const profile *p = l->profile;
     sequence s = sequence_of(p, n);
     block_row row = node_row(p, l->metric, running, n);
     char *path =
         o->as == AS_JSON ? NULL : sequence_text(p, &s, o->as == AS_TEXT ? PATH_SHOWN : UINT32_MAX);
     if (o->as == AS_JSON) {
-        ouro__put_text(out, i ? ",\n" : "\n");
-        json_row_open(out, l, &row);
-        put_path_json(out, p, &s);
+        json_row_open(w, l, &row);
+        json_path(w, p, &s);
+        ouro__write_end(w);
     } else if (o->as == AS_CSV) {
         csv_row(out, l, &row, path);
     } else {
@@ -234,6 +229,7 @@ static void report_sequences(const options *o, const loaded *l, output *out) {
     int64_t *running = ouro__running(p, l->metric);
     if (!top || !running) fail_memory();
     uint32_t count = ouro__rank(p->values[l->metric] + 1, p->node_count - 1, wanted, top);
+    json_writer w;
     table *text = o->as == AS_TEXT ? table_new(o, out) : NULL;
     if (text) {
         print_title(o, l, out);
@@ -244,24 +240,24 @@ static void report_sequences(const options *o, const loaded *l, output *out) {
     } else if (o->as == AS_CSV) {
         csv_head(out, "path");
     } else {
-        json_head(out, l);
-        ouro__put_text(out, ",\"rows\":[");
+        w = json_head(out, l);
+        ouro__write_rows(&w, "rows");
     }
-    for (uint32_t i = 0; i < count; i++) put_sequence(o, l, running, top[i] + 1, i, text, out);
+    for (uint32_t i = 0; i < count; i++) put_sequence(o, l, running, top[i] + 1, text, &w, out);
     if (text) table_end(text);
-    if (o->as == AS_JSON) ouro__put_text(out, "]}\n");
+    if (o->as == AS_JSON) json_foot(&w);
     free(top);
     free(running);
 }
 
 static void put_tree_row(const options *o, const loaded *l, const int64_t *running, const flame *f,
-                         uint32_t i, table *text, output *out) {
+                         table *text, json_writer *w, output *out) {
     block_row row = node_row(l->profile, l->metric, running, f->node);
     char more[64];
     if (o->as == AS_JSON) {
-        ouro__put_text(out, i ? ",\n" : "\n");
-        json_row_open(out, l, &row);
-        ouro__print(out, ",\"depth\":%u}", f->depth);
+        json_row_open(w, l, &row);
+        ouro__write_integer(w, "depth", f->depth);
+        ouro__write_end(w);
     } else if (o->as == AS_CSV) {
         snprintf(more, sizeof more, "%u", f->depth);
         csv_row(out, l, &row, more);
@@ -282,6 +278,7 @@ static void report_tree(const options *o, const loaded *l, output *out) {
     flame *rows;
     uint32_t count, most = top_of(o, UINT32_MAX);
     double share = o->min >= 0 ? o->min / 100 : o->as == AS_TEXT ? 0.01 : 0;
+    json_writer w;
     int64_t *running = ouro__running(l->profile, l->metric);
     if (!running || !ouro__flame_tree(l->profile, l->metric, share, &rows, &count)) fail_memory();
     table *text = o->as == AS_TEXT ? table_new(o, out) : NULL;
@@ -294,13 +291,13 @@ static void report_tree(const options *o, const loaded *l, output *out) {
     } else if (o->as == AS_CSV) {
         csv_head(out, "depth");
     } else {
-        json_head(out, l);
-        ouro__put_text(out, ",\"rows\":[");
+        w = json_head(out, l);
+        ouro__write_rows(&w, "rows");
     }
     for (uint32_t i = 1; i < count && i <= most; i++)
-        put_tree_row(o, l, running, &rows[i], i - 1, text, out);
+        put_tree_row(o, l, running, &rows[i], text, &w, out);
     if (text) table_end(text);
-    if (o->as == AS_JSON) ouro__put_text(out, "]}\n");
+    if (o->as == AS_JSON) json_foot(&w);
     free(rows);
     free(running);
 }

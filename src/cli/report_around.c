@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The parts of the report about what stands around: callers and callees of a block or a sequence,
+// The parts of the report about neighbours: callers and callees of a block or a sequence,
 // and knots.
 
 #include "cli.h"
@@ -21,15 +21,14 @@ static block_row neighbour_row(const neighbour *n, bool has_calls) {
                        .has_calls = has_calls};
 }
 
-static void neighbours_json(output *out, const loaded *l, const char *key, const neighbour *rows,
-                            uint32_t count, bool has_calls) {
-    ouro__print(out, ",\"%s\":[", key);
+static void neighbours_json(json_writer *w, const loaded *l, const char *name,
+                            const neighbour *rows, uint32_t count, bool has_calls) {
+    ouro__write_array(w, name);
     for (uint32_t i = 0; i < count; i++) {
         block_row row = neighbour_row(&rows[i], has_calls);
-        if (i) ouro__put_text(out, ",");
-        json_row(out, l, &row);
+        json_row(w, l, &row);
     }
-    ouro__put_text(out, "]");
+    ouro__write_end(w);
 }
 
 static void neighbours_csv(output *out, const loaded *l, const char *role, const neighbour *rows,
@@ -47,7 +46,7 @@ static void neighbours_text(const options *o, const loaded *l, output *out, cons
     table *t = table_new(o, out);
     int64_t left = ouro__total(l->profile, l->metric);
     for (uint32_t i = 0; i < count && i < top; i++) {
-        char calls[32];
+        char calls[GROUPED_ROOM];
         char *label = ouro__block_label(l->profile, rows[i].block);
         if (!label) fail_memory();
         amount_cells(t, l, rows[i].overall, left);
@@ -76,7 +75,8 @@ static uint32_t *find_sequence(const options *o, const loaded *l) {
 
 static void block_text(const options *o, const loaded *l, const around *a, output *out) {
     uint32_t top = o->top >= 0 ? (uint32_t)o->top : NEIGHBOURS;
-    char self[64], overall[64], self_share[64], overall_share[64], calls[32];
+    char self[AMOUNT_ROOM], overall[AMOUNT_ROOM], self_share[AMOUNT_ROOM],
+        overall_share[AMOUNT_ROOM], calls[GROUPED_ROOM];
     const char *unit = ouro__amount_unit(l->profile, l->metric, l->total);
     char *title = strdup("");
     for (size_t i = 0; i < o->block.count && title; i++) {
@@ -109,13 +109,13 @@ void report_block(const options *o, const loaded *l, output *out) {
     block_row row = {
         sequence[o->block.count - 1], a.self, a.overall, a.calls, true, true, a.has_calls};
     if (o->as == AS_JSON) {
-        json_head(out, l);
-        ouro__put_text(out, ",\"rows\":[");
-        json_row(out, l, &row);
-        ouro__put_text(out, "]");
-        neighbours_json(out, l, "callers", a.callers, a.caller_count, a.has_calls);
-        neighbours_json(out, l, "callees", a.callees, a.callee_count, a.has_calls);
-        ouro__put_text(out, "}\n");
+        json_writer w = json_head(out, l);
+        ouro__write_array(&w, "rows");
+        json_row(&w, l, &row);
+        ouro__write_end(&w);
+        neighbours_json(&w, l, "callers", a.callers, a.caller_count, a.has_calls);
+        neighbours_json(&w, l, "callees", a.callees, a.callee_count, a.has_calls);
+        json_foot(&w);
     } else if (o->as == AS_CSV) {
         csv_head(out, "role");
         csv_row(out, l, &row, "block");
@@ -130,25 +130,24 @@ void report_block(const options *o, const loaded *l, output *out) {
 
 // ---------------------------------------------------------------- knots
 
-static void knot_json(const loaded *l, const knot *k, bool has_calls, output *out) {
-    char self[48], overall[48], calls[48];
+static void knot_json(json_writer *w, const loaded *l, const knot *k, bool has_calls) {
     uint32_t decimals = l->profile->metrics[l->metric].decimals;
-    ouro__put_text(out, "{\"blocks\":[");
+    ouro__write_object(w, NULL);
+    ouro__write_array(w, "blocks");
     for (uint32_t i = 0; i < k->block_count; i++) {
-        const block_info *b = &l->profile->blocks[k->blocks[i]];
-        ouro__put_text(out, i ? ",{\"name\":" : "{\"name\":");
-        ouro__put_json(out, ouro__block_name(l->profile, k->blocks[i]));
-        ouro__put_text(out, ",\"file\":");
-        ouro__put_json(out, ouro__block_file(l->profile, k->blocks[i]));
-        ouro__print(out, ",\"line\":%u,\"column\":%u}", b->line, b->column);
+        ouro__write_object(w, NULL);
+        json_block(w, l->profile, k->blocks[i]);
+        ouro__write_end(w);
     }
-    ouro__print(out, "],\"self\":%s,\"overall\":%s,\"calls\":%s,\"deepest\":%u",
-                ouro__decimal(self, k->self, decimals),
-                ouro__decimal(overall, k->overall, decimals),
-                has_calls ? ouro__decimal(calls, k->calls, 0) : "null", k->deepest);
-    neighbours_json(out, l, "in", k->in, k->in_count, has_calls);
-    neighbours_json(out, l, "out", k->out, k->out_count, has_calls);
-    ouro__put_text(out, "}");
+    ouro__write_end(w);
+    json_amount(w, "self", k->self, decimals);
+    json_amount(w, "overall", k->overall, decimals);
+    if (has_calls) ouro__write_integer(w, "calls", k->calls);
+    if (!has_calls) ouro__write_null(w, "calls");
+    ouro__write_integer(w, "deepest", k->deepest);
+    neighbours_json(w, l, "in", k->in, k->in_count, has_calls);
+    neighbours_json(w, l, "out", k->out, k->out_count, has_calls);
+    ouro__write_end(w);
 }
 
 static char *member_names(const profile *p, const knot *k, uint32_t shown, const char *separator) {
@@ -164,7 +163,7 @@ static char *member_names(const profile *p, const knot *k, uint32_t shown, const
 }
 
 static void knots_csv(const loaded *l, const knots *k, uint32_t top, output *out) {
-    char number[48];
+    char number[DECIMAL_ROOM];
     uint32_t decimals = l->profile->metrics[l->metric].decimals;
     ouro__put_text(out, "blocks,self,overall,calls,deepest\n");
     for (uint32_t i = 0; i < k->count && i < top; i++) {
@@ -202,7 +201,7 @@ static void knots_text(const options *o, const loaded *l, const knots *k, uint32
     for (uint32_t i = 0; i < k->count && i < top; i++) {
         const knot *one = &k->knots[i];
         char *members = member_names(l->profile, one, MEMBERS, ", ");
-        char self[64], overall[64];
+        char self[AMOUNT_ROOM], overall[AMOUNT_ROOM];
         format_percent(self, one->self, l->total);
         format_percent(overall, one->overall, l->total);
         ouro__put_text(out, "\n");
@@ -225,13 +224,11 @@ void report_knots(const options *o, const loaded *l, output *out, uint32_t top, 
     } else if (o->as == AS_TEXT) {
         knots_text(o, l, &k, top, out);
     } else {
-        json_head(out, l);
-        ouro__put_text(out, ",\"rows\":[");
-        for (uint32_t i = 0; i < k.count && i < top; i++) {
-            ouro__put_text(out, i ? ",\n" : "\n");
-            knot_json(l, &k.knots[i], k.has_calls, out);
-        }
-        ouro__put_text(out, "]}\n");
+        json_writer w = json_head(out, l);
+        ouro__write_rows(&w, "rows");
+        for (uint32_t i = 0; i < k.count && i < top; i++)
+            knot_json(&w, l, &k.knots[i], k.has_calls);
+        json_foot(&w);
     }
     ouro__knots_free(&k);
 }

@@ -7,43 +7,61 @@
 
 #include <string.h>
 
-static void put_number(output *out, const loaded *l, uint32_t m, bool known, int64_t value) {
-    char number[48];
-    uint32_t decimals = m == NO_ROW ? 0 : l->profile->metrics[m].decimals;
-    ouro__put_text(out, known ? ouro__decimal(number, value, decimals) : "null");
+void json_amount(json_writer *w, const char *name, int64_t value, uint32_t decimals) {
+    char digits[DECIMAL_ROOM];
+    ouro__write_number(w, name, ouro__decimal(digits, value, decimals));
 }
 
-void json_head(output *out, const loaded *l) {
-    const profile *p = l->profile;
-    ouro__put_text(out, "{\"metric\":");
-    ouro__put_json(out, ouro__metric_name(p, l->metric));
-    ouro__put_text(out, ",\"unit\":");
-    ouro__put_json(out, ouro__metric_unit(p, l->metric));
-    ouro__put_text(out, ",\"total\":");
-    put_number(out, l, l->metric, true, l->total);
-    ouro__put_text(out, ",\"left\":");
-    put_number(out, l, l->metric, true, ouro__total(p, l->metric));
+static void json_known(json_writer *w, const char *name, bool known, int64_t value,
+                       uint32_t decimals) {
+    if (known) json_amount(w, name, value, decimals);
+    if (!known) ouro__write_null(w, name);
 }
 
-void json_row_open(output *out, const loaded *l, const block_row *row) {
-    const profile *p = l->profile;
+void json_metric(json_writer *w, const loaded *l) {
+    ouro__write_text(w, "metric", ouro__metric_name(l->profile, l->metric));
+    ouro__write_text(w, "unit", ouro__metric_unit(l->profile, l->metric));
+}
+
+json_writer json_head(output *out, const loaded *l) {
+    json_writer w = {.out = out, .spread = true};
+    uint32_t decimals = l->profile->metrics[l->metric].decimals;
+    ouro__write_object(&w, NULL);
+    json_metric(&w, l);
+    json_amount(&w, "total", l->total, decimals);
+    json_amount(&w, "left", ouro__total(l->profile, l->metric), decimals);
+    return w;
+}
+
+void json_foot(json_writer *w) {
+    while (w->depth) ouro__write_end(w);
+    ouro__put_text(w->out, "\n");
+}
+
+static const block_info *info_of(const profile *p, uint32_t block) {
     static const block_info none = {0};
-    const block_info *b = row->block == NO_BLOCK ? &none : &p->blocks[row->block];
-    ouro__put_text(out, "{\"name\":");
-    ouro__put_json(out, ouro__block_name(p, row->block));
-    ouro__put_text(out, ",\"file\":");
-    ouro__put_json(out, ouro__block_file(p, row->block));
-    ouro__print(out, ",\"line\":%u,\"column\":%u,\"self\":", b->line, b->column);
-    put_number(out, l, l->metric, row->has_self, row->self);
-    ouro__put_text(out, ",\"overall\":");
-    put_number(out, l, l->metric, row->has_overall, row->overall);
-    ouro__put_text(out, ",\"calls\":");
-    put_number(out, l, NO_ROW, row->has_calls, row->calls);
+    return block == NO_BLOCK ? &none : &p->blocks[block];
 }
 
-void json_row(output *out, const loaded *l, const block_row *row) {
-    json_row_open(out, l, row);
-    ouro__put_text(out, "}");
+void json_block(json_writer *w, const profile *p, uint32_t block) {
+    ouro__write_text(w, "name", ouro__block_name(p, block));
+    ouro__write_text(w, "file", ouro__block_file(p, block));
+    ouro__write_integer(w, "line", info_of(p, block)->line);
+    ouro__write_integer(w, "column", info_of(p, block)->column);
+}
+
+void json_row_open(json_writer *w, const loaded *l, const block_row *row) {
+    uint32_t decimals = l->profile->metrics[l->metric].decimals;
+    ouro__write_object(w, NULL);
+    json_block(w, l->profile, row->block);
+    json_known(w, "self", row->has_self, row->self, decimals);
+    json_known(w, "overall", row->has_overall, row->overall, decimals);
+    json_known(w, "calls", row->has_calls, row->calls, 0);
+}
+
+void json_row(json_writer *w, const loaded *l, const block_row *row) {
+    json_row_open(w, l, row);
+    ouro__write_end(w);
 }
 
 void csv_head(output *out, const char *more) {
@@ -53,9 +71,8 @@ void csv_head(output *out, const char *more) {
 
 void csv_row(output *out, const loaded *l, const block_row *row, const char *more) {
     const profile *p = l->profile;
-    static const block_info none = {0};
-    const block_info *b = row->block == NO_BLOCK ? &none : &p->blocks[row->block];
-    char number[48];
+    const block_info *b = info_of(p, row->block);
+    char number[DECIMAL_ROOM];
     uint32_t decimals = p->metrics[l->metric].decimals;
     ouro__put_csv(out, ouro__block_name(p, row->block));
     ouro__put_text(out, ",");

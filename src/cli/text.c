@@ -37,9 +37,9 @@ size_t text_width(const char *text) {
 
 // ---------------------------------------------------------------- numbers
 
-void format_percent(char text[static 64], int64_t part, int64_t whole) {
+void format_percent(char text[static AMOUNT_ROOM], int64_t part, int64_t whole) {
     double percent = whole ? 100.0 * (double)part / (double)whole : 0;
-    snprintf(text, 64, "%.2f%%", percent);
+    snprintf(text, AMOUNT_ROOM, "%.2f%%", percent);
 }
 
 // ---------------------------------------------------------------- tables
@@ -176,7 +176,7 @@ void table_end(table *t) {
 // ---------------------------------------------------------------- output
 
 void amount_cells(table *t, const loaded *l, int64_t value, int64_t left) {
-    char text[64];
+    char text[AMOUNT_ROOM];
     ouro__amount(text, l->profile, l->metric, value, l->total);
     table_cell(t, "%s", text);
     format_percent(text, value, l->total);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Values for people: thousands apart, times and sizes in a unit that fits the largest value, so that
-// a column has one unit. Formats for programs use ouro__decimal.
+// Values for people: thousands apart, times and sizes in a unit that fits the largest value, so
+// that a column has one unit. Formats for programs use ouro__decimal.
 
 #include "amount.h"
 
@@ -39,10 +39,10 @@ const char *ouro__amount_unit(const profile *p, uint32_t m, int64_t largest) {
     return choose_unit(p, m, largest).unit;
 }
 
-void ouro__amount(char text[static 64], const profile *p, uint32_t m, int64_t value,
+void ouro__amount(char text[static AMOUNT_ROOM], const profile *p, uint32_t m, int64_t value,
                   int64_t largest) {
     unit_step u = choose_unit(p, m, largest);
-    char digits[48];
+    char digits[DECIMAL_ROOM];
     const char *sign = value < 0 ? "-" : "", *fraction = "";
     uint64_t whole = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
     if (u.factor < 1) {
@@ -54,6 +54,6 @@ void ouro__amount(char text[static 64], const profile *p, uint32_t m, int64_t va
         whole = strtoull(digits, NULL, 10);
         fraction = strchr(digits, '.') ? strchr(digits, '.') : "";
     }
-    char grouped[32];
-    snprintf(text, 64, "%s%s%s", sign, ouro__grouped(grouped, whole), fraction);
+    char grouped[GROUPED_ROOM];
+    snprintf(text, AMOUNT_ROOM, "%s%s%s", sign, ouro__grouped(grouped, whole), fraction);
 }

@@ -2,11 +2,11 @@
 //
 // Reads folded stacks: `main;read;parse 12`, one path per line, root first.
 //
-// Lines that follow each other share most of their text, so each is compared with the one before,
-// and only blocks behind the shared part are looked up. Names may hold spaces (the count stands
-// behind the last one); `\;` is a semicolon and `\\` a backslash, as folded_write.c writes them.
-// Counts may have decimals. Two counts on every line are a comparison: metrics `before` and
-// `after`.
+// Lines that follow each other share most of their text, so each is compared with the one
+// before, and only blocks behind the shared part are looked up. Names may hold spaces (the count
+// stands behind the last one); `\;` is a semicolon and `\\` a backslash, as folded_write.c
+// writes them. Counts may have decimals. Two counts on every line are a comparison: metrics
+// `before` and `after`.
 
 #include "builder.h"
 #include "readers.h"

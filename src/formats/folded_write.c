@@ -23,7 +23,7 @@ static void put_name(output *out, const char *name) {
 
 bool ouro__folded_write(const profile *p, const write_options *options, output *out, error *e) {
     walk w = {0};
-    char number[48];
+    char number[DECIMAL_ROOM];
     uint32_t m = options->metric;
     bool ok = true;
     for (uint32_t n = 0; ok && n < p->node_count && !ouro__output_failed(out); n++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of formats, and reading and writing by it. Order matters for probing only: what is
-// certain (a magic number) comes before what is likely (text of a certain shape).
+// The table of formats, and reading and writing by it. Order matters for probing only: formats with
+// a magic number come before those that are guessed from the shape of their text.
 
 #include "format.h"
 #include "readers.h"
@@ -178,14 +178,16 @@ int64_t ouro__whole(const profile *p, uint32_t m, uint32_t node, int64_t *carry)
     return whole;
 }
 
-char *ouro__decimal(char text[static 48], int64_t value, uint32_t decimals) {
+char *ouro__decimal(char text[static DECIMAL_ROOM], int64_t value, uint32_t decimals) {
     int64_t unit = power_of_ten(decimals);
     const char *sign = value < 0 ? "-" : "";
     uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    int n = snprintf(text, 48, "%s%llu", sign, (unsigned long long)(size / (uint64_t)unit));
+    int n =
+        snprintf(text, DECIMAL_ROOM, "%s%llu", sign, (unsigned long long)(size / (uint64_t)unit));
     uint64_t fraction = size % (uint64_t)unit;
     if (!fraction) return text;
-    n += snprintf(text + n, 48 - (size_t)n, ".%0*llu", (int)decimals, (unsigned long long)fraction);
+    n += snprintf(text + n, DECIMAL_ROOM - (size_t)n, ".%0*llu", (int)decimals,
+                  (unsigned long long)fraction);
     while (text[n - 1] == '0') text[--n] = '\0';
     return text;
 }

@@ -9,7 +9,7 @@
 #include "output.h"
 #include "profile.h"
 
-enum { RULE_DEFAULT = -1 }; // raw stacks: loops; what is aggregated already: as it is
+enum { RULE_DEFAULT = -1 }; // raw stacks: loops; profiles that are sums already: as they are
 
 typedef struct {
     int rule, edge_length; // a RULE_* of profile.h, or RULE_DEFAULT
@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {
     const char *title; // of the input, for formats that show one
     uint32_t metric;   // for formats that hold only one
-    double share;      // pictures leave out what is narrower
+    double share;      // pictures leave out boxes that are narrower than this
     // Called now and then with the bytes written so far, before packing. May be NULL.
     void (*progress)(void *user, uint64_t bytes);
     void *user;
@@ -48,12 +48,12 @@ extern const size_t ouro__format_count;
 const format *ouro__format_named(const char *name);
 // By the extension of a path, for writing; NULL: none fits.
 const format *ouro__format_of_path(const char *path);
-// By content. NULL with *e filled: a sentence about what the bytes are instead, if that can be
-// seen.
+// By content. NULL with *e filled: a sentence about what the bytes are instead, if that can
+// be seen.
 const format *ouro__format_probe(const unsigned char *bytes, size_t size, error *e);
 
-// Reads a profile from a file, or from standard input if path is "-". `from` may be NULL: by
-// content.
+// Reads a profile from a file, or from standard input if path is "-". `from` may be NULL:
+// by content.
 profile *ouro__profile_read(const char *path, const format *from, const read_options *options,
                             error *e);
 // Writes beside `path` and renames; "-" is standard output. Gzip if the path ends with .gz.
@@ -65,8 +65,8 @@ static inline int ouro__rule(const read_options *o, int otherwise) {
     return o->rule == RULE_DEFAULT ? otherwise : o->rule;
 }
 
-// The walk of a writer: nodes come in preorder, so the path is what stands before, cut to the
-// parent.
+// The walk of a writer. Nodes come in preorder, so the path of a node is the last path, cut off at
+// the node's parent, and the node.
 typedef struct {
     uint32_t *nodes; // by depth; [0] is the root
     uint32_t depth, room;
@@ -76,9 +76,10 @@ typedef struct {
 bool ouro__walk_to(walk *w, const profile *p, uint32_t n);
 void ouro__walk_free(walk *w);
 
-// A value in whole units, for formats without decimals; what is cut off is carried to the next.
+// A value in whole units, for formats without decimals. The remainder is carried to the next value.
 int64_t ouro__whole(const profile *p, uint32_t m, uint32_t node, int64_t *carry);
 // A value with its decimals, as people write it: "1.25".
-char *ouro__decimal(char text[static 48], int64_t value, uint32_t decimals);
+enum { DECIMAL_ROOM = 48 };
+char *ouro__decimal(char text[static DECIMAL_ROOM], int64_t value, uint32_t decimals);
 
 #endif

@@ -14,8 +14,7 @@
 
 enum { CHUNK = 1 << 16, GZIP_WINDOW = 15 + 16 };
 
-// What is unpacked may not be larger than this: it would not fit into memory together with its
-// tree.
+// The most that is unpacked. More would not fit into memory together with its tree.
 #define UNPACKED_MAX ((size_t)6 << 30)
 
 bool ouro__is_gzip(const unsigned char *bytes, size_t size) {

@@ -30,13 +30,13 @@ static double percent(int64_t part, int64_t whole) {
 }
 
 static void put_amount(const profile *p, uint32_t m, int64_t value, int64_t total, output *out) {
-    char text[64];
+    char text[AMOUNT_ROOM];
     ouro__amount(text, p, m, value, total);
     ouro__print(out, "<td>%s<td>%.2f%%", text, percent(value, total));
 }
 
 static void put_count(int64_t count, output *out) {
-    char text[32];
+    char text[GROUPED_ROOM];
     ouro__print(out, "<td>%s%s", count < 0 ? "-" : "",
                 ouro__grouped(text, count < 0 ? 0 - (uint64_t)count : (uint64_t)count));
 }
@@ -109,7 +109,7 @@ static bool put_knots(const profile *p, uint32_t m, int64_t total, output *out) 
 
 static void put_head(const profile *p, const write_options *options, output *out) {
     uint32_t m = options->metric;
-    char text[64];
+    char text[AMOUNT_ROOM];
     int64_t total = ouro__total(p, m);
     const char *unit = ouro__amount_unit(p, m, total);
     ouro__put_text(out, "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\">"

@@ -12,8 +12,8 @@
 
 typedef struct json json;
 
-// NULL with *e filled: the byte where it is no JSON. Freed with ouro__json_free; values live as
-// long.
+// NULL with *e filled: the first byte that is no JSON. All values are freed with the root,
+// by ouro__json_free.
 json *ouro__json_read(const unsigned char *bytes, size_t size, error *e);
 void ouro__json_free(json *root);
 

@@ -37,7 +37,7 @@ static void put_column(const uint32_t *column, uint32_t count, output *out) {
 }
 
 bool ouro__json_write(const profile *p, const write_options *options, output *out, error *e) {
-    char number[48];
+    char number[DECIMAL_ROOM];
     (void)e;
     ouro__put_text(out, "{\"format\":\"ouro\",\"version\":1,\"name\":");
     ouro__put_json(out, options->title ? options->title : "profile");

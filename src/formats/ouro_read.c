@@ -43,17 +43,19 @@ static uint32_t add_block(profile *p, const ouro__live_profile *live, uint32_t i
                                                     info->line, info->column});
 }
 
+// The columns of a profile that was read from a live file; the program's own metrics follow.
+enum { CALLS, RECURSIONS, DIRECT, OWN_METRICS };
+
 static void add_metrics(profile *p, const ouro__live_profile *live) {
-    ouro__profile_add_metric(p, "calls", "count");
-    ouro__profile_add_metric(p, "recursions", "count");
-    ouro__profile_add_metric(p, "direct", "count");
+    static const char *const names[] = {"calls", "recursions", "direct"};
+    for (uint32_t m = CALLS; m < OWN_METRICS; m++) ouro__profile_add_metric(p, names[m], "count");
     for (uint32_t m = 0; m < live->metric_count; m++)
         ouro__profile_add_metric(p, live->metrics[m].name, live->metrics[m].unit);
 }
 
 // The first metric that has anything, else the calls.
 static void choose_default(profile *p) {
-    for (uint32_t m = 3; m < p->metric_count; m++) {
+    for (uint32_t m = OWN_METRICS; m < p->metric_count; m++) {
         for (uint32_t n = 0; n < p->node_count; n++) {
             if (!p->values[m][n]) continue;
             p->default_metric = m;
@@ -64,17 +66,17 @@ static void choose_default(profile *p) {
 
 static void add_row(profile *p, const ouro__rows *rows, uint32_t row, uint32_t node) {
     const uint64_t *v = ouro__row_values(rows, row);
-    ouro__charge(p, 0, node, (int64_t)(v[0] + v[1] + v[2]));
-    ouro__charge(p, 1, node, (int64_t)(v[1] + v[2]));
-    ouro__charge(p, 2, node, (int64_t)v[2]);
+    ouro__charge(p, CALLS, node, (int64_t)ouro__row_calls(v));
+    ouro__charge(p, RECURSIONS, node, (int64_t)ouro__row_recursions(v));
+    ouro__charge(p, DIRECT, node, (int64_t)ouro__row_direct(v));
     for (uint32_t m = 0; m < rows->metric_count; m++)
-        ouro__charge(p, 3 + m, node, (int64_t)v[3 + m]);
+        ouro__charge(p, OWN_METRICS + m, node, (int64_t)v[ENTRY_KINDS + m]);
 }
 
 static bool add_rows(profile *p, builder *b, const ouro__live_profile *live) {
     const ouro__rows *rows = live->rows;
     uint32_t *place = calloc(rows->count, sizeof *place),
-             *blocks = calloc((size_t)live->block_count + 1, 4);
+             *blocks = calloc((size_t)live->block_count + 1, sizeof *blocks);
     bool ok = place && blocks;
     for (uint32_t i = 0; ok && i < live->block_count; i++) blocks[i] = add_block(p, live, i);
     for (uint32_t row = 0; ok && row < rows->count && !p->failed; row++) {
@@ -84,7 +86,7 @@ static bool add_rows(profile *p, builder *b, const ouro__live_profile *live) {
                 ouro__builder_enter(b, place[rows->parent[row]],
                                     id < live->block_count ? blocks[id] : add_block(p, live, id));
         bool any = false;
-        for (uint32_t v = 0; v < 3 + rows->metric_count; v++)
+        for (uint32_t v = 0; v < ouro__row_width(rows->metric_count); v++)
             any |= ouro__row_values(rows, row)[v] != 0;
         uint32_t to = place[row];
         if (any && row == 0)

@@ -39,8 +39,7 @@ static void keep(output *out, const void *bytes, size_t size) {
     if (out->size + size + 1 > out->room) {
         size_t room = 2 * out->room + size + 1;
         char *larger = realloc(out->bytes, room);
-        if (!larger) out->code = ENOMEM;
-        if (!larger) return;
+        if (!larger) return ouro__output_fail_memory(out);
         out->bytes = larger;
         out->room = room;
     }
@@ -104,6 +103,11 @@ void ouro__put_number(output *out, uint64_t number) {
     ouro__put(out, at, (size_t)(digits + sizeof digits - at));
 }
 
+void ouro__put_integer(output *out, int64_t number) {
+    if (number < 0) ouro__put(out, "-", 1);
+    ouro__put_number(out, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+}
+
 void ouro__print(output *out, const char *format, ...) {
     char text[512], *longer = NULL;
     va_list arguments;
@@ -117,12 +121,16 @@ void ouro__print(output *out, const char *format, ...) {
     va_start(arguments, format);
     if (vasprintf(&longer, format, arguments) < 0) longer = NULL;
     va_end(arguments);
-    if (!longer) out->code = ENOMEM;
+    if (!longer) ouro__output_fail_memory(out);
     if (longer) ouro__put_text(out, longer);
     free(longer);
 }
 
 bool ouro__output_failed(const output *out) { return out->code != 0; }
+
+void ouro__output_fail_memory(output *out) {
+    if (!out->code) out->code = ENOMEM;
+}
 
 // ---------------------------------------------------------------- opening and closing
 

@@ -22,15 +22,18 @@ output *ouro__output_memory(void);
 char *ouro__output_take(output *out, size_t *size, error *e);
 // Calls `progress` now and then with the bytes written so far, before packing. NULL: no more.
 void ouro__output_watch(output *out, void (*progress)(void *user, uint64_t bytes), void *user);
-// Ends the file and puts it in place. `good` false: it is thrown away, and whatever stood there
-// stays.
+// Ends the file and puts it in place. `good` false: the file is thrown away, and the target stays
+// as it was.
 bool ouro__output_close(output *out, bool good, error *e);
 // Did something go wrong already? For writers of much.
 bool ouro__output_failed(const output *out);
+// A writer could not make what it was to write: memory ran out. Told when the output ends.
+void ouro__output_fail_memory(output *out);
 
 void ouro__put(output *out, const void *bytes, size_t size);
 void ouro__put_text(output *out, const char *text);
 void ouro__put_number(output *out, uint64_t number);
+void ouro__put_integer(output *out, int64_t number);
 void ouro__print(output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // A JSON string with its quotes; bytes that are not UTF-8 become U+FFFD.
 void ouro__put_json(output *out, const char *text);

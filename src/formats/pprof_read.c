@@ -8,9 +8,9 @@
 // from the end with those of the sample before, eight at a time, and only what differs is decoded
 // and looked up. Nothing is allocated per sample.
 //
-// A block is a function: name, file and the line where it starts. Call sites (a location's own line
-// and address), mappings and labels are not in the tree; they live in the origin, see
-// pprof_write.c.
+// A block is a function: name, file and the line where it starts. Call sites (a location's
+// own line and address), mappings and labels are not in the tree; they live in the origin,
+// see pprof_write.c.
 
 #include "builder.h"
 #include "readers.h"
@@ -415,7 +415,7 @@ typedef struct {
 
 static bool keep_unpacked(reader *r, uint64_t id) {
     int turn = r->turn;
-    if (r->unpacked_room[turn] - r->unpacked_size < 10) {
+    if (r->unpacked_room[turn] - r->unpacked_size < VARINT_ROOM) {
         size_t room = r->unpacked_room[turn] * 2 + 256;
         unsigned char *grown = realloc(r->unpacked[turn], room);
         if (!grown) return ouro__fail_memory(r->error);

@@ -33,7 +33,7 @@ typedef struct {
 } writer;
 
 static void put_varint(writer *w, uint64_t value) {
-    unsigned char bytes[10];
+    unsigned char bytes[VARINT_ROOM];
     ouro__put(w->out, bytes, ouro__varint_put(bytes, value));
 }
 
@@ -112,7 +112,7 @@ static void put_sample(writer *w, uint32_t n) {
     uint64_t paths =
                  w->sizes[depth] - w->sizes[root] + (root ? ouro__varint_size(w->truncated) : 0),
              values = 0;
-    int64_t whole[256];
+    int64_t whole[METRICS_MAX];
     for (uint32_t m = 0; m < p->metric_count; m++) {
         whole[m] = ouro__whole(p, m, n, &w->carry[m]);
         values += ouro__varint_size((uint64_t)whole[m]);

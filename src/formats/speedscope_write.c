@@ -53,7 +53,7 @@ static bool put_samples(const profile *p, uint32_t m, output *out) {
 }
 
 static void put_weights(const profile *p, uint32_t m, output *out) {
-    char number[48];
+    char number[DECIMAL_ROOM];
     bool first = true;
     for (uint32_t n = 0; n < p->node_count; n++) {
         if (!p->values[m][n]) continue;
@@ -64,7 +64,7 @@ static void put_weights(const profile *p, uint32_t m, output *out) {
 }
 
 static bool put_profile(const profile *p, uint32_t m, output *out) {
-    char number[48];
+    char number[DECIMAL_ROOM];
     ouro__put_text(out,
                    m ? ",\n{\"type\":\"sampled\",\"name\":" : "\n{\"type\":\"sampled\",\"name\":");
     ouro__put_json(out, ouro__metric_name(p, m));

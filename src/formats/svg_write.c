@@ -46,7 +46,7 @@ static void put_label(output *out, const char *name, double width) {
 
 static void put_value(const profile *p, uint32_t m, int64_t value, int64_t largest, output *out) {
     const char *unit = ouro__amount_unit(p, m, largest);
-    char text[64];
+    char text[AMOUNT_ROOM];
     ouro__amount(text, p, m, value, largest);
     ouro__print(out, " %s%s", text, *unit ? " " : "");
     ouro__put_escaped(out, unit);

@@ -43,7 +43,7 @@ static bool read_bytes(wire *w, wire_field *f) {
     uint64_t size;
     if (!ouro__wire_varint(w, &size)) return false;
     if (size > (uint64_t)(w->end - w->at)) {
-        char a[32], b[32];
+        char a[GROUPED_ROOM], b[GROUPED_ROOM];
         w->failed = true;
         return ouro__fail_at_byte(w->error, (uint64_t)(f->start - w->base),
                                   "field %u has %s bytes and %s are left; is the file cut off?",

@@ -51,11 +51,13 @@ static inline bool ouro__wire_small(wire *w, uint64_t *value) {
     return true;
 }
 
+enum { VARINT_ROOM = 10 }; // 64 bits, seven in each byte
+
 static inline size_t ouro__varint_size(uint64_t value) {
     return value < 128 ? 1 : (size_t)(70 - __builtin_clzll(value)) / 7;
 }
-// Returns how many of the ten bytes it used.
-static inline size_t ouro__varint_put(unsigned char *to, uint64_t value) {
+// Returns how many bytes it used.
+static inline size_t ouro__varint_put(unsigned char to[static VARINT_ROOM], uint64_t value) {
     size_t n = 0;
     for (; value > 127; value >>= 7) to[n++] = (unsigned char)(value | 128);
     to[n++] = (unsigned char)value;

@@ -50,6 +50,7 @@
 #define OURO_INTERNAL_H
 
 #include "ouro.h"
+#include "rows.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -70,8 +71,6 @@ enum {
 #define ROOT_POSITION ((ouro_position)0)
 #define DEFAULT_MAX_NODES 1000000u
 
-enum { ENTRY_TREE = 0, ENTRY_BACK = 1, ENTRY_DIRECT = 2, ENTRY_PHANTOM = 3 };
-
 static inline uint64_t counter_load(const uint64_t *counter) {
     return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
@@ -90,7 +89,7 @@ typedef struct {
     uint32_t active;
     uint32_t node, account;
     uint32_t reserved;
-    uint64_t entries[3], balance, metrics[OURO_METRICS_MAX];
+    uint64_t entries[ENTRY_KINDS], balance, metrics[OURO_METRICS_MAX];
 } ouro__lane_state;
 
 typedef struct {

@@ -20,6 +20,19 @@
 
 enum { TRIES = 1000, TRY_NANOSECONDS = 2 * 1000 * 1000 };
 
+// What a header may say. The writer stays far inside. The size of a node is a multiple of four
+// words, because a slot keeps the kind of entry in the low two bits of a position.
+enum {
+    PAGE_LEAST = 4096,
+    PAGE_MOST = 1 << 20,
+    SEGMENT_NODES_MOST = 1 << 20,
+    NODE_BYTES_MOST = 128,
+    NODE_BYTES_STEP = 32
+};
+
+// Where errors are: the offset of a member of the header in the file.
+#define HEADER(member) offsetof(live_header, member)
+
 typedef struct {
     uint64_t data; // offset in the file
     uint64_t bytes;
@@ -73,12 +86,12 @@ static bool check_version(reader *r) {
     if (memcmp(h->magic, LIVE_MAGIC, sizeof h->magic) != 0)
         return fail(r, EILSEQ, 0, "not a live profile: it does not begin with " LIVE_MAGIC);
     if (h->byte_order == __builtin_bswap32(LIVE_BYTE_ORDER))
-        return fail(r, EILSEQ, offsetof(live_header, byte_order),
+        return fail(r, EILSEQ, HEADER(byte_order),
                     "written on a machine with the other byte order; read it there");
     if (h->byte_order != LIVE_BYTE_ORDER)
-        return fail(r, EILSEQ, offsetof(live_header, byte_order), "damaged: no byte order");
+        return fail(r, EILSEQ, HEADER(byte_order), "damaged: no byte order");
     if (h->version != LIVE_VERSION)
-        return fail(r, EILSEQ, offsetof(live_header, version),
+        return fail(r, EILSEQ, HEADER(version),
                     "version %u of the format, this is a reader of version %u: use the %s",
                     h->version, LIVE_VERSION,
                     h->version > LIVE_VERSION ? "newer program" : "program that wrote it");
@@ -87,25 +100,24 @@ static bool check_version(reader *r) {
 
 static bool check_header(reader *r) {
     const live_header *h = &r->header;
-    if (h->page < 4096 || h->page > 1 << 20 || (h->page & (h->page - 1)))
-        return fail(r, EILSEQ, offsetof(live_header, page), "damaged: pages of %u bytes", h->page);
+    if (h->page < PAGE_LEAST || h->page > PAGE_MOST || (h->page & (h->page - 1)))
+        return fail(r, EILSEQ, HEADER(page), "damaged: pages of %u bytes", h->page);
     if (h->metric_count > OURO_METRICS_MAX)
-        return fail(r, EILSEQ, offsetof(live_header, metric_count),
-                    "damaged: %u metrics of at most %d", h->metric_count, OURO_METRICS_MAX);
-    if (h->node_bytes % 32 || h->node_bytes > NODE_WORDS_MOST * 8 ||
-        h->node_bytes < (NODE_HEAD_WORDS + h->metric_count) * 8)
-        return fail(r, EILSEQ, offsetof(live_header, node_bytes), "damaged: nodes of %u bytes",
-                    h->node_bytes);
-    if (h->nodes_per_segment == 0 || h->nodes_per_segment > 1 << 20)
-        return fail(r, EILSEQ, offsetof(live_header, nodes_per_segment),
-                    "damaged: %u nodes per segment", h->nodes_per_segment);
-    if (h->capacity < 2 || (uint64_t)h->capacity * 2 * (h->node_bytes / 8) > UINT32_MAX)
-        return fail(r, EILSEQ, offsetof(live_header, capacity), "damaged: room for %u nodes",
-                    h->capacity);
+        return fail(r, EILSEQ, HEADER(metric_count), "damaged: %u metrics of at most %d",
+                    h->metric_count, OURO_METRICS_MAX);
+    if (h->node_bytes % NODE_BYTES_STEP || h->node_bytes > NODE_BYTES_MOST ||
+        h->node_bytes < (NODE_HEAD_WORDS + h->metric_count) * sizeof(uint64_t))
+        return fail(r, EILSEQ, HEADER(node_bytes), "damaged: nodes of %u bytes", h->node_bytes);
+    if (h->nodes_per_segment == 0 || h->nodes_per_segment > SEGMENT_NODES_MOST)
+        return fail(r, EILSEQ, HEADER(nodes_per_segment), "damaged: %u nodes per segment",
+                    h->nodes_per_segment);
+    if (h->capacity < 2 ||
+        (uint64_t)h->capacity * 2 * (h->node_bytes / sizeof(uint64_t)) > UINT32_MAX)
+        return fail(r, EILSEQ, HEADER(capacity), "damaged: room for %u nodes", h->capacity);
     if (h->end > r->size)
         return fail(r, EILSEQ, r->size, "the file has %llu bytes of %llu; is it cut off?",
                     (unsigned long long)r->size, (unsigned long long)h->end);
-    r->stride = h->node_bytes / 8;
+    r->stride = h->node_bytes / (uint32_t)sizeof(uint64_t);
     return true;
 }
 
@@ -229,14 +241,14 @@ static bool load_blocks(reader *r, live_block *records, uint32_t count) {
             return false;
         for (uint32_t b = s->first; b < end; b++) {
             uint64_t at = s->data + (uint64_t)(b - s->first) * sizeof *records;
-            if (!check_text(r, &records[b].name, at) ||
+            if (!check_text(r, &records[b].name, at + offsetof(live_block, name)) ||
                 !check_text(r, &records[b].file, at + offsetof(live_block, file)))
                 return false;
         }
         end = s->first;
     }
-    return end == 0 || fail(r, EILSEQ, offsetof(live_header, block_count),
-                            "damaged: blocks before block %u are missing", end);
+    return end == 0 ||
+           fail(r, EILSEQ, HEADER(block_count), "damaged: blocks before block %u are missing", end);
 }
 
 static live_block *read_block_records(reader *r) {
@@ -245,8 +257,8 @@ static live_block *read_block_records(reader *r) {
         there += r->segments[i].kind == LIVE_BLOCKS ? r->segments[i].bytes / sizeof(live_block) : 0;
     uint32_t count = r->header.block_count;
     if (count > there) {
-        fail(r, EILSEQ, offsetof(live_header, block_count), "damaged: %u blocks, room for %llu",
-             count, (unsigned long long)there);
+        fail(r, EILSEQ, HEADER(block_count), "damaged: %u blocks, room for %llu", count,
+             (unsigned long long)there);
         return NULL;
     }
     live_block *records = malloc(((size_t)count + 1) * sizeof *records);
@@ -259,12 +271,10 @@ static live_block *read_block_records(reader *r) {
 static bool check_header_texts(reader *r) {
     const live_header *h = &r->header;
     for (uint32_t m = 0; m < h->metric_count; m++) {
-        if (!check_text(r, &h->metric_names[m], offsetof(live_header, metric_names[m])))
-            return false;
-        if (!check_text(r, &h->metric_units[m], offsetof(live_header, metric_units[m])))
-            return false;
+        if (!check_text(r, &h->metric_names[m], HEADER(metric_names[m]))) return false;
+        if (!check_text(r, &h->metric_units[m], HEADER(metric_units[m]))) return false;
     }
-    return check_text(r, &h->program, offsetof(live_header, program));
+    return check_text(r, &h->program, HEADER(program));
 }
 
 static size_t pool_size(const live_header *h, const live_block *records) {
@@ -431,11 +441,11 @@ static lane_result read_raw(reader *r, lane_reader *l) {
 static void take_record(const reader *r, lane_reader *l, uint32_t row) {
     const ouro_node_ *node = raw_record(r, l, row);
     uint32_t metrics = r->header.metric_count;
-    uint64_t *values = l->image.values + (size_t)row * (3 + metrics);
+    uint64_t *values = l->image.values + (size_t)row * ouro__row_width(metrics);
     l->image.block[row] = node->block;
     l->image.parent[row] = row >= l->used ? row - l->used : node->parent;
     memcpy(values, node->entries, sizeof node->entries);
-    memcpy(values + 3, node->metrics, metrics * sizeof *values);
+    memcpy(values + ENTRY_KINDS, node->metrics, metrics * sizeof *values);
 }
 
 // An eviction that was cut short is done again.
@@ -448,9 +458,9 @@ static bool finish_eviction(reader *r, lane_reader *l) {
         return fail(r, EILSEQ, l->state_offset + offsetof(ouro__lane_state, active),
                     "damaged: an eviction of node %u", node);
     uint32_t metrics = r->header.metric_count;
-    uint64_t *values = l->image.values + ((size_t)l->used + account) * (3 + metrics);
+    uint64_t *values = l->image.values + ((size_t)l->used + account) * ouro__row_width(metrics);
     memcpy(values, s->entries, sizeof s->entries);
-    memcpy(values + 3, s->metrics, metrics * sizeof *values);
+    memcpy(values + ENTRY_KINDS, s->metrics, metrics * sizeof *values);
     l->image.block[l->used + account] = OURO_PRUNED;
     l->image.parent[l->used + account] = account;
     l->image.block[node] = l->image.block[l->used + node] = 0;
@@ -469,7 +479,7 @@ static bool subtract(reader *r, lane_reader *l, uint32_t row, uint64_t *value, u
 
 // Counts since the last reset. One that was cut short is done here: all is zero.
 static bool subtract_baselines(reader *r, lane_reader *l) {
-    uint32_t metrics = r->header.metric_count, width = 3 + metrics;
+    uint32_t metrics = r->header.metric_count, width = ouro__row_width(metrics);
     for (uint32_t row = 0; row < 2 * l->used; row++) {
         const ouro_node_ *baseline =
             (const ouro_node_ *)(const void *)(l->baseline + (size_t)row * r->header.node_bytes);
@@ -533,10 +543,10 @@ static bool check_accounts(reader *r, const lane_reader *l) {
 
 // [lost] without counts, and accounts of nodes that are not there, are holes.
 static void drop_empty(const reader *r, lane_reader *l) {
-    uint32_t width = 3 + r->header.metric_count;
+    uint32_t width = ouro__row_width(r->header.metric_count);
     uint64_t any = 0;
-    for (uint32_t v = 0; v < width; v++) any |= l->image.values[width + v];
-    if (!any) l->image.block[1] = 0;
+    for (uint32_t v = 0; v < width; v++) any |= l->image.values[LOST_ROW * width + v];
+    if (!any) l->image.block[LOST_ROW] = 0;
     for (uint32_t i = 0; i < l->used; i++) {
         if (l->image.block[i] == 0) l->image.block[l->used + i] = 0;
     }
@@ -630,9 +640,8 @@ static bool read_lane(reader *r, uint32_t id, bool running, ouro__image *image) 
 static bool check_image_blocks(reader *r, const ouro__image *image) {
     for (uint32_t i = 1; i < image->count; i++) {
         if (image->block[i] >= r->header.block_count)
-            return fail(r, EILSEQ, offsetof(live_header, block_count),
-                        "damaged: a node has block %u of %u", image->block[i],
-                        r->header.block_count);
+            return fail(r, EILSEQ, HEADER(block_count), "damaged: a node has block %u of %u",
+                        image->block[i], r->header.block_count);
     }
     return true;
 }

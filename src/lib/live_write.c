@@ -7,6 +7,7 @@
 
 #include "beside.h"
 #include "live_format.h"
+#include "own_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -269,8 +270,8 @@ bool ouro__live_add_lane(struct ouro__live *live, ouro__lane *lane) {
 
 static bool put_header(struct ouro__live *live, const ouro_profile *profile) {
     live_header *header = live->header;
-    char program[PATH_MAX] = "";
-    if (readlink("/proc/self/exe", program, sizeof program - 1) <= 0) strcpy(program, "program");
+    char program[PATH_MAX];
+    if (!ouro__own_path(program)) strcpy(program, "program");
     header->version = LIVE_VERSION;
     header->byte_order = LIVE_BYTE_ORDER;
     header->page = live->page;

@@ -10,6 +10,7 @@
 
 #include "beside.h"
 #include "blocks.h"
+#include "own_path.h"
 #include "pprof_fields.h"
 #include "rows.h"
 
@@ -184,24 +185,25 @@ static void put_direct(writer *w, uint64_t direct, uint32_t key, uint32_t unit) 
 static void put_sample(writer *w, uint32_t row) {
     const uint64_t *v = ouro__row_values(w->rows, row);
     uint32_t metrics = w->rows->metric_count, depth = w->rows->depth[row];
-    uint64_t values[2 + OURO_METRICS_MAX] = {v[0] + v[1] + v[2], v[1] + v[2]};
+    uint64_t values[2 + OURO_METRICS_MAX] = {ouro__row_calls(v), ouro__row_recursions(v)};
     size_t bytes = 0;
     bool any = false;
-    memcpy(values + 2, v + 3, metrics * sizeof *v);
+    memcpy(values + 2, v + ENTRY_KINDS, metrics * sizeof *v);
     for (uint32_t i = 0; i < 2 + metrics; i++) {
         bytes += varint_size(values[i]);
         any |= values[i] != 0;
     }
     if (!any) return;
     size_t locations = depth ? path_size(w, depth) : 0, label = 0;
-    uint32_t key = v[2] ? string_index(&w->strings, "direct") : 0,
-             unit = v[2] ? string_index(&w->strings, "count") : 0;
-    if (v[2]) label = 2 + direct_size(v[2], key, unit); // shorter than 128 bytes
+    uint64_t direct = ouro__row_direct(v);
+    uint32_t key = direct ? string_index(&w->strings, "direct") : 0,
+             unit = direct ? string_index(&w->strings, "count") : 0;
+    if (direct) label = 2 + direct_size(direct, key, unit); // shorter than 128 bytes
     put_length(w->out, PROFILE_SAMPLE, locations + 1 + varint_size(bytes) + bytes + label);
     if (depth) put_path(w, depth);
     put_length(w->out, SAMPLE_VALUES, bytes);
     for (uint32_t i = 0; i < 2 + metrics; i++) put_varint(w->out, values[i]);
-    if (v[2]) put_direct(w, v[2], key, unit);
+    if (direct) put_direct(w, direct, key, unit);
 }
 
 static void put_samples(writer *w) {
@@ -263,7 +265,7 @@ static const char *default_type(const writer *w) {
     const ouro__rows *rows = w->rows;
     for (uint32_t m = 0; m < rows->metric_count; m++) {
         for (uint32_t i = 0; i < rows->count; i++) {
-            if (ouro__row_values(rows, i)[3 + m]) return w->profile->metrics[m].name;
+            if (ouro__row_values(rows, i)[ENTRY_KINDS + m]) return w->profile->metrics[m].name;
         }
     }
     return "calls";
@@ -298,9 +300,8 @@ static int write_message(const ouro_profile *profile, const ouro__rows *rows, ou
     writer w = {
         .out = out, .profile = profile, .rows = rows, .block_count = ouro__block_count(profile)};
     size_t depth = (size_t)rows->deepest + 1;
-    char program[PATH_MAX] = "";
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (n <= 0) strcpy(program, "program");
+    char program[PATH_MAX];
+    if (!ouro__own_path(program)) strcpy(program, "program");
     w.location = calloc(w.block_count, sizeof *w.location);
     w.path = malloc(depth * sizeof *w.path);
     w.path_bytes = calloc(depth + 1, sizeof *w.path_bytes);

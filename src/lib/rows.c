@@ -17,7 +17,7 @@ bool ouro__image_alloc(ouro__image *image, uint32_t count, uint32_t metric_count
     image->count = count;
     image->block = calloc(n, sizeof *image->block);
     image->parent = calloc(n, sizeof *image->parent);
-    image->values = calloc(n * (3 + metric_count), sizeof *image->values);
+    image->values = calloc(n * ouro__row_width(metric_count), sizeof *image->values);
     return image->block && image->parent && image->values;
 }
 
@@ -48,7 +48,7 @@ static ouro__rows *rows_alloc(size_t room, uint32_t metric_count, bool missing) 
     rows->block = malloc(room * sizeof *rows->block);
     rows->parent = malloc(room * sizeof *rows->parent);
     rows->depth = malloc(room * sizeof *rows->depth);
-    rows->values = calloc(room * (3 + metric_count), sizeof *rows->values);
+    rows->values = calloc(room * ouro__row_width(metric_count), sizeof *rows->values);
     rows->no_missing = calloc(1 + metric_count, sizeof *rows->no_missing);
     if (missing) rows->missing = calloc(room * (1 + metric_count), sizeof *rows->missing);
     if (rows->block && rows->parent && rows->depth && rows->values && rows->no_missing &&
@@ -84,11 +84,11 @@ static uint32_t merged_row(merger *m, uint32_t parent, uint32_t block) {
 }
 
 static void add_values(ouro__rows *rows, const ouro__image *image, uint32_t from, uint32_t to) {
-    uint32_t width = 3 + rows->metric_count;
+    uint32_t width = ouro__row_width(rows->metric_count);
     const uint64_t *source = image->values + (size_t)from * width;
     uint64_t *sum = rows->values + (size_t)to * width;
-    for (uint32_t i = to == 0 ? 3 : 0; i < width; i++)
-        sum[i] += source[i]; // the root is not called
+    // The root is not called.
+    for (uint32_t i = to == 0 ? ENTRY_KINDS : 0; i < width; i++) sum[i] += source[i];
 }
 
 // A row's loss is bounded by what stood when it was inserted, not by what stands now. Begin with
@@ -192,7 +192,7 @@ static void preorder(const ouro__rows *rows, uint32_t *order, uint32_t *first, u
 static ouro__rows *reordered(const ouro__rows *rows, const uint32_t *order, uint32_t *place) {
     ouro__rows *sorted = rows_alloc(rows->count, rows->metric_count, rows->missing != NULL);
     if (!sorted) return NULL;
-    uint32_t width = 3 + rows->metric_count, weights = 1 + rows->metric_count;
+    uint32_t width = ouro__row_width(rows->metric_count), weights = 1 + rows->metric_count;
     for (uint32_t i = 0; i < rows->count; i++) place[order[i]] = i;
     for (uint32_t i = 0; i < rows->count; i++) {
         uint32_t row = order[i];

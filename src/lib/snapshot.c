@@ -13,11 +13,12 @@
 static void copy_node(ouro__image *image, uint32_t row, const ouro__lane *lane,
                       const ouro_node_ *node) {
     uint32_t metrics = lane->profile->metric_count;
-    uint64_t *values = image->values + (size_t)row * (3 + metrics);
+    uint64_t *values = image->values + (size_t)row * ouro__row_width(metrics);
     image->block[row] = node->block;
     image->parent[row] = node->parent / lane->stride;
-    for (int i = 0; i < 3; i++) values[i] = since_reset(lane, &node->entries[i]);
-    for (uint32_t m = 0; m < metrics; m++) values[3 + m] = since_reset(lane, &node->metrics[m]);
+    for (int i = 0; i < ENTRY_KINDS; i++) values[i] = since_reset(lane, &node->entries[i]);
+    for (uint32_t m = 0; m < metrics; m++)
+        values[ENTRY_KINDS + m] = since_reset(lane, &node->metrics[m]);
 }
 
 static bool used_in_any(const uint64_t *values, uint32_t n) {
@@ -62,9 +63,8 @@ static bool copy_lane(ouro__image *image, const ouro__lane *lane) {
         if (node->block) copy_node(image, i, lane, node);
     }
     // [lost] is always there; it is shown when it was needed.
-    if (!used_in_any(image->values + 3 + lane->profile->metric_count,
-                     3 + lane->profile->metric_count))
-        image->block[1] = 0;
+    uint32_t width = ouro__row_width(lane->profile->metric_count);
+    if (!used_in_any(image->values + LOST_ROW * width, width)) image->block[LOST_ROW] = 0;
     return copy_pruned(image, lane);
 }
 
@@ -87,7 +87,7 @@ ouro__rows *ouro__rows_of_profile(ouro_profile *profile) {
 }
 
 static bool root_is_charged(const ouro__rows *rows) {
-    return used_in_any(ouro__row_values(rows, 0), 3 + rows->metric_count);
+    return used_in_any(ouro__row_values(rows, 0), ouro__row_width(rows->metric_count));
 }
 
 int ouro_profile_visit(ouro_profile *profile, ouro_visitor *visitor, void *user) {
@@ -108,10 +108,10 @@ int ouro_profile_visit(ouro_profile *profile, ouro_visitor *visitor, void *user)
         ouro_visit visit = {
             .path = path,
             .length = rows->depth[i] - pruned,
-            .calls = values[0] + values[1] + values[2],
-            .recursions = values[1] + values[2],
-            .direct = values[2],
-            .metrics = values + 3,
+            .calls = ouro__row_calls(values),
+            .recursions = ouro__row_recursions(values),
+            .direct = ouro__row_direct(values),
+            .metrics = values + ENTRY_KINDS,
             .pruned = pruned,
             .missing = rows->missing && i > 0 ? rows->missing + (size_t)i * (1 + rows->metric_count)
                                               : rows->no_missing,

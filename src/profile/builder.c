@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT
 //
-// Finding and making nodes. The children of a node are a list, the newest first; a family that gets
-// larger than FEW is in a hash of (parent, block) too. Most families are small, and a path that is
-// new is made near nodes that were just touched, so it costs no cache misses. Back edges have a
-// table of their own. Only a transition that was never taken before asks the rule.
+// Finds and makes nodes. The children of a node are a linked list, the newest first. A node with
+// more than FEW children has them in a hash table of (parent, block) too. Most nodes have few, and
+// a new path is made near nodes that were just touched, so it costs no cache misses. Back edges
+// have a hash table of their own. Only a transition that was never taken before asks the rule.
 //
-// The rules need to know where blocks stand on the path. So the builder keeps the path it made a
-// node on last, and per block the deepest place on that path, with a chain to the one before: the
-// rules look at the places of one block, not at the whole path, and a block that is new on its
-// path, as most are, costs nothing. The design's words for the rules stand at each function.
+// The rules need to know where a block occurs on the path. So the builder keeps the path on which
+// it made its last node, and per block the greatest depth on that path, with a chain to the depths
+// above. A rule looks at the occurrences of one block, not at the whole path; a block that is new
+// on its path, as most are, costs nothing. docs/algorithm.md defines the rules.
 
 #include "builder.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    LOOKBACK =
-        4096, // places of a block that are looked at; where that cuts, the path just stays longer
-    FEW = 4   // children that are looked through before the hash is asked
-};
+// Occurrences of a block that a rule looks at. Where that is too few, the path only stays longer.
+enum { LOOKBACK = 4096 };
+// Children that are compared one by one before the hash table is asked.
+enum { FEW = 4 };
 
 typedef struct {
     uint32_t from, block, to;
@@ -29,19 +29,19 @@ typedef struct {
 struct builder {
     profile *profile;
     int rule, edge_length;
-    lookup children; // of large families
+    lookup children; // of nodes with more than FEW
     lookup backs;
     back_edge *back;
     uint32_t back_count, back_room;
 
-    // Per node: its newest child and the next older child of its parent, 0 = none; and for the
-    // rules.
+    // By node: its newest child, and the next older child of its parent; 0 = none.
     uint32_t *first, *next;
+    // By node, for the rules: distinct steps on its path, and its depth.
     uint32_t *distinct, *depth;
     uint32_t node_room;
 
-    // The path: nodes and blocks by depth, the root at 0. deepest[b]: the deepest place of block b,
-    // 0 = none; before[d]: the next higher place of the same block.
+    // The path: nodes and blocks by depth, the root at 0. deepest[b]: the greatest depth of block
+    // b, 0 = none; before[d]: the next smaller depth of the same block.
     uint32_t *path, *blocks, *before, *deepest;
     uint32_t path_depth, path_room, block_room;
 
@@ -50,7 +50,7 @@ struct builder {
     size_t stack_length, stack_room;
 };
 
-// The column with more room, or as it was, with *ok cleared.
+// The column with more room. Without memory: as it was, and *ok is cleared.
 static void *grown(void *column, uint64_t room, size_t size, bool *ok) {
     void *larger = realloc(column, room * size);
     if (!larger) *ok = false;
@@ -76,8 +76,25 @@ builder *ouro__builder_new(profile *p, int rule, int edge_length) {
     return b;
 }
 
+bool ouro__builder_is_valid(const builder *b) {
+    const profile *p = b->profile;
+    if (p->failed || p->end) return true; // a finished profile has moved its nodes
+    uint32_t listed = 0;
+    bool ok = true;
+    for (uint32_t n = 0; ok && b->node_room && n < p->node_count; n++) {
+        for (uint32_t child = b->first[n]; ok && child; child = b->next[child], listed++)
+            ok = p->parent[child] == n && b->next[child] < child;
+    }
+    for (uint32_t i = 0; ok && i < b->back_count; i++) {
+        const back_edge *e = &b->back[i];
+        ok = p->block[e->to] == e->block && b->depth[e->to] <= b->depth[e->from];
+    }
+    return ok && (!b->node_room || listed == p->node_count - 1);
+}
+
 void ouro__builder_free(builder *b) {
     if (!b) return;
+    assert(ouro__builder_is_valid(b));
     ouro__lookup_free(&b->children);
     ouro__lookup_free(&b->backs);
     free(b->back);
@@ -134,8 +151,8 @@ static void path_push(builder *b, uint32_t node) {
     b->deepest[block] = d;
 }
 
-// Makes the path that of `node`: pops what differs, and pushes the rest, which is first noted
-// bottom up in the places where it goes.
+// Makes `path` the path of `node`: pops what differs, and pushes the rest. The rest is found from
+// the node up, so it is written where it goes before it is pushed.
 static bool path_seek(builder *b, uint32_t node) {
     const uint32_t *parent = b->profile->parent;
     uint32_t depth = b->depth[node], shared = depth, up = node;
@@ -155,9 +172,9 @@ static bool path_seek(builder *b, uint32_t node) {
 
 // ---------------------------------------------------------------- the rules
 
-// Each gives the node to go back to, or NO_NODE for a new child. The path is that of `at`.
+// Each returns the node to go back to, or NO_NODE for a new child. `path` leads to `at`.
 
-// The deepest place where `block` stands behind the last k - 1 blocks of the path; 0 = nowhere.
+// The greatest depth at which the last k - 1 blocks of the path and then `block` occur; 0 = none.
 static uint32_t find_run(const builder *b, uint32_t block, uint32_t k) {
     uint32_t end = b->path_depth;
     if (end + 1 < k) return 0;
@@ -170,8 +187,8 @@ static uint32_t find_run(const builder *b, uint32_t block, uint32_t k) {
     return 0;
 }
 
-// loops: a step may be repeated only after something new. `distinct` counts the distinct steps of a
-// path, so a node with as many as `at` is on the stretch since the last new one.
+// loops: a step may be repeated only after a new step. `distinct` counts the distinct steps of a
+// path, so a node with as many as `at` lies after the last new step.
 static uint32_t loops(const builder *b, uint32_t at, uint32_t block, uint32_t *distinct) {
     uint32_t depth = find_run(b, block, 2);
     *distinct = b->distinct[at] + (depth == 0);
@@ -180,7 +197,7 @@ static uint32_t loops(const builder *b, uint32_t at, uint32_t block, uint32_t *d
     return b->distinct[node] == b->distinct[at] ? node : NO_NODE;
 }
 
-// edges: do the last k blocks of path + block already stand, adjacent, on the path?
+// edges: do the last k blocks of path + block already occur, adjacent, on the path?
 static uint32_t edges(const builder *b, uint32_t block) {
     uint32_t depth = find_run(b, block, (uint32_t)b->edge_length);
     return depth ? b->path[depth] : NO_NODE;
@@ -226,8 +243,8 @@ static bool room_for_node(builder *b, uint32_t node) {
     return true;
 }
 
-// Looks through the newest children. *family: how many there are; above FEW, the family is in the
-// hash.
+// Compares the newest children. *family: how many children there are; if more than FEW, all are in
+// the hash table.
 static uint32_t find_child(const builder *b, uint32_t at, uint32_t block, uint32_t hash,
                            int *family) {
     const profile *p = b->profile;
@@ -244,7 +261,7 @@ static uint32_t find_child(const builder *b, uint32_t at, uint32_t block, uint32
     return NO_NODE;
 }
 
-// A family that becomes large is put into the hash, all of it.
+// When the number of children exceeds FEW, all of them go into the hash table.
 static bool index_family(builder *b, uint32_t at, uint32_t hash, int family) {
     uint32_t child = b->first[at];
     if (family > FEW) return ouro__lookup_add(&b->children, hash, child);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Builds the tree of a profile from stacks, with one of the four compaction rules on the way in.
+// Builds the tree of a profile from stacks, compacted by one of the four rules on the way in.
 
 #ifndef OURO_BUILDER_H
 #define OURO_BUILDER_H
@@ -13,13 +13,16 @@ typedef struct builder builder;
 // profile stays the caller's and must outlive the builder. NULL: out of memory.
 builder *ouro__builder_new(profile *p, int rule, int edge_length);
 void ouro__builder_free(builder *b);
+// Every node but the root is in its parent's list once, the newest first; a back edge leads to a
+// node with the block that is entered, no deeper than where it starts.
+bool ouro__builder_is_valid(const builder *b);
 
-// The node where a thread goes that stands at `at` and enters `block`. Out of memory shows in
-// profile.failed.
+// The node that is reached by entering `block` at the node `at`. When memory runs out,
+// profile.failed is set.
 uint32_t ouro__builder_enter(builder *b, uint32_t at, uint32_t block);
 
-// The node of a whole stack, root first. What it has in common with the stack before is not walked
-// again.
+// The node of a whole stack, root first. The part that it shares with the last stack is not
+// walked again.
 uint32_t ouro__builder_stack(builder *b, const uint32_t *blocks, size_t length);
 
 #endif

@@ -27,7 +27,7 @@ void ouro__error_set(error *e, int code, const char *format, ...) {
 }
 
 void ouro__error_at_byte(error *e, uint64_t offset, const char *format, ...) {
-    char number[32], position[48];
+    char number[GROUPED_ROOM], position[48];
     snprintf(position, sizeof position, "byte %s: ", ouro__grouped(number, offset));
     va_list arguments;
     va_start(arguments, format);
@@ -36,7 +36,7 @@ void ouro__error_at_byte(error *e, uint64_t offset, const char *format, ...) {
 }
 
 void ouro__error_at_line(error *e, uint64_t offset, uint64_t line, const char *format, ...) {
-    char number[32], position[48];
+    char number[GROUPED_ROOM], position[48];
     snprintf(position, sizeof position, "line %s: ", ouro__grouped(number, line));
     va_list arguments;
     va_start(arguments, format);
@@ -46,7 +46,7 @@ void ouro__error_at_line(error *e, uint64_t offset, uint64_t line, const char *f
 
 void ouro__error_memory(error *e) { ouro__error_set(e, ENOMEM, "out of memory"); }
 
-char *ouro__grouped(char *text, uint64_t number) {
+char *ouro__grouped(char text[static GROUPED_ROOM], uint64_t number) {
     char digits[24];
     int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
     char *to = text;

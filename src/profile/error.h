@@ -33,7 +33,8 @@ void ouro__error_at_line(error *e, uint64_t offset, uint64_t line, const char *f
     __attribute__((format(printf, 4, 5)));
 void ouro__error_memory(error *e);
 
-// The digits in groups of three: 1,204. `room` of at least 32 bytes; gives `text` back.
-char *ouro__grouped(char *text, uint64_t number);
+// The digits in groups of three: 1,204. Returns `text`.
+enum { GROUPED_ROOM = 32 };
+char *ouro__grouped(char text[static GROUPED_ROOM], uint64_t number);
 
 #endif

@@ -14,7 +14,7 @@
 
 enum { GROUP = 64 }; // blocks that one pass over the paths looks for
 
-// kept[n]: is what is charged to node n still there?
+// kept[n]: the filters leave the values of node n.
 static void apply_select(const profile *p, const uint32_t *blocks, size_t count, uint64_t *seen,
                          uint64_t *bit, uint8_t *kept) {
     memset(bit, 0, p->block_count * sizeof *bit);
@@ -104,8 +104,8 @@ static void copy_kept(const profile *p, const uint8_t *kept, const uint8_t *need
     }
 }
 
-// `place` is where a path goes, folded. A path that is all folded is at the root, and what it was
-// charged goes to the block (folded) there.
+// place[n]: the node of the folded path of n. If all blocks of a path are folded, its values go to
+// the block (folded) below the root.
 static void enter_kept(const profile *p, const uint8_t *kept, const uint8_t *needed,
                        const uint8_t *folded, builder *b, profile *to, uint32_t *place) {
     uint32_t all_folded = NO_NODE;

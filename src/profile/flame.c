@@ -7,7 +7,9 @@
 // was pruned is the gap that remains to the right of a node's children.
 
 #include "questions.h"
+#include "valid.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static int by_width(const void *a, const void *b) {
@@ -96,6 +98,7 @@ bool ouro__flame_tree(const profile *p, uint32_t m, double share, flame **rows, 
         free(*rows);
         *rows = NULL;
     }
+    assert(!ok || ouro__flame_is_valid(*rows, *count));
     return ok;
 }
 
@@ -173,6 +176,7 @@ bool ouro__flame_below(const profile *p, const int64_t *running, uint32_t node, 
     }
     free(c.heap);
     free(next);
+    assert(!ok || ouro__flame_is_valid(*rows, *count));
     if (ok) return true;
     free(*rows);
     *rows = NULL;

@@ -7,7 +7,9 @@
 // block that only calls itself is no knot: compaction has already made it one node.
 
 #include "questions.h"
+#include "valid.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 typedef struct {
@@ -285,6 +287,7 @@ bool ouro__knots(const profile *p, uint32_t m, knots *k) {
     ouro__totals_free(&t);
     free(group);
     if (!ok) ouro__knots_free(k);
+    assert(!ok || ouro__knots_is_valid(p, k));
     return ok;
 }
 

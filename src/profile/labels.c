@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Every block tries its name first, those that share it try with the place, then with the column,
-// and what is left is numbered (names that differ only in bytes that are no characters look alike).
-// A label is taken if nobody else wants it at the same time and nobody had it before; so no two are
-// the same whatever the names hold, an @ included. The index keeps no texts: a label is made again
-// when it is looked at.
+// Every block tries its name first. Blocks that share a name try it with the file and line, then
+// with the column, and the rest are numbered (names that differ only in bytes that are no
+// characters look alike). A block takes a label if no other block wants it in the same round and
+// none has it already; so labels differ whatever the names hold, an @ included. The index keeps no
+// texts: a label is made again when it is compared.
 
 #include "labels.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BY_NAME, BY_PLACE, BY_COLUMN, BY_NUMBER, NOT_YET = 0x7fffffff };
+enum { NOT_YET = 0x7fffffff }; // a precision that no label has
 
 static uint32_t hash_of(const char *text) { return ouro__hash_bytes(text, strlen(text)); }
 
@@ -22,14 +22,14 @@ static char *text_of(const profile *p, uint32_t b, uint32_t precision) {
     const block_info *info = &p->blocks[b];
     char *text = NULL, *clean;
     const char *name = ouro__block_name(p, b), *file = ouro__block_file(p, b);
-    int n = precision == BY_NAME    ? 0
-            : precision == BY_PLACE ? asprintf(&text, "%s@%s:%u", name, file, info->line)
-            : precision == BY_COLUMN
+    int n = precision == LABEL_NAME    ? 0
+            : precision == LABEL_PLACE ? asprintf(&text, "%s@%s:%u", name, file, info->line)
+            : precision == LABEL_COLUMN
                 ? asprintf(&text, "%s@%s:%u:%u", name, file, info->line, info->column)
                 : asprintf(&text, "%s@%s:%u:%u#%u", name, file, info->line, info->column,
-                           precision - BY_NUMBER + 1);
+                           precision - LABEL_NUMBER + 1);
     if (n < 0) return NULL;
-    clean = ouro__utf8_clean(precision == BY_NAME ? name : text);
+    clean = ouro__utf8_clean(precision == LABEL_NAME ? name : text);
     free(text);
     return clean;
 }
@@ -115,10 +115,10 @@ bool ouro__labels_init(labels *l, const profile *p) {
     uint8_t *shared = malloc((size_t)p->block_count + 1);
     bool ok = l->precision && shared;
     for (uint32_t b = 0; ok && b < p->block_count; b++) l->precision[b] = NOT_YET;
-    for (uint32_t precision = BY_NAME; ok && precision < BY_NUMBER; precision++)
+    for (uint32_t precision = LABEL_NAME; ok && precision < LABEL_NUMBER; precision++)
         ok = take_unique(l, precision, shared);
     // Numbers go on from the last that was taken: trying all from 1 would be quadratic.
-    uint32_t number = BY_NUMBER;
+    uint32_t number = LABEL_NUMBER;
     for (uint32_t b = 0; ok && b < p->block_count; b++) {
         if (l->precision[b] == NOT_YET) ok = take_number(l, b, &number);
     }
@@ -139,10 +139,10 @@ uint32_t ouro__label_candidates(const labels *l, const char *text, uint32_t *out
     const profile *p = l->profile;
     uint32_t count = 0;
     for (uint32_t b = 0; b < p->block_count && count < room; b++) {
-        if (is_text(p, b, BY_NAME, text)) out[count++] = b;
+        if (is_text(p, b, LABEL_NAME, text)) out[count++] = b;
     }
     for (uint32_t b = 0; b < p->block_count && count < room && *text; b++) {
-        if (count && is_text(p, out[0], BY_NAME, text)) break;
+        if (count && is_text(p, out[0], LABEL_NAME, text)) break;
         if (strcasestr(ouro__block_name(p, b), text)) out[count++] = b;
     }
     return count;

@@ -8,11 +8,13 @@
 
 #include "profile.h"
 
+// NAME, NAME@FILE:LINE, NAME@FILE:LINE:COLUMN. From LABEL_NUMBER on, #1, #2 and so on follow.
+enum { LABEL_NAME, LABEL_PLACE, LABEL_COLUMN, LABEL_NUMBER };
+
 typedef struct {
     const profile *profile;
-    uint32_t
-        *precision; // by block: NAME, with @FILE:LINE, with :COLUMN, and from 3 on with #1, ...
-    lookup lookup;  // from label to block
+    uint32_t *precision; // by block: how much of the label is needed, see LABEL_NAME
+    lookup lookup;       // from label to block
 } labels;
 
 // For a finished profile that stays where it is. false: out of memory.
@@ -23,8 +25,8 @@ void ouro__labels_free(labels *l);
 char *ouro__label(const labels *l, uint32_t block);
 // The block that has this label, else NO_ROW.
 uint32_t ouro__label_find(const labels *l, const char *text);
-// Blocks that somebody may have meant who gave a text that is no label: those with this name, else
-// those whose names contain it. Returns how many, at most `room`.
+// Guesses what a text that is no label may mean: the blocks with this name, else those whose names
+// contain it. Returns how many, at most `room`.
 uint32_t ouro__label_candidates(const labels *l, const char *text, uint32_t *out, uint32_t room);
 
 #endif

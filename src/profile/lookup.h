@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// A hash index over rows that live elsewhere: it holds row numbers and 32 bits of each row's hash,
-// so that the rows are only touched when they are very likely the right ones, and growing touches
-// no row at all.
+// A hash index (open addressing, linear probing) over rows that are stored elsewhere. It holds row
+// numbers and 32 bits of each row's hash, so a row is read only when it is very likely the right
+// one, and growing reads no row at all.
 //
-//     for (uint64_t at = ouro__lookup_first(&l, hash); (row = ouro__lookup_next(&l, hash, &at)) !=
-//     NO_ROW;)
-//         if (same(row)) return row;
+//     uint64_t at = ouro__lookup_first(&l, hash);
+//     while ((row = ouro__lookup_next(&l, hash, &at)) != NO_ROW) {
+//         if (is_same(row)) return row;
+//     }
 
 #ifndef OURO_LOOKUP_H
 #define OURO_LOOKUP_H

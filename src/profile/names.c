@@ -49,8 +49,8 @@ char *ouro__block_label(const profile *p, uint32_t b) {
                                              : BY_COLUMN);
 }
 
-// Does `text` say NAME@FILE:LINE, NAME@FILE:LINE:COLUMN, FILE:LINE or FILE:LINE:COLUMN of the
-// block?
+// Does `text` say NAME@FILE:LINE, NAME@FILE:LINE:COLUMN, FILE:LINE or FILE:LINE:COLUMN of
+// the block?
 static bool is_place_of(const profile *p, uint32_t b, const char *text) {
     const char *name = ouro__block_name(p, b), *file = ouro__block_file(p, b);
     const block_info *info = &p->blocks[b];

@@ -8,6 +8,9 @@
 
 #include "profile.h"
 
+#include "valid.h"
+
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +22,7 @@
 #define NODE_MORE 36
 #define BLOCKS_MAX (1u << 25)
 
-enum { FIRST_NODES = 1024, FIRST_BLOCKS = 256, METRICS_MAX = 256 };
+enum { FIRST_NODES = 1024, FIRST_BLOCKS = 256 };
 
 profile *ouro__profile_new(void) {
     profile *p = calloc(1, sizeof *p);
@@ -132,8 +135,20 @@ bool ouro__profile_rescale(profile *p, uint32_t m, uint32_t decimals) {
 
 // ---------------------------------------------------------------- nodes
 
+// What a node takes in the columns that grow with it.
+static size_t node_bytes(const profile *p) {
+    return sizeof *p->parent + sizeof *p->block + p->metric_count * sizeof **p->values;
+}
+
+size_t ouro__profile_bytes(const profile *p) {
+    size_t block_bytes = sizeof *p->blocks + 2 * sizeof *p->block_lookup.slots;
+    size_t text_bytes = sizeof *p->texts.offsets + 2 * sizeof *p->texts.lookup.slots;
+    return p->node_count * (node_bytes(p) + sizeof *p->end) + p->block_count * block_bytes +
+           p->texts.count * text_bytes + p->texts.used;
+}
+
 static bool grow_nodes(profile *p, uint64_t room) {
-    if (room > NO_NODE - 1 || room * (8 + NODE_MORE + 8 * (uint64_t)p->metric_count) > MEMORY_MAX) {
+    if (room > NO_NODE - 1 || room * (node_bytes(p) + NODE_MORE) > MEMORY_MAX) {
         fail(p, EFBIG);
         return false;
     }
@@ -168,8 +183,8 @@ void ouro__profile_reserve(profile *p, uint32_t nodes) {
 
 // ---------------------------------------------------------------- finishing
 
-// A node's place is the next free one below its parent, and it takes as many as its subtree has
-// nodes.
+// A node's place is the next free one below its parent, and it takes as many as its subtree
+// has nodes.
 static void find_places(const profile *p, uint32_t *place, uint32_t *end, uint32_t *next) {
     for (uint32_t n = 0; n < p->node_count; n++) end[n] = 1;
     for (uint32_t n = p->node_count; n-- > 1;) end[p->parent[n]] += end[n];
@@ -230,15 +245,6 @@ static bool put_in_order(profile *p) {
     return ok;
 }
 
-static bool sums_fit(const profile *p, uint32_t m) {
-    int64_t sum = 0;
-    for (uint32_t n = 0; n < p->node_count; n++) {
-        int64_t v = p->values[m][n];
-        if (v == INT64_MIN || __builtin_add_overflow(sum, v < 0 ? -v : v, &sum)) return false;
-    }
-    return true;
-}
-
 bool ouro__profile_finish(profile *p, error *e) {
     if (p->failed == EFBIG)
         return ouro__fail(
@@ -251,23 +257,13 @@ bool ouro__profile_finish(profile *p, error *e) {
     if (p->failed == E2BIG) return ouro__fail(e, E2BIG, "more than %d metrics", METRICS_MAX);
     if (p->failed || !put_in_order(p)) return ouro__fail_memory(e);
     for (uint32_t m = 0; m < p->metric_count; m++) {
-        if (!sums_fit(p, m))
+        if (!ouro__values_fit(p, m))
             return ouro__fail(e, EOVERFLOW,
                               "the values of metric %s add up to more than 63 bits hold",
                               ouro__metric_name(p, m));
     }
+    assert(ouro__profile_is_valid(p));
     return true;
-}
-
-bool ouro__profile_is_valid(const profile *p) {
-    bool ok = p->node_count >= 1 && p->block[0] == NO_BLOCK && p->end && p->end[0] == p->node_count;
-    for (uint32_t n = 1; ok && n < p->node_count; n++) {
-        uint32_t up = p->parent[n];
-        ok = up < n && p->end[n] > n && p->end[n] <= p->end[up] && p->block[n] < p->block_count;
-        // In preorder the node before is the parent, or the end of a sibling's subtree.
-        ok = ok && (up == n - 1 || (p->end[n - 1] == n && n < p->end[up]));
-    }
-    return ok;
 }
 
 // ---------------------------------------------------------------- copies

@@ -3,16 +3,17 @@
 // A finished profile in memory: a tree of paths in columns.
 //
 // WORDS
-//   node      one position of the tree: a row of the columns. Node 0 is the root, whose block is
-//   NO_BLOCK self      values[m][n]: what was charged to node n itself, in metric m inclusive what
-//   was charged to a node and all nodes below it
+//   node        one position of the tree: a row of the columns. Node 0 is the root, whose block is
+//               NO_BLOCK
+//   self        values[m][n]: what was charged to node n itself, in metric m
+//   inclusive   what was charged to a node and to all nodes below it
 //
 // INVARIANTS of a finished profile (ouro__profile_is_valid):
-//   parent[n] < n; nodes are in preorder, so node n and all below it are the rows n .. end[n] - 1.
+//   parent[n] < n. Nodes are in preorder: node n and all below it are the rows n .. end[n] - 1.
 //   The sum of all |values| of a metric fits into 63 bits, so no sum of some of them overflows.
 //   Two children of a node have different blocks.
 //
-// Profiles are made by a builder (builder.h) and asked by the functions of questions.h.
+// A builder makes profiles (builder.h); the functions of questions.h answer questions about them.
 
 #ifndef OURO_PROFILE_H
 #define OURO_PROFILE_H
@@ -25,6 +26,8 @@
 #define NO_BLOCK UINT32_MAX
 #define NO_NODE UINT32_MAX
 
+enum { METRICS_MAX = 256 }; // columns of values
+
 typedef struct {
     uint32_t name, file;   // texts
     uint32_t line, column; // 0 = not known
@@ -35,8 +38,9 @@ typedef struct {
     uint32_t decimals;   // values are in units of 10^-decimals: 1.25 is 125 with 2 decimals
 } metric;
 
-// The message that a profile was read from, for writing it again with all that the tree does not
-// hold (labels, mappings, addresses, call sites). What is in the bytes is the format's business.
+// The message that a profile was read from. It is kept to write the profile again with
+// everything that the tree does not hold: labels, mappings, addresses, call sites. Only the
+// format reads the bytes.
 typedef struct {
     unsigned char *bytes;
     size_t size;
@@ -54,20 +58,20 @@ typedef struct {
     metric *metrics;
     int64_t **values; // a column per metric
     uint32_t metric_count;
-    uint32_t default_metric; // what is shown if nobody asks for another
+    uint32_t default_metric; // shown unless another is asked for
 
     uint32_t *parent, *block, *end; // end: only when finished
     uint32_t node_count, node_room;
 
-    int rule, edge_length; // how paths were compacted, as in ouro_options; RULE_AS_IT_IS: not by us
+    int rule, edge_length;         // how paths were compacted, as in ouro_options
     uint64_t start_time, duration; // nanoseconds since 1970; nanoseconds; 0 = not known
     const char *format;            // name of the one it was read from; NULL: made here
-    bool running;                  // read from a live file whose program was still at work
+    bool running;                  // read from a live file whose program was still running
     origin *origin;                // NULL: the tree says it all
     int failed;                    // errno: it could not be built completely
 } profile;
 
-// The rules of ouro.h, and one more.
+// The rules of ouro.h, and one more: paths are kept as the file has them.
 enum { RULE_LOOPS = 0, RULE_CYCLES = 1, RULE_EDGES = 2, RULE_NONE = 3, RULE_AS_IT_IS = 4 };
 
 // With a root and no metrics. NULL: out of memory.
@@ -77,18 +81,21 @@ void ouro__profile_free(profile *p);
 // These never fail on the spot: when memory runs out, `failed` is set, 0 is returned, and
 // ouro__profile_finish tells it.
 uint32_t ouro__profile_add_text(profile *p, const char *text);
-uint32_t ouro__profile_add_block(profile *p, const block_info *b); // finds it if it is there
-uint32_t ouro__profile_add_named(profile *p, const char *name,
-                                 size_t length); // a block that is only a name
-uint32_t ouro__profile_add_metric(profile *p, const char *name,
-                                  const char *unit);                          // always a new column
-uint32_t ouro__profile_add_node(profile *p, uint32_t parent, uint32_t block); // always a new row
+// Finds the block if it is there.
+uint32_t ouro__profile_add_block(profile *p, const block_info *b);
+// A block that is only a name.
+uint32_t ouro__profile_add_named(profile *p, const char *name, size_t length);
+// Always a new column.
+uint32_t ouro__profile_add_metric(profile *p, const char *name, const char *unit);
+// Always a new row.
+uint32_t ouro__profile_add_node(profile *p, uint32_t parent, uint32_t block);
 
-// Room for so many nodes at once, for who knows how many will come: columns that grow step by step
-// touch twice the memory.
+// Makes room for so many nodes at once, if the caller knows how many will come. Columns that grow
+// step by step touch twice the memory.
 void ouro__profile_reserve(profile *p, uint32_t nodes);
 
-// Gives values of the metric more decimals, for a reader that meets a longer fraction.
+// Gives the values of a metric more decimals, for a reader that meets a longer fraction. false:
+// they would not fit.
 bool ouro__profile_rescale(profile *p, uint32_t m, uint32_t decimals);
 
 static inline void ouro__charge(profile *p, uint32_t m, uint32_t node, int64_t n) {
@@ -100,9 +107,10 @@ static inline void ouro__charge(profile *p, uint32_t m, uint32_t node, int64_t n
 // for freeing.
 bool ouro__profile_finish(profile *p, error *e);
 bool ouro__profile_is_valid(const profile *p);
+// About the memory that a finished profile takes.
+size_t ouro__profile_bytes(const profile *p);
 
-// An empty profile with the same metrics, texts' contents and header as p, to be filled by a
-// filter.
+// An empty profile with the same metrics and header as p, to be filled by a filter.
 profile *ouro__profile_like(const profile *p);
 // The same blocks too, with the same numbers.
 profile *ouro__profile_like_with_blocks(const profile *p);

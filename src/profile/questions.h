@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Every question that is asked of a finished profile. Each is a pass or two over columns: loops, no
-// recursion.
+// Every question about a finished profile. Each is a pass or two over columns: loops, no recursion.
 //
-// The trick that all share: rows are in preorder, so "is there a node of this kind above me?" is
-// "am I before the end of the last topmost one?", one word of memory per kind (see topmost in
-// totals.c).
+// All share one trick. Rows are in preorder, so "is a node of this kind above me?" is "am I before
+// the end of the last topmost one?": one word of memory per kind (see topmost in totals.c).
 //
-// Functions that can fail return false or NULL, out of memory, or with *e filled where there is
-// one.
+// A function that can fail returns false or NULL. It fills *e if it has one, else it ran out
+// of memory.
 
 #ifndef OURO_QUESTIONS_H
 #define OURO_QUESTIONS_H
@@ -17,7 +15,8 @@
 
 // ---------------------------------------------------------------- sums
 
-// node_count + 1 running sums of a metric: what lies before each row. Freed by the caller.
+// Prefix sums of a metric: running[n] is the sum of the rows before n, for n up to node_count.
+// Freed by the caller.
 int64_t *ouro__running(const profile *p, uint32_t m);
 
 static inline int64_t ouro__inclusive(const profile *p, const int64_t *running, uint32_t node) {
@@ -43,8 +42,8 @@ void ouro__totals_free(totals *t);
 // The indices of the `top` largest values that are not 0, largest first, then by index. Returns how
 // many; `out` has room for min(top, count).
 uint32_t ouro__rank(const int64_t *values, uint32_t count, uint32_t top, uint32_t *out);
-// A page of all rows with keep[i], those with the value 0 too, the largest or the smallest first,
-// then by index: *used rows, freed by the caller. NULL: out of memory.
+// A page of the rows with keep[i] (NULL: of all), also those with the value 0: *used rows, freed by
+// the caller. The largest or the smallest come first, equals by index. NULL: out of memory.
 uint32_t *ouro__order(const int64_t *values, uint32_t count, const uint8_t *keep, bool ascending,
                       uint32_t offset, uint32_t limit, uint32_t *used);
 
@@ -64,7 +63,7 @@ uint8_t *ouro__matching(const profile *p, const char *text, uint32_t *count);
 // What was charged to paths that contain a matching block, each path once.
 int64_t ouro__matched(const profile *p, const int64_t *running, const uint8_t *match);
 // The node of a path of blocks, root first; NO_NODE: there is none. An empty path is the root.
-uint32_t ouro__node_at(const profile *p, const uint32_t *path, size_t length);
+uint32_t ouro__path_node(const profile *p, const uint32_t *path, size_t length);
 
 // ---------------------------------------------------------------- callers and callees
 
@@ -73,8 +72,9 @@ typedef struct {
     int64_t overall, calls;
 } neighbour;
 
-// What stands around the sequence: rows are sequences that are one block longer, at the front
-// (callers) or at the end (callees), so each can be asked again: from X to Y -> X to Z -> Y -> X.
+// The neighbours of a sequence. Each row is a sequence that is one block longer, at the front
+// (callers) or at the end (callees), so it can be asked about again: X, then Y -> X, then
+// Z -> Y -> X.
 typedef struct {
     int64_t total, self, overall, calls;
     bool has_calls;
@@ -92,8 +92,8 @@ void ouro__around_free(around *a);
 typedef struct {
     uint32_t *blocks, block_count; // by overall
     int64_t self, overall, calls;  // of the whole group; calls: entries from outside
-    uint32_t deepest;              // nodes of the group in a row on one path, at most
-    neighbour *in, *out;           // by overall: who calls into it, what it calls
+    uint32_t deepest;              // the most nodes of the group in a row on one path
+    neighbour *in, *out;           // by overall: callers and callees outside the group
     uint32_t in_count, out_count;
 } knot;
 
@@ -120,18 +120,19 @@ profile *ouro__filter(profile *p, const filter *f, error *e);
 // The same paths, compacted by a rule.
 profile *ouro__compacted(const profile *p, int rule, int edge_length, error *e);
 
-// For smaller files. Divides by n and carries the remainder to the next node, so that only the
-// total is rounded; nodes without anything are dropped.
+// For smaller files. Divides all values by n and carries the remainder to the next node, so that
+// only the total is rounded. Nodes that are left without values are dropped.
 profile *ouro__divided(const profile *p, int64_t n, error *e);
-// What is below `share` (0 to 1) of the total in every metric goes to a [pruned] block below its
-// caller.
+// Subtrees below `share` (0 to 1) of the total in every metric go to a [pruned] block below
+// their caller.
 profile *ouro__pruned(const profile *p, double share, error *e);
 
 // ---------------------------------------------------------------- several profiles
 
 typedef struct merger merger;
 merger *ouro__merger_new(int rule, int edge_length);
-// Adds a profile: paths by blocks, metrics by name and unit. The memory is that of the result.
+// Adds a profile: paths are the same by their blocks, metrics by name and unit. Needs no more
+// memory than the result.
 bool ouro__merger_add(merger *m, const profile *p, error *e);
 // The sum, finished; frees the merger in any case.
 profile *ouro__merger_end(merger *m, error *e);
@@ -162,14 +163,13 @@ typedef struct {
     uint32_t node, parent; // parent: a row of the flame tree
     uint32_t depth;        // the root's is 0
     int64_t value;         // inclusive
-    int64_t left;          // what stands left of it: its x
+    int64_t left;          // the sum of what is drawn left of it: its x
 } flame;
 
 // Nodes with at least `share` of the total, preorder, the widest child first. Row 0 is the root.
 bool ouro__flame_tree(const profile *p, uint32_t m, double share, flame **rows, uint32_t *count);
-// The widest nodes at and below `node`, at most `limit` of them (from 1 on), parents before
-// children, the widest child first. Row 0 is the node itself, at depth 0 and with nothing left of
-// it.
+// The widest nodes at and below `node`, at most `limit` of them (1 or more). Parents come before
+// children, and the widest child first. Row 0 is the node itself, at depth 0 and with left 0.
 bool ouro__flame_below(const profile *p, const int64_t *running, uint32_t node, uint32_t limit,
                        flame **rows, uint32_t *count);
 

@@ -66,7 +66,7 @@ int64_t ouro__matched(const profile *p, const int64_t *running, const uint8_t *m
     return sum;
 }
 
-uint32_t ouro__node_at(const profile *p, const uint32_t *path, size_t length) {
+uint32_t ouro__path_node(const profile *p, const uint32_t *path, size_t length) {
     uint32_t node = 0;
     for (size_t i = 0; i < length; i++) {
         uint32_t child = node + 1;

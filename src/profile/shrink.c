@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Smaller profiles: dividing the values, and pruning what is below a share. Totals hold: a
-// remainder is carried to the next node in preorder, which is a near one, and what is pruned goes
-// to a [pruned] block below its caller, never to somebody's self.
+// Smaller profiles: values are divided, or subtrees below a share are pruned. Totals hold: the
+// remainder of a division is carried to the next node in preorder, which is a near one. The values
+// of a pruned subtree go to a [pruned] block below its caller, never to the caller's self.
 
 #include "questions.h"
 

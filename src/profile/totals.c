@@ -2,12 +2,14 @@
 //
 // Self and overall of blocks or groups of blocks, and the largest of many values.
 //
-// Overall: a path counts a block once however often it stands there. A node is the topmost of its
+// Overall: a path counts a block once, however often it occurs there. A node is the topmost of its
 // block if it is not inside the subtree of an earlier topmost one; rows are in preorder, so that
 // subtree ends at a known row and one word per block remembers it. No stack, no set.
 
 #include "questions.h"
+#include "valid.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,9 +45,9 @@ bool ouro__totals(const profile *p, uint32_t m, const uint32_t *group, uint32_t 
     int64_t *running = ouro__running(p, m);
     uint32_t *until = calloc((size_t)count + 1, sizeof *until);
     *t = (totals){.count = count,
-                  .self = calloc((size_t)count + 1, 8),
-                  .overall = calloc((size_t)count + 1, 8)};
-    if (calls != NO_ROW) t->calls = calloc((size_t)count + 1, 8);
+                  .self = calloc((size_t)count + 1, sizeof *t->self),
+                  .overall = calloc((size_t)count + 1, sizeof *t->overall)};
+    if (calls != NO_ROW) t->calls = calloc((size_t)count + 1, sizeof *t->calls);
     bool ok = running && until && t->self && t->overall && (calls == NO_ROW || t->calls);
     if (ok) {
         t->total = running[p->node_count];
@@ -56,6 +58,7 @@ bool ouro__totals(const profile *p, uint32_t m, const uint32_t *group, uint32_t 
     free(running);
     free(until);
     if (!ok) ouro__totals_free(t);
+    assert(!ok || ouro__totals_is_valid(p, m, t));
     return ok;
 }
 
@@ -161,7 +164,7 @@ static uint32_t far_page(const ranking *r, uint32_t count, const uint8_t *keep, 
                          uint32_t limit, uint32_t *rows) {
     uint32_t used = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (keep[i]) rows[used++] = i;
+        if (!keep || keep[i]) rows[used++] = i;
     }
     if (offset >= used) return 0;
     if (limit > used - offset) limit = used - offset;
@@ -176,7 +179,7 @@ static uint32_t near_page(const ranking *r, uint32_t count, const uint8_t *keep,
                           uint32_t top, uint32_t *rows) {
     uint32_t used = 0;
     for (uint32_t i = 0; i < count && top; i++) {
-        if (keep[i]) used = offer(r, i, top, used, rows);
+        if (!keep || keep[i]) used = offer(r, i, top, used, rows);
     }
     used = ranked(r, top, used, rows);
     if (used <= offset) return 0;

@@ -14,8 +14,8 @@
 size_t ouro__utf8_length(const char *text);
 // The code point of a character of `length` bytes.
 uint32_t ouro__utf8_decode(const char *text, size_t length);
-// A copy in which bytes that are no characters are replaced; freed by the caller. NULL: out of
-// memory.
+// A copy in which bytes that are no characters are replaced; freed by the caller. NULL: out
+// of memory.
 char *ouro__utf8_clean(const char *text);
 
 #endif

@@ -4,8 +4,9 @@
 
 #include "answer.h"
 
+#include "json_writer.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 static const char json_type[] = "application/json; charset=utf-8";
 
@@ -14,7 +15,7 @@ void ouro__answer_free(answer *a) {
     *a = (answer){0};
 }
 
-static void out_of_memory(answer *a) {
+void ouro__answer_memory(answer *a) {
     static const char text[] =
         "{\"error\":{\"code\":\"out-of-memory\",\"message\":\"out of memory\"}}\n";
     ouro__answer_free(a);
@@ -25,22 +26,28 @@ void ouro__answer_from(answer *a, int status, const char *type, output *out) {
     error e;
     ouro__answer_free(a);
     a->bytes = out ? ouro__output_take(out, &a->size, &e) : NULL;
-    if (!a->bytes) {
-        out_of_memory(a);
-        return;
-    }
+    if (!a->bytes) return ouro__answer_memory(a);
     a->status = status;
     a->type = type ? type : json_type;
 }
 
+void ouro__answer_candidates(answer *a, int status, const char *code, const char *message,
+                             char *const *candidates, size_t count) {
+    json_writer w = {.out = ouro__output_memory()};
+    if (!w.out) return ouro__answer_memory(a);
+    ouro__write_object(&w, NULL);
+    ouro__write_object(&w, "error");
+    ouro__write_text(&w, "code", code);
+    ouro__write_text(&w, "message", message);
+    if (candidates) ouro__write_array(&w, "candidates");
+    for (size_t i = 0; i < count; i++) ouro__write_text(&w, NULL, candidates[i]);
+    if (candidates) ouro__write_end(&w);
+    ouro__write_end(&w);
+    ouro__write_end(&w);
+    ouro__put_text(w.out, "\n");
+    ouro__answer_from(a, status, NULL, w.out);
+}
+
 void ouro__answer_error(answer *a, int status, const char *code, const char *message) {
-    output *out = ouro__output_memory();
-    if (out) {
-        ouro__put_text(out, "{\"error\":{\"code\":");
-        ouro__put_json(out, code);
-        ouro__put_text(out, ",\"message\":");
-        ouro__put_json(out, message);
-        ouro__put_text(out, "}}\n");
-    }
-    ouro__answer_from(a, status, NULL, out);
+    ouro__answer_candidates(a, status, code, message, NULL, 0);
 }

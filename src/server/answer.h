@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What is sent back: a status, a kind and bytes. Knows nothing of sockets.
+// What is sent back: a status, a media type and bytes. Knows nothing of sockets.
 
 #ifndef OURO_ANSWER_H
 #define OURO_ANSWER_H
@@ -19,9 +19,15 @@ typedef struct {
 } answer;
 
 void ouro__answer_free(answer *a);
-// Takes the output. Out of memory becomes an answer of its own.
+// Takes the output; `type` NULL is JSON. An output that ran out of memory, or NULL,
+// becomes ouro__answer_memory.
 void ouro__answer_from(answer *a, int status, const char *type, output *out);
 // {"error": {"code": ..., "message": ...}}
 void ouro__answer_error(answer *a, int status, const char *code, const char *message);
+// The same with "candidates": what may have been meant.
+void ouro__answer_candidates(answer *a, int status, const char *code, const char *message,
+                             char *const *candidates, size_t count);
+// Out of memory: status 503, and needs none itself.
+void ouro__answer_memory(answer *a);
 
 #endif

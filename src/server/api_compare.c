@@ -3,9 +3,7 @@
 // Two files compared by block. Filters are applied to both sides before; a block that only one of
 // them has is no mistake there.
 
-#include "api.h"
-
-#include "format.h"
+#include "table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +18,7 @@ typedef struct {
     comparison comparison;
     int64_t whole[2]; // totals without filters
     uint32_t decimals;
+    uint32_t *place; // by row: its block in the answer's `blocks`
 } pair;
 
 // By what it was charged itself; what only calls something slower has changed too, but less.
@@ -57,132 +56,104 @@ static bool same_decimals(pair *p) {
     return rescale(p, 0, p->decimals - a) && rescale(p, 1, p->decimals - b);
 }
 
-// ---------------------------------------------------------------- rows
+// ---------------------------------------------------------------- columns
 
-static int64_t key_of(const difference *d, const char *column) {
-    int64_t self = d->self_after - d->self_before;
-    if (strcmp(column, "self") == 0) return self;
-    if (strcmp(column, "overall") == 0) return d->overall_after - d->overall_before;
-    if (strcmp(column, "self_before") == 0) return d->self_before;
-    if (strcmp(column, "self_after") == 0) return d->self_after;
-    if (strcmp(column, "overall_before") == 0) return d->overall_before;
-    if (strcmp(column, "overall_after") == 0) return d->overall_after;
-    if (strcmp(column, "state") == 0) return state_of(d);
-    return self < 0 ? -self : self; // not asked: the largest change either way
-}
+// A row is labelled by its block on the side after, or else on the side before.
+static bool is_after(const difference *d) { return d->block_after != NO_BLOCK; }
 
-static int by_name(const void *a, const void *b, void *user) {
-    const difference *rows = user, *x = &rows[*(const uint32_t *)a],
-                     *y = &rows[*(const uint32_t *)b];
-    int way = strcmp(x->name, y->name);
-    return way ? way : strcmp(x->file, y->file);
-}
-
-static bool make_keys(const comparison *c, const char *column, int64_t *keys) {
-    for (uint32_t i = 0; i < c->count; i++) keys[i] = key_of(&c->rows[i], column);
-    if (strcmp(column, "name") != 0) return true;
-    uint32_t *sorted = malloc(((size_t)c->count + 1) * sizeof *sorted);
-    if (!sorted) return false;
-    for (uint32_t i = 0; i < c->count; i++) sorted[i] = i;
-    qsort_r(sorted, c->count, sizeof *sorted, by_name, c->rows);
-    for (uint32_t i = 0; i < c->count; i++) keys[sorted[i]] = i;
-    free(sorted);
-    return true;
+// NO_BLOCK: no block has the name.
+static uint32_t block_of(const difference *d) {
+    return is_after(d) ? d->block_after : d->block_before;
 }
 
 static const char *file_of(const pair *p, const difference *d) {
-    bool after = d->block_after != NO_BLOCK;
-    uint32_t b = after ? d->block_after : d->block_before;
-    return b == NO_BLOCK ? d->file : ouro__block_file(p->views[after]->profile, b);
+    uint32_t b = block_of(d);
+    return b == NO_BLOCK ? d->file : ouro__block_file(p->views[is_after(d)]->profile, b);
 }
 
-static void put_difference(question *q, const pair *p, const difference *d, uint32_t place) {
-    bool known = d->block_after != NO_BLOCK || d->block_before != NO_BLOCK;
-    if (known) ouro__print(q->out, "{\"block\":%u", place);
-    if (!known) ouro__put_text(q->out, "{\"block\":null");
-    ouro__put_text_member(q, "name", d->name);
-    ouro__put_text_member(q, "file", file_of(p, d));
-    ouro__put_member(q, "self_before", d->self_before);
-    ouro__put_member(q, "self_after", d->self_after);
-    ouro__put_member(q, "overall_before", d->overall_before);
-    ouro__put_member(q, "overall_after", d->overall_after);
-    ouro__put_text_member(q, "state", state_names[state_of(d)]);
-    ouro__put_text(q->out, "}");
+static const difference *row_of(void *of, uint32_t i) { return &((pair *)of)->comparison.rows[i]; }
+
+static int64_t row_block(void *of, uint32_t i) {
+    return block_of(row_of(of, i)) == NO_BLOCK ? NOT_KNOWN : ((pair *)of)->place[i];
+}
+static const char *row_name(void *of, uint32_t i) { return row_of(of, i)->name; }
+static const char *row_file(void *of, uint32_t i) { return file_of(of, row_of(of, i)); }
+static int64_t row_self_before(void *of, uint32_t i) { return row_of(of, i)->self_before; }
+static int64_t row_self_after(void *of, uint32_t i) { return row_of(of, i)->self_after; }
+static int64_t row_overall_before(void *of, uint32_t i) { return row_of(of, i)->overall_before; }
+static int64_t row_overall_after(void *of, uint32_t i) { return row_of(of, i)->overall_after; }
+static const char *row_state(void *of, uint32_t i) { return state_names[state_of(row_of(of, i))]; }
+static int64_t row_self_change(void *of, uint32_t i) {
+    return row_of(of, i)->self_after - row_of(of, i)->self_before;
+}
+static int64_t row_overall_change(void *of, uint32_t i) {
+    return row_of(of, i)->overall_after - row_of(of, i)->overall_before;
+}
+static int64_t row_state_number(void *of, uint32_t i) { return state_of(row_of(of, i)); }
+static int64_t row_size_of_change(void *of, uint32_t i) {
+    int64_t change = row_self_change(of, i);
+    return change < 0 ? -change : change;
 }
 
-static void csv_difference(question *q, const pair *p, const difference *d) {
-    const int64_t values[] = {d->self_before, d->self_after, d->overall_before, d->overall_after};
-    char number[48];
-    ouro__put_csv(q->out, d->name);
-    ouro__put_text(q->out, ",");
-    ouro__put_csv(q->out, file_of(p, d));
-    for (size_t i = 0; i < 4; i++)
-        ouro__print(q->out, ",%s", ouro__decimal(number, values[i], p->decimals));
-    ouro__print(q->out, ",%s\n", state_names[state_of(d)]);
+static const column compare_columns[] = {
+    {"block", COLUMN_COUNT, IN_JSON, .number = row_block},
+    {"name", COLUMN_TEXT, IN_JSON | IN_CSV | SORTS, .text = row_name},
+    {"file", COLUMN_TEXT, IN_JSON | IN_CSV, .text = row_file},
+    {"self_before", COLUMN_VALUE, IN_JSON | IN_CSV | SORTS, .number = row_self_before},
+    {"self_after", COLUMN_VALUE, IN_JSON | IN_CSV | SORTS, .number = row_self_after},
+    {"overall_before", COLUMN_VALUE, IN_JSON | IN_CSV | SORTS, .number = row_overall_before},
+    {"overall_after", COLUMN_VALUE, IN_JSON | IN_CSV | SORTS, .number = row_overall_after},
+    {"state", COLUMN_TEXT, IN_JSON | IN_CSV, .text = row_state},
+    {"self", COLUMN_VALUE, SORTS, .number = row_self_change},
+    {"overall", COLUMN_VALUE, SORTS, .number = row_overall_change},
+    {"state", COLUMN_COUNT, SORTS, .number = row_state_number},
+    {0},
+};
+
+// The usual order, which has no name in the API: the largest changes first, either way.
+static const column size_of_change = {"", COLUMN_VALUE, SORTS, .number = row_size_of_change};
+
+// ---------------------------------------------------------------- writing
+
+static void write_summary(question *q, const pair *p, const uint32_t counts[STATES]) {
+    json_writer *w = &q->json;
+    ouro__write_metric(q, "metric", p->views[0]->profile, p->metrics[0], p->decimals);
+    ouro__write_integer(w, "total", p->whole[0]);
+    ouro__write_integer(w, "left", p->comparison.total_before);
+    ouro__write_integer(w, "total_before", p->whole[0]);
+    ouro__write_integer(w, "total_after", p->whole[1]);
+    ouro__write_integer(w, "left_before", p->comparison.total_before);
+    ouro__write_integer(w, "left_after", p->comparison.total_after);
+    ouro__write_object(w, "states");
+    for (int s = 0; s < STATES; s++) ouro__write_integer(w, state_names[s], counts[s]);
+    ouro__write_end(w);
 }
 
-static void put_block_info(question *q, const pair *p, const difference *d) {
-    bool after = d->block_after != NO_BLOCK;
-    uint32_t b = after ? d->block_after : d->block_before;
-    const profile *of = p->views[after]->profile;
-    char *label = ouro__view_label(q->edition->sides[after], of, b);
-    ouro__put_text(q->out, "{\"label\":");
-    ouro__put_json(q->out, label ? label : "");
-    ouro__put_text_member(q, "name", ouro__block_name(of, b));
-    ouro__put_text_member(q, "file", ouro__block_file(of, b));
-    ouro__put_member(q, "line", of->blocks[b].line);
-    ouro__put_member(q, "column", of->blocks[b].column);
-    ouro__print(q->out, ",\"mark\":null,\"side\":\"%s\"}", after ? "after" : "before");
-    free(label);
+// Rows name blocks of two profiles, so this answer has a list of blocks of its own.
+static void write_blocks(question *q, pair *p, const page *rows) {
+    ouro__write_rows(&q->json, "blocks");
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const difference *d = row_of(p, rows->rows[i]);
+        bool after = is_after(d);
+        if (block_of(d) == NO_BLOCK) continue;
+        ouro__write_object(&q->json, NULL);
+        ouro__write_block_info(q, q->generation->sides[after], p->views[after]->profile,
+                               block_of(d));
+        ouro__write_text(&q->json, "side", after ? "after" : "before");
+        ouro__write_end(&q->json);
+    }
+    ouro__write_end(&q->json);
 }
 
-static void put_rows(question *q, const pair *p, const uint32_t *order, uint32_t rows,
-                     uint32_t count, uint32_t offset) {
+static void place_blocks(pair *p, const page *rows) {
     uint32_t place = 0;
-    if (q->csv)
-        ouro__put_text(q->out,
-                       "name,file,self_before,self_after,overall_before,overall_after,state\n");
-    if (!q->csv) ouro__put_rows_open(q);
-    for (uint32_t i = 0; i < rows; i++) {
-        const difference *d = &p->comparison.rows[order[i]];
-        if (q->csv) {
-            csv_difference(q, p, d);
-            continue;
-        }
-        if (i) ouro__put_text(q->out, ",\n");
-        put_difference(q, p, d, place);
-        place += d->block_after != NO_BLOCK || d->block_before != NO_BLOCK;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        p->place[rows->rows[i]] = place;
+        place += block_of(row_of(p, rows->rows[i])) != NO_BLOCK;
     }
-    if (q->csv) return;
-    ouro__put_rows_close(q, count, offset);
-    ouro__put_text(q->out, ",\"blocks\":[");
-    for (uint32_t i = 0, shown = 0; i < rows; i++) {
-        const difference *d = &p->comparison.rows[order[i]];
-        if (d->block_after == NO_BLOCK && d->block_before == NO_BLOCK) continue;
-        if (shown++) ouro__put_text(q->out, ",\n");
-        put_block_info(q, p, d);
-    }
-    ouro__put_text(q->out, "]");
 }
 
 // ---------------------------------------------------------------- the question
-
-static void put_summary(question *q, const pair *p, const uint32_t counts[STATES]) {
-    const profile *before = p->views[0]->profile;
-    ouro__put_text_member(q, "metric", ouro__metric_name(before, p->metrics[0]));
-    ouro__put_text_member(q, "unit", ouro__metric_unit(before, p->metrics[0]));
-    ouro__put_member(q, "decimals", p->decimals);
-    ouro__put_member(q, "total", p->whole[0]);
-    ouro__put_member(q, "left", p->comparison.total_before);
-    ouro__put_member(q, "total_before", p->whole[0]);
-    ouro__put_member(q, "total_after", p->whole[1]);
-    ouro__put_member(q, "left_before", p->comparison.total_before);
-    ouro__put_member(q, "left_after", p->comparison.total_after);
-    ouro__put_text(q->out, ",\"states\":{");
-    for (int s = 0; s < STATES; s++)
-        ouro__print(q->out, "%s\"%s\":%u", s ? "," : "", state_names[s], counts[s]);
-    ouro__put_text(q->out, "}");
-}
 
 // By the `state` parameters; without any, all.
 static bool state_is_wanted(const request *r, state s) {
@@ -196,43 +167,49 @@ static bool state_is_wanted(const request *r, state s) {
 }
 
 // keep[i]: the search and the states leave the row; counts are those before the states.
-static uint32_t keep_rows(const question *q, const pair *p, uint8_t *keep,
-                          uint32_t counts[STATES]) {
+static void keep_rows(const question *q, const pair *p, uint8_t *keep, uint32_t counts[STATES]) {
     const char *search = ouro__request_value(q->request, "search");
-    uint32_t kept = 0;
     for (uint32_t i = 0; i < p->comparison.count; i++) {
         const difference *d = &p->comparison.rows[i];
         bool found =
             !search || ouro__contains(d->name, search) || ouro__contains(file_of(p, d), search);
         if (found) counts[state_of(d)]++;
         keep[i] = found && state_is_wanted(q->request, state_of(d));
-        kept += keep[i];
     }
-    return kept;
 }
 
-static bool put_comparison(question *q, pair *p, const paging *page) {
-    const comparison *c = &p->comparison;
-    uint32_t counts[STATES] = {0};
-    int64_t *keys = malloc(((size_t)c->count + 1) * sizeof *keys);
-    uint8_t *keep = malloc((size_t)c->count + 1);
-    bool ok = keys && keep &&
-              make_keys(c, ouro__request_value(q->request, "sort") ? page->column : "", keys);
-    uint32_t rows, kept = 0, *order = NULL;
-    if (ok) kept = keep_rows(q, p, keep, counts);
-    ok = ok && (order = ouro__question_page(q, keys, c->count, keep, page, &rows));
-    if (ok && !q->csv) put_summary(q, p, counts);
-    if (ok) put_rows(q, p, order, rows, kept, page->offset);
-    free(keys);
+static bool write_comparison(question *q, pair *p) {
+    uint32_t counts[STATES] = {0}, count = p->comparison.count;
+    uint8_t *keep = malloc((size_t)count + 1);
+    table t = {.columns = compare_columns,
+               .usual = &size_of_change,
+               .of = p,
+               .count = count,
+               .keep = keep,
+               .decimals = p->decimals};
+    page rows = {0};
+    p->place = malloc(((size_t)count + 1) * sizeof *p->place);
+    bool ok = keep && p->place;
+    if (ok) keep_rows(q, p, keep, counts);
+    ok = ok && ouro__table_page(q, &t, "", &rows);
+    if (ok) {
+        place_blocks(p, &rows);
+        if (!q->csv) write_summary(q, p, counts);
+        ouro__table_head(q, t.columns);
+        ouro__table_rows(q, "rows", &t, rows.rows, rows.count);
+        ouro__table_foot(q, rows.kept, rows.offset);
+        if (!q->csv) write_blocks(q, p, &rows);
+    }
     free(keep);
-    free(order);
+    free(rows.rows);
     return ok;
 }
 
 // Without a choice both sides show the metric that the first one would, or else the first that
 // both have.
 static bool find_metrics(question *q, uint32_t metrics[2]) {
-    const profile *first = q->edition->sides[0]->profile, *second = q->edition->sides[1]->profile;
+    const profile *first = q->generation->sides[0]->profile,
+                  *second = q->generation->sides[1]->profile;
     if (!ouro__question_metric(q, first, &metrics[0])) return false;
     if (ouro__request_value(q->request, "metric"))
         return ouro__question_metric(q, second, &metrics[1]);
@@ -246,36 +223,25 @@ static bool find_metrics(question *q, uint32_t metrics[2]) {
 }
 
 static bool find_pair(question *q, pair *p) {
-    filter none = {0};
-    error e;
     if (!find_metrics(q, p->metrics)) return false;
     for (unsigned i = 0; i < 2; i++) {
         if (!(p->views[i] = ouro__question_view(q, i))) return false;
-        view *all = ouro__cache_view(q->api->cache, q->edition, i, &none, false, &e);
-        const totals *t = all ? ouro__view_totals(all, p->metrics[i]) : NULL;
-        if (t) p->whole[i] = t->total;
-        if (all) ouro__cache_release(q->api->cache, all);
-        if (!t) return ouro__refuse_memory(q);
+        p->whole[i] = q->generation->sides[i]->totals[p->metrics[i]];
     }
     return true;
 }
 
 bool ouro__api_compare(question *q) {
-    paging page;
     pair p = {0};
-    if (q->edition->side_count != 2)
+    if (q->generation->side_count != 2)
         return ouro__refuse(q, 404, "no-comparison", "only one file is open");
-    if (!ouro__question_paging(q,
-                               "self overall name self_before self_after overall_before "
-                               "overall_after state ",
-                               "", &page))
-        return false;
     bool ok = find_pair(q, &p) && ouro__compare(p.views[0]->profile, p.metrics[0],
                                                 p.views[1]->profile, p.metrics[1], &p.comparison);
     if (ok && !same_decimals(&p))
         ok = ouro__refuse(q, 500, "too-large", "the values do not fit with the decimals of both");
-    ok = ok && put_comparison(q, &p, &page);
+    ok = ok && write_comparison(q, &p);
     ouro__comparison_free(&p.comparison);
+    free(p.place);
     for (unsigned i = 0; i < 2; i++) {
         if (p.views[i]) ouro__cache_release(q->api->cache, p.views[i]);
     }

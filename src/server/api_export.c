@@ -12,13 +12,15 @@
 
 #define PICTURE_SHARE 0.0005 // as ouro convert
 
-static const struct {
+typedef struct {
     const char *name, *type, *extension;
-} exports[] = {{"svg", "image/svg+xml", "svg"},
-               {"html", "text/html; charset=utf-8", "html"},
-               {"pprof", "application/octet-stream", "pb"},
-               {"folded", "text/plain; charset=utf-8", "folded"},
-               {"speedscope", "application/json", "speedscope.json"}};
+} export;
+
+static const export exports[] = {{"svg", "image/svg+xml", "svg"},
+                                 {"html", "text/html; charset=utf-8", "html"},
+                                 {"pprof", "application/octet-stream", "pb"},
+                                 {"folded", "text/plain; charset=utf-8", "folded"},
+                                 {"speedscope", "application/json", "speedscope.json"}};
 
 // What lies below a node, as a profile: the node is the one child of its root.
 static profile *below(const profile *p, uint32_t node, error *e) {
@@ -37,55 +39,48 @@ static profile *below(const profile *p, uint32_t node, error *e) {
 }
 
 // A name that is safe in a header and in any folder.
-static void name_file(answer *a, const char *path, const char *extension) {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+static void name_file(question *q, const char *title, const char *extension) {
     char name[64] = "profile";
     size_t used = 0;
-    for (; *base && used < sizeof name - 1; base++) {
-        bool plain = (*base >= 'a' && *base <= 'z') || (*base >= 'A' && *base <= 'Z') ||
-                     (*base >= '0' && *base <= '9') || (*base == '.' && used) || *base == '_' ||
-                     (*base == '-' && used);
-        if (plain) name[used++] = *base;
+    for (const char *at = title; *at && used < sizeof name - 1; at++) {
+        bool plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+                     (*at >= '0' && *at <= '9') || (*at == '.' && used) || *at == '_' ||
+                     (*at == '-' && used);
+        if (plain) name[used++] = *at;
     }
     if (used) name[used] = '\0';
-    snprintf(a->file_name, sizeof a->file_name, "%s.%s", name, extension);
+    snprintf(q->file_name, sizeof q->file_name, "%s.%s", name, extension);
 }
 
-static bool write_export(question *q, size_t which, const profile *p) {
-    const char *path = q->api->shelf->files[q->side_number].path, *slash = strrchr(path, '/');
+static bool write_export(question *q, const export *as, const profile *p) {
+    const shelf_file *f = &q->api->shelf->files[q->side_number];
     error e = {0};
-    write_options w = {.title = strcmp(path, "-") == 0 ? "standard input"
-                                : slash                ? slash + 1
-                                                       : path,
-                       .metric = q->metric,
-                       .share = PICTURE_SHARE};
-    output *out = ouro__output_memory();
-    if (!out) return false;
-    if (!ouro__format_named(exports[which].name)->write(p, &w, out, &e)) {
-        ouro__output_close(out, false, NULL);
-        return ouro__refuse(q, 500, "cannot-write", "%s", e.message);
-    }
-    ouro__answer_from(q->answer, 200, exports[which].type, out);
-    if (q->answer->status == 200) name_file(q->answer, path, exports[which].extension);
+    write_options w = {.title = ouro__shelf_title(f), .metric = q->metric, .share = PICTURE_SHARE};
+    if (!ouro__format_named(as->name)->write(p, &w, q->out, &e))
+        return ouro__refuse_error(q, 500, "cannot-write", &e);
+    q->type = as->type;
+    name_file(q, strcmp(f->path, "-") == 0 ? "" : w.title, as->extension);
     return true;
 }
 
+static const export *find_export(const char *name) {
+    for (size_t i = 0; name && i < sizeof exports / sizeof *exports; i++) {
+        if (strcmp(name, exports[i].name) == 0) return &exports[i];
+    }
+    return NULL;
+}
+
 bool ouro__api_export(question *q) {
-    const char *as = ouro__request_value(q->request, "as");
-    size_t count = sizeof exports / sizeof *exports, which = 0;
-    while (which < count && (!as || strcmp(as, exports[which].name) != 0)) which++;
-    if (which == count)
+    const export *as = find_export(ouro__request_value(q->request, "as"));
+    if (!as)
         return ouro__refuse(q, 400, "bad-export",
                             "as is one of svg, html, pprof, folded and speedscope");
     uint32_t node;
     if (!ouro__question_node(q, &node)) return false;
     error e = {0};
     profile *part = node ? below(q->p, node, &e) : NULL;
-    if (node && !part) return ouro__refuse(q, 503, "cannot-write", "%s", e.message);
-    bool ok = write_export(q, which, part ? part : q->p);
+    if (node && !part) return ouro__refuse_error(q, 503, "cannot-write", &e);
+    bool ok = write_export(q, as, part ? part : q->p);
     ouro__profile_free(part);
-    // The answer is made already: what was begun as JSON is thrown away.
-    ouro__output_close(q->out, false, NULL);
-    q->out = NULL;
     return ok;
 }

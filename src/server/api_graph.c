@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What stands around a sequence, the flame graph, and knots. Drawing is the page's business: it gets
-// columns of numbers, and never more boxes than it asked for.
+// Callers and callees of a sequence, the flame graph, and knots. The page draws: it gets columns of
+// numbers, and never more boxes than it asked for.
 
-#include "api.h"
+#include "table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,88 +12,117 @@ enum { BOXES_USUAL = 2000, BOXES_MOST = 8000, LISTED = 20 };
 
 // ---------------------------------------------------------------- callers and callees
 
-static void put_neighbour(question *q, const neighbour *n, bool has_calls) {
-    ouro__put_text(q->out, "{\"block\":");
-    ouro__put_block(q, n->block);
-    ouro__put_member(q, "overall", n->overall);
-    ouro__put_calls(q, has_calls, n->calls);
-    ouro__put_text(q->out, "}");
+typedef struct {
+    const neighbour *rows;
+    int64_t self;     // of the sequence itself; of neighbours NOT_KNOWN
+    const char *role; // CSV has all roles in one table
+    bool has_calls;
+} neighbour_rows;
+
+static int64_t neighbour_block(void *of, uint32_t i) {
+    return ((neighbour_rows *)of)->rows[i].block;
+}
+static int64_t neighbour_self(void *of, uint32_t i) {
+    (void)i;
+    return ((neighbour_rows *)of)->self;
+}
+static int64_t neighbour_overall(void *of, uint32_t i) {
+    return ((neighbour_rows *)of)->rows[i].overall;
+}
+static int64_t neighbour_calls(void *of, uint32_t i) {
+    const neighbour_rows *r = of;
+    return r->has_calls ? r->rows[i].calls : NOT_KNOWN;
+}
+static const char *neighbour_role(void *of, uint32_t i) {
+    (void)i;
+    return ((neighbour_rows *)of)->role;
 }
 
-static bool is_found(const neighbour *n, const uint8_t *match) {
-    return !match || (n->block != NO_BLOCK && match[n->block]);
+// They are sorted by overall already.
+static const column neighbour_columns[] = {
+    {"block", COLUMN_BLOCK, IN_JSON | IN_CSV, .number = neighbour_block},
+    {"self", COLUMN_VALUE, IN_CSV, .number = neighbour_self},
+    {"overall", COLUMN_VALUE, IN_JSON | IN_CSV, .number = neighbour_overall},
+    {"calls", COLUMN_COUNT, IN_JSON | IN_CSV, .number = neighbour_calls},
+    {"role", COLUMN_TEXT, IN_CSV, .text = neighbour_role},
+    {0},
+};
+
+static table neighbour_table(question *q, neighbour_rows *rows, uint32_t count) {
+    return (table){.columns = neighbour_columns,
+                   .usual = &neighbour_columns[2],
+                   .of = rows,
+                   .count = count,
+                   .decimals = q->p->metrics[q->metric].decimals};
 }
 
-static void put_neighbours(question *q, const char *name, const neighbour *rows, uint32_t count,
-                           bool has_calls, const paging *page, const uint8_t *match) {
-    uint32_t found = 0, shown = 0;
-    ouro__print(q->out, ",\"%s\":{\"rows\":[", name);
-    for (uint32_t i = 0; i < count; i++) {
-        if (!is_found(&rows[i], match) || found++ < page->offset || shown == page->limit) continue;
-        if (shown++) ouro__put_text(q->out, ",\n");
-        put_neighbour(q, &rows[i], has_calls);
+// keep[i]: the search finds the block. NULL with *ok: it finds all.
+static uint8_t *keep_found(const neighbour *rows, uint32_t count, const uint8_t *match, bool *ok) {
+    uint8_t *keep = match ? malloc((size_t)count + 1) : NULL;
+    *ok = !match || keep;
+    for (uint32_t i = 0; keep && i < count; i++)
+        keep[i] = rows[i].block != NO_BLOCK && match[rows[i].block];
+    return keep;
+}
+
+static bool write_neighbours(question *q, const char *name, const char *prefix,
+                             neighbour_rows *rows, uint32_t count, const uint8_t *match) {
+    bool ok;
+    page p;
+    table t = neighbour_table(q, rows, count);
+    uint8_t *keep = keep_found(rows->rows, count, match, &ok);
+    t.keep = keep;
+    ok = ok && ouro__table_page(q, &t, prefix, &p);
+    if (ok) {
+        if (!q->csv) ouro__write_object(&q->json, name);
+        ouro__table_rows(q, "rows", &t, p.rows, p.count);
+        ouro__table_foot(q, p.kept, p.offset);
+        if (!q->csv) ouro__write_end(&q->json);
+        free(p.rows);
     }
-    ouro__put_text(q->out, "]");
-    ouro__put_member(q, "count", found);
-    ouro__put_member(q, "offset", page->offset);
-    ouro__put_text(q->out, "}");
+    free(keep);
+    return ok;
 }
 
-static void csv_neighbours(question *q, const char *role, const neighbour *rows, uint32_t count,
-                           bool has_calls, const uint8_t *match) {
-    for (uint32_t i = 0; i < count; i++) {
-        if (!is_found(&rows[i], match)) continue;
-        ouro__csv_block(q, rows[i].block);
-        ouro__put_text(q->out, ",");
-        ouro__csv_value(q, rows[i].overall);
-        ouro__put_text(q->out, ",");
-        if (has_calls) ouro__put_integer(q->out, rows[i].calls);
-        ouro__print(q->out, ",%s\n", role);
-    }
+static void write_sequence(question *q, const around *a, const uint32_t *sequence, size_t length) {
+    ouro__write_array(&q->json, "sequence");
+    for (size_t i = 0; i < length; i++) ouro__write_block(q, NULL, sequence[i]);
+    ouro__write_end(&q->json);
+    ouro__write_integer(&q->json, "self", a->self);
+    ouro__write_integer(&q->json, "overall", a->overall);
+    if (a->has_calls) ouro__write_integer(&q->json, "calls", a->calls);
+    if (!a->has_calls) ouro__write_null(&q->json, "calls");
+    ouro__write_bool(&q->json, "recursive", a->recursive);
 }
 
-static void put_around(question *q, const around *a, const uint32_t *sequence, size_t length,
-                       const paging *in, const paging *out, const uint8_t *match) {
-    ouro__put_text(q->out, ",\"sequence\":[");
-    for (size_t i = 0; i < length; i++) {
-        if (i) ouro__put_text(q->out, ",");
-        ouro__put_block(q, sequence[i]);
-    }
-    ouro__put_text(q->out, "]");
-    ouro__put_member(q, "self", a->self);
-    ouro__put_member(q, "overall", a->overall);
-    ouro__put_calls(q, a->has_calls, a->calls);
-    ouro__print(q->out, ",\"recursive\":%s", a->recursive ? "true" : "false");
-    put_neighbours(q, "callers", a->callers, a->caller_count, a->has_calls, in, match);
-    put_neighbours(q, "callees", a->callees, a->callee_count, a->has_calls, out, match);
+// CSV has the sequence as a row like its neighbours.
+static void write_sequence_row(question *q, const around *a, uint32_t block) {
+    neighbour itself = {block, a->overall, a->calls};
+    neighbour_rows rows = {&itself, a->self, "block", a->has_calls};
+    table t = neighbour_table(q, &rows, 1);
+    ouro__table_head(q, t.columns);
+    ouro__table_rows(q, NULL, &t, NULL, 1);
 }
 
-static void csv_around(question *q, const around *a, uint32_t block, const uint8_t *match) {
-    ouro__put_text(q->out, "name,file,line,column,self,overall,calls,role\n");
-    ouro__csv_block(q, block);
-    ouro__csv_value(q, a->self);
-    ouro__csv_value(q, a->overall);
-    ouro__put_text(q->out, ",");
-    if (a->has_calls) ouro__put_integer(q->out, a->calls);
-    ouro__put_text(q->out, ",block\n");
-    csv_neighbours(q, "caller", a->callers, a->caller_count, a->has_calls, match);
-    csv_neighbours(q, "callee", a->callees, a->callee_count, a->has_calls, match);
+static bool write_around(question *q, const around *a, const uint32_t *sequence, size_t length,
+                         const uint8_t *match) {
+    neighbour_rows callers = {a->callers, NOT_KNOWN, "caller", a->has_calls};
+    neighbour_rows callees = {a->callees, NOT_KNOWN, "callee", a->has_calls};
+    if (q->csv) write_sequence_row(q, a, sequence[length - 1]);
+    if (!q->csv) write_sequence(q, a, sequence, length);
+    return write_neighbours(q, "callers", "in_", &callers, a->caller_count, match) &&
+           write_neighbours(q, "callees", "out_", &callees, a->callee_count, match);
 }
 
 bool ouro__api_around(question *q) {
-    paging in, out;
     size_t length;
-    if (!ouro__question_paging(q, NULL, "in_", &in) ||
-        !ouro__question_paging(q, NULL, "out_", &out))
-        return false;
     uint32_t *sequence = ouro__question_blocks(q, "block", &length);
     if (!sequence) return false;
     around a = {0};
     bool ok = length > 0 || ouro__refuse(q, 400, "no-block", "around needs block=");
     uint8_t *match = ok ? ouro__question_search(q, &ok) : NULL;
-    ok = ok && ouro__around(q->p, q->metric, sequence, length, &a);
-    if (ok && q->csv) csv_around(q, &a, sequence[length - 1], match);
-    if (ok && !q->csv) put_around(q, &a, sequence, length, &in, &out, match);
+    ok = ok && ouro__around(q->p, q->metric, sequence, length, &a) &&
+         write_around(q, &a, sequence, length, match);
     ouro__around_free(&a);
     free(match);
     free(sequence);
@@ -102,61 +131,53 @@ bool ouro__api_around(question *q) {
 
 // ---------------------------------------------------------------- flame graph
 
-typedef enum { F_PARENT, F_BLOCK, F_VALUE, F_SELF, F_LEFT, F_DEPTH, F_RECURSIONS } flame_column;
+typedef struct {
+    const profile *p;
+    const flame *boxes;
+    const int64_t *values, *recursions;
+} flame_rows;
 
-static void put_flame_cell(question *q, const flame *f, bool first, flame_column column) {
+static int64_t flame_parent(void *of, uint32_t i) {
+    return i ? ((flame_rows *)of)->boxes[i].parent : NOT_KNOWN;
+}
+static int64_t flame_block(void *of, uint32_t i) {
+    const flame_rows *f = of;
+    return f->p->block[f->boxes[i].node];
+}
+static int64_t flame_value(void *of, uint32_t i) { return ((flame_rows *)of)->boxes[i].value; }
+static int64_t flame_self(void *of, uint32_t i) {
+    const flame_rows *f = of;
+    return f->values[f->boxes[i].node];
+}
+static int64_t flame_left(void *of, uint32_t i) { return ((flame_rows *)of)->boxes[i].left; }
+static int64_t flame_depth(void *of, uint32_t i) { return ((flame_rows *)of)->boxes[i].depth; }
+static int64_t flame_recursions(void *of, uint32_t i) {
+    const flame_rows *f = of;
+    return f->recursions[f->boxes[i].node];
+}
+
+static const column flame_columns[] = {
+    {"parent", COLUMN_COUNT, IN_JSON, .number = flame_parent},
+    {"block", COLUMN_BLOCK, IN_JSON, .number = flame_block},
+    {"value", COLUMN_VALUE, IN_JSON, .number = flame_value},
+    {"self", COLUMN_VALUE, IN_JSON, .number = flame_self},
+    {"x", COLUMN_VALUE, IN_JSON, .number = flame_left},
+    {"depth", COLUMN_COUNT, IN_JSON, .number = flame_depth},
+    {0},
+};
+static const column recursions_column = {"recursions", COLUMN_COUNT, IN_JSON,
+                                         .number = flame_recursions};
+
+static bool write_ancestors(question *q, uint32_t node) {
     const profile *p = q->p;
-    switch (column) {
-    case F_PARENT:
-        if (first) ouro__put_text(q->out, "null");
-        if (!first) ouro__put_number(q->out, f->parent);
-        break;
-    case F_BLOCK:
-        ouro__put_block(q, p->block[f->node]);
-        break;
-    case F_VALUE:
-        ouro__put_integer(q->out, f->value);
-        break;
-    case F_SELF:
-        ouro__put_integer(q->out, p->values[q->metric][f->node]);
-        break;
-    case F_LEFT:
-        ouro__put_integer(q->out, f->left);
-        break;
-    case F_DEPTH:
-        ouro__put_number(q->out, f->depth);
-        break;
-    case F_RECURSIONS:
-        ouro__put_integer(q->out, p->values[q->recursions][f->node]);
-    }
-}
-
-static void put_flame_column(question *q, const char *name, const flame *rows, uint32_t count,
-                             flame_column column) {
-    ouro__print(q->out, ",\"%s\":[", name);
-    for (uint32_t i = 0; i < count; i++) {
-        if (i) ouro__put(q->out, ",", 1);
-        put_flame_cell(q, &rows[i], i == 0, column);
-    }
-    ouro__put_text(q->out, "]");
-}
-
-static bool put_ancestors(question *q, uint32_t node) {
     uint32_t length = 0;
-    if (!node) {
-        ouro__put_text(q->out, "\"ancestors\":[]");
-        return true;
-    }
-    for (uint32_t n = q->p->parent[node]; n; n = q->p->parent[n]) length++;
+    for (uint32_t n = p->parent[node]; n; n = p->parent[n]) length++;
     uint32_t *path = malloc(((size_t)length + 1) * sizeof *path), at = length;
     if (!path) return false;
-    for (uint32_t n = q->p->parent[node]; n; n = q->p->parent[n]) path[--at] = q->p->block[n];
-    ouro__put_text(q->out, "\"ancestors\":[");
-    for (uint32_t i = 0; i < length; i++) {
-        if (i) ouro__put(q->out, ",", 1);
-        ouro__put_block(q, path[i]);
-    }
-    ouro__put_text(q->out, "]");
+    for (uint32_t n = p->parent[node]; n; n = p->parent[n]) path[--at] = p->block[n];
+    ouro__write_array(&q->json, "ancestors");
+    for (uint32_t i = 0; i < length; i++) ouro__write_block(q, NULL, path[i]);
+    ouro__write_end(&q->json);
     free(path);
     return true;
 }
@@ -172,26 +193,22 @@ static uint32_t count_boxes(const profile *p, const int64_t *running, uint32_t n
     return count;
 }
 
-// The members of a flame graph, without a comma before the first.
-bool ouro__put_flame(question *q, uint32_t node, uint32_t limit) {
+// The members of a flame graph.
+bool ouro__write_flame(question *q, uint32_t node, uint32_t limit) {
+    const profile *p = q->p;
     const int64_t *running = ouro__view_running(q->view, q->metric);
-    flame *rows;
+    flame *boxes;
     uint32_t count;
-    if (!running || !ouro__flame_below(q->p, running, node, limit, &rows, &count)) return false;
-    bool ok = put_ancestors(q, node);
-    put_flame_column(q, "parent", rows, count, F_PARENT);
-    put_flame_column(q, "block", rows, count, F_BLOCK);
-    put_flame_column(q, "value", rows, count, F_VALUE);
-    put_flame_column(q, "self", rows, count, F_SELF);
-    put_flame_column(q, "x", rows, count, F_LEFT);
-    put_flame_column(q, "depth", rows, count, F_DEPTH);
-    if (q->recursions == NO_ROW) {
-        ouro__put_text(q->out, ",\"recursions\":null");
-    } else {
-        put_flame_column(q, "recursions", rows, count, F_RECURSIONS);
-    }
-    ouro__put_member(q, "hidden", (int64_t)count_boxes(q->p, running, node) - count);
-    free(rows);
+    if (!running || !ouro__flame_below(p, running, node, limit, &boxes, &count)) return false;
+    flame_rows rows = {p, boxes, p->values[q->metric],
+                       q->recursions == NO_ROW ? NULL : p->values[q->recursions]};
+    table t = {.columns = flame_columns, .of = &rows, .count = count};
+    bool ok = write_ancestors(q, node);
+    for (const column *c = flame_columns; c->name; c++) ouro__table_column(q, &t, c);
+    if (rows.recursions) ouro__table_column(q, &t, &recursions_column);
+    if (!rows.recursions) ouro__write_null(&q->json, recursions_column.name);
+    ouro__write_integer(&q->json, "hidden", (int64_t)count_boxes(p, running, node) - count);
+    free(boxes);
     return ok;
 }
 
@@ -200,92 +217,101 @@ bool ouro__api_flame(question *q) {
     if (!ouro__request_number(q->request, "limit", 1, BOXES_MOST, BOXES_USUAL, &limit))
         return ouro__refuse(q, 400, "bad-number", "limit is a whole number from 1 to %d",
                             BOXES_MOST);
-    if (!ouro__question_node(q, &node)) return false;
-    ouro__put_text(q->out, ",");
-    return ouro__put_flame(q, node, limit);
+    return ouro__question_node(q, &node) && ouro__write_flame(q, node, limit);
 }
 
 // ---------------------------------------------------------------- knots
 
-static void put_list(question *q, const char *name, const neighbour *rows, uint32_t count,
-                     bool has_calls) {
-    ouro__print(q->out, ",\"%s\":[", name);
-    for (uint32_t i = 0; i < count && i < LISTED; i++) {
-        if (i) ouro__put_text(q->out, ",");
-        put_neighbour(q, &rows[i], has_calls);
-    }
-    ouro__put_text(q->out, "]");
+typedef struct {
+    question *q;
+    const knots *knots;
+    neighbour_rows listed; // the list that was looked at last
+} knot_rows;
+
+static const knot *knot_of(void *of, uint32_t i) { return &((knot_rows *)of)->knots->knots[i]; }
+
+static uint32_t at_most_listed(uint32_t count) { return count < LISTED ? count : LISTED; }
+
+static block_list knot_blocks(void *of, uint32_t i) {
+    return (block_list){knot_of(of, i)->blocks, knot_of(of, i)->block_count, 0};
+}
+static block_list knot_members(void *of, uint32_t i) {
+    return (block_list){knot_of(of, i)->blocks, at_most_listed(knot_of(of, i)->block_count), 0};
+}
+static int64_t knot_self(void *of, uint32_t i) { return knot_of(of, i)->self; }
+static int64_t knot_overall(void *of, uint32_t i) { return knot_of(of, i)->overall; }
+static int64_t knot_calls(void *of, uint32_t i) {
+    return ((knot_rows *)of)->knots->has_calls ? knot_of(of, i)->calls : NOT_KNOWN;
+}
+static int64_t knot_deepest(void *of, uint32_t i) { return knot_of(of, i)->deepest; }
+static table listed(knot_rows *k, const neighbour *rows, uint32_t count) {
+    k->listed = (neighbour_rows){.rows = rows, .has_calls = k->knots->has_calls};
+    return neighbour_table(k->q, &k->listed, at_most_listed(count));
+}
+static table knot_in(void *of, uint32_t i) {
+    return listed(of, knot_of(of, i)->in, knot_of(of, i)->in_count);
+}
+static table knot_out(void *of, uint32_t i) {
+    return listed(of, knot_of(of, i)->out, knot_of(of, i)->out_count);
+}
+static int64_t knot_member_count(void *of, uint32_t i) { return knot_of(of, i)->block_count; }
+static int64_t knot_in_count(void *of, uint32_t i) { return knot_of(of, i)->in_count; }
+static int64_t knot_out_count(void *of, uint32_t i) { return knot_of(of, i)->out_count; }
+
+static const column knot_columns[] = {
+    {"blocks", COLUMN_BLOCKS, IN_CSV, .blocks = knot_blocks},
+    {"members", COLUMN_BLOCKS, IN_JSON, .blocks = knot_members},
+    {"self", COLUMN_VALUE, IN_JSON | IN_CSV, .number = knot_self},
+    {"overall", COLUMN_VALUE, IN_JSON | IN_CSV | SORTS, .number = knot_overall},
+    {"calls", COLUMN_COUNT, IN_JSON | IN_CSV, .number = knot_calls},
+    {"deepest", COLUMN_COUNT, IN_JSON | IN_CSV, .number = knot_deepest},
+    {"in", COLUMN_ROWS, IN_JSON, .rows = knot_in},
+    {"out", COLUMN_ROWS, IN_JSON, .rows = knot_out},
+    {"member_count", COLUMN_COUNT, IN_JSON, .number = knot_member_count},
+    {"in_count", COLUMN_COUNT, IN_JSON, .number = knot_in_count},
+    {"out_count", COLUMN_COUNT, IN_JSON, .number = knot_out_count},
+    {0},
+};
+
+// false: out of memory. `rows` stays the caller's, and must live as long.
+static bool knot_table(question *q, knot_rows *rows, table *t) {
+    *rows = (knot_rows){.q = q, .knots = ouro__view_knots(q->view, q->metric)};
+    if (!rows->knots) return false;
+    *t = (table){.columns = knot_columns,
+                 .usual = &knot_columns[3],
+                 .of = rows,
+                 .count = rows->knots->count,
+                 .decimals = q->p->metrics[q->metric].decimals};
+    return true;
 }
 
-static void put_knot(question *q, const knot *k, bool has_calls) {
-    ouro__put_text(q->out, "{\"members\":[");
-    for (uint32_t i = 0; i < k->block_count && i < LISTED; i++) {
-        if (i) ouro__put_text(q->out, ",");
-        ouro__put_block(q, k->blocks[i]);
-    }
-    ouro__put_text(q->out, "]");
-    ouro__put_member(q, "self", k->self);
-    ouro__put_member(q, "overall", k->overall);
-    ouro__put_calls(q, has_calls, k->calls);
-    ouro__put_member(q, "deepest", k->deepest);
-    put_list(q, "in", k->in, k->in_count, has_calls);
-    put_list(q, "out", k->out, k->out_count, has_calls);
-    ouro__put_member(q, "member_count", k->block_count);
-    ouro__put_member(q, "in_count", k->in_count);
-    ouro__put_member(q, "out_count", k->out_count);
-    ouro__put_text(q->out, "}");
-}
-
-static bool csv_knot(question *q, const knot *k, bool has_calls) {
-    output *text = ouro__output_memory();
-    size_t size;
-    for (uint32_t i = 0; text && i < k->block_count; i++) {
-        if (i) ouro__put_text(text, ";");
-        ouro__put_text(text, ouro__block_name(q->p, k->blocks[i]));
-    }
-    char *joined = text ? ouro__output_take(text, &size, NULL) : NULL;
-    if (!joined) return false;
-    ouro__put_csv(q->out, joined);
-    ouro__csv_value(q, k->self);
-    ouro__csv_value(q, k->overall);
-    ouro__put_text(q->out, ",");
-    if (has_calls) ouro__put_integer(q->out, k->calls);
-    ouro__print(q->out, ",%u\n", k->deepest);
-    free(joined);
+// The first of them, and how many there are.
+bool ouro__write_knots(question *q, uint32_t most) {
+    knot_rows rows;
+    table t;
+    if (!knot_table(q, &rows, &t)) return false;
+    ouro__table_rows(q, "knots", &t, NULL, t.count < most ? t.count : most);
+    ouro__write_integer(&q->json, "knot_count", t.count);
     return true;
 }
 
 static bool knot_matches(const knot *k, const uint8_t *match) {
-    bool found = !match;
+    bool found = false;
     for (uint32_t i = 0; !found && i < k->block_count; i++) found = match[k->blocks[i]];
     return found;
 }
 
-bool ouro__put_knot_rows(question *q, uint32_t offset, uint32_t limit, const uint8_t *match,
-                         uint32_t *count) {
-    const knots *k = ouro__view_knots(q->view, q->metric);
-    uint32_t shown = 0;
-    bool ok = k != NULL;
-    *count = 0;
-    for (uint32_t i = 0; ok && i < k->count; i++) {
-        if (!knot_matches(&k->knots[i], match) || (*count)++ < offset || shown == limit) continue;
-        if (shown++ && !q->csv) ouro__put_text(q->out, ",\n");
-        if (q->csv) ok = csv_knot(q, &k->knots[i], k->has_calls);
-        if (!q->csv) put_knot(q, &k->knots[i], k->has_calls);
-    }
-    return ok;
-}
-
 bool ouro__api_knots(question *q) {
-    paging page;
+    knot_rows rows;
+    table t;
     bool ok;
-    uint32_t count;
-    if (!ouro__question_paging(q, "overall ", "", &page)) return false;
-    uint8_t *match = ouro__question_search(q, &ok);
-    if (ok && q->csv) ouro__put_text(q->out, "blocks,self,overall,calls,deepest\n");
-    if (ok && !q->csv) ouro__put_rows_open(q);
-    ok = ok && ouro__put_knot_rows(q, page.offset, page.limit, match, &count);
-    if (ok && !q->csv) ouro__put_rows_close(q, count, page.offset);
+    uint8_t *match = ouro__question_search(q, &ok), *keep = NULL;
+    ok = ok && knot_table(q, &rows, &t) && (!match || (keep = malloc((size_t)t.count + 1)));
+    for (uint32_t i = 0; ok && keep && i < t.count; i++)
+        keep[i] = knot_matches(knot_of(&rows, i), match);
+    if (ok) t.keep = keep;
+    ok = ok && ouro__table_answer(q, &t);
     free(match);
+    free(keep);
     return ok;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What is open, and the first page: totals, the top of self and overall, knots, a small flame graph.
+// What is open, and the first page: totals, the top of self and overall, knots, a small
+// flame graph.
 
 #include "ouro.h"
 
@@ -13,124 +14,103 @@
 
 enum { TOP = 10, KNOTS = 5, BOXES = 500 };
 
+// ---------------------------------------------------------------- what is open
+
 static const char *rule_name(const profile *p) {
-    static const char *const names[] = {"loops", "cycles", "edges", "none", NULL};
+    static const char *const names[] = {"loops", "cycles", "edges", "none"};
     return p->rule >= RULE_LOOPS && p->rule <= RULE_NONE ? names[p->rule] : NULL;
 }
 
-static void put_time(question *q, const profile *p) {
-    time_t seconds = (time_t)(p->start_time / 1000000000);
+static void write_times(question *q, const profile *p) {
+    time_t start = (time_t)(p->start_time / 1000000000);
     struct tm when;
-    char text[40];
-    if (p->start_time && gmtime_r(&seconds, &when) &&
-        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &when)) {
-        ouro__put_text_member(q, "start", text);
-    } else {
-        ouro__put_text(q->out, ",\"start\":null");
-    }
-    if (p->duration) {
-        ouro__print(q->out, ",\"seconds\":%.3f", (double)p->duration / 1e9);
-    } else {
-        ouro__put_text(q->out, ",\"seconds\":null");
-    }
+    char text[40], seconds[40];
+    bool known = p->start_time && gmtime_r(&start, &when) &&
+                 strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &when);
+    snprintf(seconds, sizeof seconds, "%.3f", (double)p->duration / 1e9);
+    ouro__write_text(&q->json, "start", known ? text : NULL);
+    ouro__write_number(&q->json, "seconds", p->duration ? seconds : NULL);
 }
 
-static bool put_metrics(question *q, unsigned side_number, const profile *p) {
-    filter none = {0};
-    error e;
-    view *all = ouro__cache_view(q->api->cache, q->edition, side_number, &none, false, &e);
-    if (!all) return false;
-    bool ok = true;
-    ouro__put_text(q->out, ",\"metrics\":[");
-    for (uint32_t m = 0; m < p->metric_count && ok; m++) {
-        const totals *t = ouro__view_totals(all, m);
-        ouro__put_text(q->out, m ? ",{\"name\":" : "{\"name\":");
-        ouro__put_json(q->out, ouro__metric_name(p, m));
-        ouro__put_text_member(q, "unit", ouro__metric_unit(p, m));
-        ouro__put_member(q, "decimals", p->metrics[m].decimals);
-        ouro__put_member(q, "total", t ? t->total : 0);
-        ouro__put_text(q->out, "}");
-        ok = t != NULL;
+static void write_metrics(question *q, const side *s) {
+    const profile *p = s->profile;
+    ouro__write_array(&q->json, "metrics");
+    for (uint32_t m = 0; m < p->metric_count; m++) {
+        ouro__write_object(&q->json, NULL);
+        ouro__write_metric(q, "name", p, m, p->metrics[m].decimals);
+        ouro__write_integer(&q->json, "total", s->totals[m]);
+        ouro__write_end(&q->json);
     }
-    ouro__put_text(q->out, "]");
-    ouro__cache_release(q->api->cache, all);
-    return ok;
+    ouro__write_end(&q->json);
 }
 
-static bool put_file(question *q, unsigned i) {
-    const shelf_file *f = &q->api->shelf->files[i];
-    const profile *p = q->edition->sides[i]->profile;
-    const char *slash = strrchr(f->path, '/'), *rule = rule_name(p);
-    bool standard = strcmp(f->path, "-") == 0;
-    ouro__put_text(q->out, i ? ",{\"path\":" : "{\"path\":");
-    ouro__put_json(q->out, f->path);
-    ouro__put_text_member(q, "title", standard ? "standard input" : slash ? slash + 1 : f->path);
-    ouro__put_text_member(q, "format", p->format ? p->format : "");
-    ouro__print(q->out, ",\"live\":%s,\"running\":%s", f->live ? "true" : "false",
-                p->running ? "true" : "false");
-    put_time(q, p);
-    if (rule) ouro__put_text_member(q, "rule", rule);
-    if (!rule) ouro__put_text(q->out, ",\"rule\":null");
-    ouro__put_member(q, "block_count", p->block_count);
-    ouro__put_member(q, "node_count", p->node_count - 1);
-    if (p->metric_count)
-        ouro__put_text_member(q, "default_metric", ouro__metric_name(p, p->default_metric));
-    if (!p->metric_count) ouro__put_text(q->out, ",\"default_metric\":null");
-    bool ok = put_metrics(q, i, p);
-    ouro__put_text(q->out, "}");
-    return ok;
+static void write_file(question *q, const shelf_file *f, const side *s) {
+    json_writer *w = &q->json;
+    const profile *p = s->profile;
+    ouro__write_object(w, NULL);
+    ouro__write_text(w, "path", f->path);
+    ouro__write_text(w, "title", ouro__shelf_title(f));
+    ouro__write_text(w, "format", p->format ? p->format : "");
+    ouro__write_bool(w, "live", f->live);
+    ouro__write_bool(w, "running", p->running);
+    write_times(q, p);
+    ouro__write_text(w, "rule", rule_name(p));
+    ouro__write_integer(w, "block_count", p->block_count);
+    ouro__write_integer(w, "node_count", p->node_count - 1);
+    ouro__write_text(w, "default_metric",
+                     p->metric_count ? ouro__metric_name(p, p->default_metric) : NULL);
+    write_metrics(q, s);
+    ouro__write_end(w);
+}
+
+static void write_source(question *q, const server_options *o) {
+    ouro__write_object(&q->json, "source");
+    ouro__write_bool(&q->json, "allowed", o->root_count);
+    ouro__write_array(&q->json, "roots");
+    for (size_t i = 0; i < o->root_count; i++) ouro__write_text(&q->json, NULL, o->roots[i]);
+    ouro__write_end(&q->json);
+    ouro__write_end(&q->json);
 }
 
 bool ouro__api_profile(question *q) {
-    const server_options *o = &q->api->shelf->options;
+    const shelf *s = q->api->shelf;
+    ouro__write_text(&q->json, "version", OURO_VERSION);
+    ouro__write_bool(&q->json, "compare", q->generation->side_count == 2);
+    ouro__write_array(&q->json, "files");
+    for (unsigned i = 0; i < q->generation->side_count; i++)
+        write_file(q, &s->files[i], q->generation->sides[i]);
+    ouro__write_end(&q->json);
+    write_source(q, &s->options);
+    return true;
+}
+
+// ---------------------------------------------------------------- the first page
+
+static bool write_totals(question *q) {
     bool ok = true;
-    ouro__put_text_member(q, "version", OURO_VERSION);
-    ouro__print(q->out, ",\"compare\":%s", q->edition->side_count == 2 ? "true" : "false");
-    ouro__put_text(q->out, ",\"files\":[");
-    for (unsigned i = 0; i < q->edition->side_count && ok; i++) ok = put_file(q, i);
-    ouro__print(q->out, "],\"source\":{\"allowed\":%s,\"roots\":[",
-                o->root_count ? "true" : "false");
-    for (size_t i = 0; i < o->root_count; i++) {
-        if (i) ouro__put_text(q->out, ",");
-        ouro__put_json(q->out, o->roots[i]);
+    ouro__write_array(&q->json, "totals");
+    for (uint32_t m = 0; m < q->p->metric_count && ok; m++) {
+        const totals *left = ouro__view_totals(q->view, m);
+        ok = left != NULL;
+        ouro__write_object(&q->json, NULL);
+        ouro__write_metric(q, "metric", q->p, m, q->p->metrics[m].decimals);
+        ouro__write_integer(&q->json, "total", q->side->totals[m]);
+        ouro__write_integer(&q->json, "left", left ? left->total : 0);
+        ouro__write_end(&q->json);
     }
-    ouro__put_text(q->out, "]}");
+    ouro__write_end(&q->json);
     return ok;
 }
 
-static bool put_totals(question *q) {
-    filter none = {0};
-    error e;
-    view *all = ouro__cache_view(q->api->cache, q->edition, q->side_number, &none, false, &e);
-    if (!all) return false;
-    bool ok = true;
-    ouro__put_text(q->out, ",\"totals\":[");
-    for (uint32_t m = 0; m < q->p->metric_count && ok; m++) {
-        const totals *whole = ouro__view_totals(all, m), *left = ouro__view_totals(q->view, m);
-        ok = whole && left;
-        if (!ok) break;
-        ouro__put_text(q->out, m ? ",{\"metric\":" : "{\"metric\":");
-        ouro__put_json(q->out, ouro__metric_name(q->p, m));
-        ouro__put_text_member(q, "unit", ouro__metric_unit(q->p, m));
-        ouro__put_member(q, "decimals", q->p->metrics[m].decimals);
-        ouro__put_member(q, "total", whole->total);
-        ouro__put_member(q, "left", left->total);
-        ouro__put_text(q->out, "}");
-    }
-    ouro__put_text(q->out, "]");
-    ouro__cache_release(q->api->cache, all);
+static bool write_small_flame(question *q) {
+    ouro__write_object(&q->json, "flame");
+    bool ok = ouro__write_flame(q, 0, BOXES);
+    ouro__write_end(&q->json);
     return ok;
 }
 
 bool ouro__api_overview(question *q) {
-    uint32_t count;
-    bool ok = put_totals(q) && ouro__put_top(q, "self", false, TOP) &&
-              ouro__put_top(q, "overall", true, TOP);
-    ouro__put_text(q->out, ",\"knots\":[");
-    ok = ok && ouro__put_knot_rows(q, 0, KNOTS, NULL, &count);
-    ouro__put_text(q->out, "],\"flame\":{");
-    ok = ok && ouro__put_flame(q, 0, BOXES);
-    ouro__put_text(q->out, "}");
-    if (ok) ouro__put_member(q, "knot_count", count);
-    return ok;
+    return write_totals(q) && ouro__write_top(q, "self", false, TOP) &&
+           ouro__write_top(q, "overall", true, TOP) && ouro__write_knots(q, KNOTS) &&
+           write_small_flame(q);
 }

@@ -3,8 +3,8 @@
 // Source files that the profile names, and one of them with the numbers of its lines. A line's
 // overall counts each path once, however many of the line's blocks it contains.
 
-#include "api.h"
 #include "source.h"
+#include "table.h"
 #include "utf8.h"
 
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 // ---------------------------------------------------------------- files
 
 typedef struct {
+    const question *q;
     uint32_t *group; // by block: its file's row; the last row is for blocks without a file
     uint32_t *text;  // by row
     uint32_t *lines; // by row: different lines that have blocks
@@ -41,7 +42,8 @@ static void number_files(const question *q, file_table *f, const uint8_t *presen
     }
 }
 
-// Blocks in the order of files and lines stand beside those of the same line.
+// Counts the lines that have blocks. In the order of files and lines, the blocks of one line
+// are neighbours.
 static bool count_lines(const question *q, file_table *f, const uint8_t *present) {
     const profile *p = q->p;
     uint32_t n = q->side->profile->block_count, *sorted = malloc(((size_t)n + 1) * sizeof *sorted);
@@ -64,7 +66,8 @@ static bool file_table_init(question *q, file_table *f, const uint8_t *match) {
     const uint8_t *present = ouro__view_present(q->view);
     size_t blocks = (size_t)p->block_count + 1;
     uint32_t *row_of = calloc((size_t)p->texts.count + 1, sizeof *row_of);
-    *f = (file_table){.group = malloc(blocks * sizeof *f->group),
+    *f = (file_table){.q = q,
+                      .group = malloc(blocks * sizeof *f->group),
                       .text = malloc(blocks * sizeof *f->text),
                       .lines = calloc(blocks + 1, sizeof *f->lines),
                       .keep = calloc(blocks, 1)};
@@ -87,72 +90,41 @@ static void file_table_free(file_table *f) {
     ouro__totals_free(&f->totals);
 }
 
-static void put_file(question *q, const file_table *f, uint32_t row) {
-    const server_options *o = &q->api->shelf->options;
-    const char *name = ouro__text(&q->p->texts, f->text[row]);
-    if (q->csv) {
-        ouro__put_csv(q->out, name);
-        ouro__csv_value(q, f->totals.self[row]);
-        ouro__csv_value(q, f->totals.overall[row]);
-        ouro__print(q->out, ",%u\n", f->lines[row]);
-        return;
-    }
-    ouro__put_text(q->out, "{\"file\":");
-    ouro__put_json(q->out, name);
-    ouro__put_member(q, "self", f->totals.self[row]);
-    ouro__put_member(q, "overall", f->totals.overall[row]);
-    ouro__put_member(q, "lines", f->lines[row]);
-    ouro__print(q->out, ",\"readable\":%s}",
-                ouro__source_readable(o->roots, o->root_count, name) ? "true" : "false");
+static const char *file_name(void *of, uint32_t row) {
+    const file_table *f = of;
+    return ouro__text(&f->q->p->texts, f->text[row]);
+}
+static int64_t file_self(void *of, uint32_t row) { return ((file_table *)of)->totals.self[row]; }
+static int64_t file_overall(void *of, uint32_t row) {
+    return ((file_table *)of)->totals.overall[row];
+}
+static int64_t file_lines(void *of, uint32_t row) { return ((file_table *)of)->lines[row]; }
+static int64_t file_readable(void *of, uint32_t row) {
+    const server_options *o = &((file_table *)of)->q->api->shelf->options;
+    return ouro__source_readable(o->roots, o->root_count, file_name(of, row));
 }
 
-static int by_name(const void *a, const void *b, void *user) {
-    const file_table *f = ((void **)user)[0];
-    const profile *p = ((void **)user)[1];
-    return strcmp(ouro__text(&p->texts, f->text[*(const uint32_t *)a]),
-                  ouro__text(&p->texts, f->text[*(const uint32_t *)b]));
-}
-
-// Keys for sorting by name: the place of each row. Freed by the caller.
-static int64_t *name_keys(const question *q, file_table *f) {
-    uint32_t *sorted = malloc(((size_t)f->count + 1) * sizeof *sorted);
-    int64_t *keys = malloc(((size_t)f->count + 1) * sizeof *keys);
-    void *user[] = {f, (void *)(uintptr_t)q->p};
-    for (uint32_t i = 0; sorted && i < f->count; i++) sorted[i] = i;
-    if (sorted) qsort_r(sorted, f->count, sizeof *sorted, by_name, user);
-    for (uint32_t i = 0; sorted && keys && i < f->count; i++) keys[sorted[i]] = i;
-    if (!sorted) free(keys);
-    free(sorted);
-    return sorted ? keys : NULL;
-}
-
-static bool put_files(question *q, file_table *f, const paging *page) {
-    int64_t *by = page->column[0] == 'f' ? name_keys(q, f) : NULL;
-    const int64_t *keys = page->column[0] == 's'   ? f->totals.self
-                          : page->column[0] == 'o' ? f->totals.overall
-                                                   : by;
-    uint32_t rows, kept = 0;
-    uint32_t *order = keys ? ouro__question_page(q, keys, f->count, f->keep, page, &rows) : NULL;
-    for (uint32_t i = 0; i < f->count; i++) kept += f->keep[i];
-    if (order && q->csv) ouro__put_text(q->out, "file,self,overall,lines\n");
-    if (order && !q->csv) ouro__put_rows_open(q);
-    for (uint32_t i = 0; order && i < rows; i++) {
-        if (i && !q->csv) ouro__put_text(q->out, ",\n");
-        put_file(q, f, order[i]);
-    }
-    if (order && !q->csv) ouro__put_rows_close(q, kept, page->offset);
-    free(order);
-    free(by);
-    return order != NULL;
-}
+static const column file_columns[] = {
+    {"file", COLUMN_TEXT, IN_JSON | IN_CSV | SORTS, .text = file_name},
+    {"self", COLUMN_VALUE, IN_JSON | IN_CSV | SORTS, .number = file_self},
+    {"overall", COLUMN_VALUE, IN_JSON | IN_CSV | SORTS, .number = file_overall},
+    {"lines", COLUMN_COUNT, IN_JSON | IN_CSV, .number = file_lines},
+    {"readable", COLUMN_FLAG, IN_JSON, .number = file_readable},
+    {0},
+};
 
 bool ouro__api_files(question *q) {
-    paging page;
     bool ok;
     file_table f = {0};
-    if (!ouro__question_paging(q, "self overall file ", "", &page)) return false;
     uint8_t *match = ouro__question_search(q, &ok);
-    ok = ok && file_table_init(q, &f, match) && put_files(q, &f, &page);
+    ok = ok && file_table_init(q, &f, match);
+    table t = {.columns = file_columns,
+               .usual = &file_columns[1],
+               .of = &f,
+               .count = f.count,
+               .keep = f.keep,
+               .decimals = q->p->metrics[q->metric].decimals};
+    ok = ok && ouro__table_answer(q, &t);
     file_table_free(&f);
     free(match);
     return ok;
@@ -164,6 +136,7 @@ typedef struct {
     uint32_t *blocks, block_count; // of the file, by line
     uint32_t *group;               // by block: its line's row; the last is for all others
     uint32_t *line;                // by row
+    uint32_t *first;               // by row, and one more: its first block in `blocks`
     uint32_t count;
     totals totals;
 } line_table;
@@ -176,26 +149,41 @@ static int by_line(const void *a, const void *b, void *user) {
     return x < y ? -1 : x > y;
 }
 
+// The blocks of the file, by line.
+static void find_blocks(const profile *p, const uint8_t *present, uint32_t file, line_table *l) {
+    for (uint32_t b = 0; b < p->block_count; b++) {
+        if (present[b] && p->blocks[b].file == file) l->blocks[l->block_count++] = b;
+    }
+    qsort_r(l->blocks, l->block_count, sizeof *l->blocks, by_line, (void *)(uintptr_t)p);
+}
+
+// A row per line that has blocks.
+static void find_lines(const profile *p, line_table *l) {
+    for (uint32_t i = 0; i < l->block_count; i++) {
+        uint32_t b = l->blocks[i], line = p->blocks[b].line;
+        if (l->count == 0 || l->line[l->count - 1] != line) {
+            l->first[l->count] = i;
+            l->line[l->count++] = line;
+        }
+        l->group[b] = l->count - 1;
+    }
+    l->first[l->count] = l->block_count;
+}
+
 static bool line_table_init(question *q, uint32_t file, line_table *l) {
     const profile *p = q->p;
     const uint8_t *present = ouro__view_present(q->view);
     size_t blocks = (size_t)p->block_count + 1;
     *l = (line_table){.blocks = malloc(blocks * sizeof *l->blocks),
                       .group = malloc(blocks * sizeof *l->group),
-                      .line = malloc(blocks * sizeof *l->line)};
-    if (!present || !l->blocks || !l->group || !l->line) return false;
+                      .line = malloc(blocks * sizeof *l->line),
+                      .first = malloc(blocks * sizeof *l->first)};
+    if (!present || !l->blocks || !l->group || !l->line || !l->first) return false;
+    for (uint32_t b = 0; b < p->block_count; b++) l->group[b] = UINT32_MAX;
+    find_blocks(p, present, file, l);
+    find_lines(p, l);
     for (uint32_t b = 0; b < p->block_count; b++) {
-        if (present[b] && p->blocks[b].file == file) l->blocks[l->block_count++] = b;
-    }
-    qsort_r(l->blocks, l->block_count, sizeof *l->blocks, by_line, (void *)(uintptr_t)p);
-    for (uint32_t i = 0; i < l->block_count; i++) {
-        uint32_t line = p->blocks[l->blocks[i]].line;
-        if (l->count == 0 || l->line[l->count - 1] != line) l->line[l->count++] = line;
-    }
-    for (uint32_t b = 0; b < p->block_count; b++) l->group[b] = l->count;
-    for (uint32_t i = 0, row = 0; i < l->block_count; i++) {
-        while (l->line[row] != p->blocks[l->blocks[i]].line) row++;
-        l->group[l->blocks[i]] = row;
+        if (l->group[b] == UINT32_MAX) l->group[b] = l->count;
     }
     return ouro__totals(p, q->metric, l->group, l->count + 1, &l->totals);
 }
@@ -204,61 +192,51 @@ static void line_table_free(line_table *l) {
     free(l->blocks);
     free(l->group);
     free(l->line);
+    free(l->first);
     ouro__totals_free(&l->totals);
 }
 
-static void put_lines(question *q, const line_table *l) {
-    uint32_t next = 0;
-    if (!q->csv) ouro__put_rows_open(q);
-    for (uint32_t row = 0; row < l->count; row++) {
-        if (q->csv) {
-            ouro__print(q->out, "%u", l->line[row]);
-            ouro__csv_value(q, l->totals.self[row]);
-            ouro__csv_value(q, l->totals.overall[row]);
-            ouro__put_text(q->out, "\n");
-            continue;
-        }
-        ouro__print(q->out, "%s{\"line\":%u", row ? ",\n" : "", l->line[row]);
-        ouro__put_member(q, "self", l->totals.self[row]);
-        ouro__put_member(q, "overall", l->totals.overall[row]);
-        ouro__put_text(q->out, ",\"blocks\":[");
-        for (bool first = true; next < l->block_count && l->group[l->blocks[next]] == row; next++) {
-            if (!first) ouro__put_text(q->out, ",");
-            first = false;
-            ouro__put_block(q, l->blocks[next]);
-        }
-        ouro__put_text(q->out, "]}");
-    }
-    if (!q->csv) ouro__put_rows_close(q, l->count, 0);
+static int64_t line_number(void *of, uint32_t row) { return ((line_table *)of)->line[row]; }
+static int64_t line_self(void *of, uint32_t row) { return ((line_table *)of)->totals.self[row]; }
+static int64_t line_overall(void *of, uint32_t row) {
+    return ((line_table *)of)->totals.overall[row];
+}
+static block_list line_blocks(void *of, uint32_t row) {
+    const line_table *l = of;
+    return (block_list){l->blocks + l->first[row], l->first[row + 1] - l->first[row], 0};
 }
 
-static void put_text_lines(question *q, char *text) {
-    ouro__put_text(q->out, ",\"text\":[");
+static const column line_columns[] = {
+    {"line", COLUMN_COUNT, IN_JSON | IN_CSV, .number = line_number},
+    {"self", COLUMN_VALUE, IN_JSON | IN_CSV, .number = line_self},
+    {"overall", COLUMN_VALUE, IN_JSON | IN_CSV, .number = line_overall},
+    {"blocks", COLUMN_BLOCKS, IN_JSON, .blocks = line_blocks},
+    {0},
+};
+
+static void write_lines(question *q, char *text) {
+    ouro__write_rows(&q->json, "text");
     for (char *next; *text; text = next) {
         next = strchr(text, '\n');
         if (next) *next++ = '\0';
         size_t length = strlen(text);
         if (length && text[length - 1] == '\r') text[length - 1] = '\0';
-        ouro__put_json(q->out, text);
-        if (!next || !*next) break;
-        ouro__put_text(q->out, ",\n");
+        ouro__write_text(&q->json, NULL, text);
+        if (!next) break;
     }
-    ouro__put_text(q->out, "],\"reason\":null");
+    ouro__write_end(&q->json);
 }
 
-static void put_text(question *q, const char *name) {
+// The lines of the file, or why they cannot be shown.
+static void write_source(question *q, const char *name) {
     const server_options *o = &q->api->shelf->options;
     const char *reason;
     size_t size;
     char *text = ouro__source_read(o->roots, o->root_count, name, &size, &reason);
-    if (!text) {
-        ouro__put_text(q->out, ",\"text\":null");
-        ouro__put_text_member(q, "reason", reason);
-        return;
-    }
-    bool binary = strlen(text) != size;
-    if (binary) ouro__put_text(q->out, ",\"text\":null,\"reason\":\"it is not text\"");
-    if (!binary) put_text_lines(q, text);
+    if (text) reason = strlen(text) == size ? NULL : "it is not text";
+    if (reason) ouro__write_null(&q->json, "text");
+    if (!reason) write_lines(q, text);
+    ouro__write_text(&q->json, "reason", reason);
     free(text);
 }
 
@@ -287,10 +265,17 @@ bool ouro__api_source(question *q) {
     if (!file) return ouro__refuse(q, 404, "no-such-file", "the profile names no such file");
     line_table l;
     bool ok = line_table_init(q, file, &l);
-    if (ok && q->csv) ouro__put_text(q->out, "line,self,overall\n");
-    if (ok && !q->csv) ouro__put_text_member(q, "file", wanted);
-    if (ok) put_lines(q, &l);
-    if (ok && !q->csv) put_text(q, ouro__text(&q->p->texts, file));
+    if (ok) {
+        table t = {.columns = line_columns,
+                   .of = &l,
+                   .count = l.count,
+                   .decimals = q->p->metrics[q->metric].decimals};
+        if (!q->csv) ouro__write_text(&q->json, "file", wanted);
+        ouro__table_head(q, t.columns);
+        ouro__table_rows(q, "rows", &t, NULL, t.count);
+        ouro__table_foot(q, t.count, 0);
+        if (!q->csv) write_source(q, ouro__text(&q->p->texts, file));
+    }
     line_table_free(&l);
     return ok;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Serves the pages. Every page is the same index.html: what it shows is told by its address, and its
-// script reads that. Files are found by their exact path in a table, so no path can lead elsewhere.
+// Serves the pages. Every page is the same index.html: its script reads from the address what to
+// show. Files are found by their exact path in a table, so no path can lead elsewhere.
 
 #include "assets.h"
 

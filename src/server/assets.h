@@ -19,7 +19,7 @@ extern const asset ouro__assets[];
 extern const size_t ouro__asset_count;
 
 // The page or file at a path; false: there is none. With a `folder`, files are read from there each
-// time, for those who work on the pages.
+// time, to work on the pages.
 bool ouro__asset_answer(const char *folder, const char *path, const char *known_etag, answer *to);
 
 #endif

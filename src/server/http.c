@@ -195,7 +195,7 @@ static void decide(server *s, struct MHD_Connection *c, const char *target, cons
     request r = {0};
     MHD_get_connection_values(c, MHD_HEADER_KIND, take_header, &h);
     int status = ouro__request_parse(&r, target);
-    bool is_api = status == 0 && strncmp(r.path, "/api/v1/", 8) == 0;
+    bool is_api = status == 0 && strncmp(r.path, API_PATH, strlen(API_PATH)) == 0;
     if (!is_allowed(s, c, &h, is_api || status != 0, to)) {
         // It is answered.
     } else if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
@@ -204,6 +204,8 @@ static void decide(server *s, struct MHD_Connection *c, const char *target, cons
         ouro__answer_error(to, 413, "no-body", "a request has no body");
     } else if (status == 414) {
         ouro__answer_error(to, 414, "too-long", "the address is too long");
+    } else if (status == 503) {
+        ouro__answer_memory(to);
     } else if (status) {
         ouro__answer_error(to, status, "bad-request", "the address is malformed");
     } else {
@@ -427,7 +429,7 @@ server *ouro__server_start(const server_options *options, error *e) {
 const char *ouro__server_address(const server *s) { return s->address; }
 
 // Waits for the requests at work, but not for long: a question of a large profile cannot be
-// interrupted, and who ends the viewer does not want its answer.
+// interrupted, and a user who ends the viewer does not want its answer.
 static bool wait_for_work(server *s) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Takes a request's target apart, and decides whether a Host header is ours. Strict: what is
-// malformed is refused, never repaired, so that nothing is read in two ways. Decoded texts are UTF-8
-// without NUL, hence plain C strings.
+// Takes a request's target apart, and decides whether a Host header names this server. Strict: what
+// is malformed is refused, never repaired, so that nothing is read in two ways. Decoded texts are
+// UTF-8 without NUL, hence plain C strings.
 
 #include "request.h"
 
@@ -60,7 +60,7 @@ static int parse_query(request *r, char *query) {
     for (const char *at = query; *at; at++) most += *at == '&';
     if (most > PARAMETERS_MOST) most = PARAMETERS_MOST;
     r->parameters = malloc(most * sizeof *r->parameters);
-    if (!r->parameters) return 500;
+    if (!r->parameters) return 503;
     for (char *next; query; query = next) {
         if ((next = strchr(query, '&'))) *next++ = '\0';
         if (!add_parameter(r, query)) return 400;
@@ -76,7 +76,7 @@ int ouro__request_parse(request *r, const char *target) {
         if ((unsigned char)*at <= ' ' || *at == 0x7f || *at == '#') return 400;
     }
     r->bytes = strdup(target);
-    if (!r->bytes) return 500;
+    if (!r->bytes) return 503;
     char *query = strchr(r->bytes, '?');
     if (query) *query++ = '\0';
     r->path = r->bytes;

@@ -22,8 +22,8 @@ typedef struct {
     size_t count;
 } request;
 
-// 0, or an HTTP status: 400 malformed, 414 too long, 500 out of memory. `target` is the text between
-// method and version: /path?name=value&...
+// 0, or an HTTP status: 400 malformed, 414 too long, 503 out of memory. `target` is the text
+// between method and version: /path?name=value&...
 int ouro__request_parse(request *r, const char *target);
 void ouro__request_free(request *r);
 

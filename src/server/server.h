@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The viewer's server, for the command line: give it profiles, get an address. docs/api.md says what
-// it answers.
+// The viewer's server, for the command line: give it profiles, get an address. docs/api.md says
+// what it answers.
 
 #ifndef OURO_SERVER_H
 #define OURO_SERVER_H
@@ -31,13 +31,12 @@ typedef struct {
 
 typedef struct server server;
 
-// Listens and answers in threads of its own. NULL with *e filled; the profiles are freed in any
-// case.
+// Listens and answers in threads of its own. NULL with *e filled. Takes the profiles in any case.
 server *ouro__server_start(const server_options *options, error *e);
 // http://127.0.0.1:4711
 const char *ouro__server_address(const server *s);
-// Ends what is open. false: a request was still at work after a second; the server cannot be freed,
-// the process can only exit.
+// Ends all connections. false: a request was still at work after a second. Then the server cannot
+// be freed, and the process can only exit.
 bool ouro__server_stop(server *s);
 
 #endif

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// The contents with a NUL behind them, freed by the caller. NULL with *reason set to a few words: it
-// is not there, not inside a root, no plain file, too large. The name is one that a profile has; it
-// may be anything.
+// The contents with a NUL behind them, freed by the caller. NULL with *reason set to a few words:
+// it is not there, not inside a root, no plain file, too large. The name is one that a profile has;
+// it may be anything.
 char *ouro__source_read(const char *const *roots, size_t root_count, const char *name, size_t *size,
                         const char **reason);
 // Could it be read?

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Filtered profiles and what is computed of them, kept while they are likely to be asked again.
+// A least-recently-used cache of filtered profiles and of what is computed from them.
 //
-// A view enters the cache before it is made, so that a second request for it waits instead of making
-// it twice. Few are made at the same time, because making takes memory; what is ready never waits
-// for what is made. Views of old editions, and then those that were not asked for the longest time,
-// leave when the cache is full; a request that still uses one keeps it alive.
+// A view enters the cache before it is made, so that a second request for it waits instead of
+// making it twice. Few are made at the same time, because making takes memory; a view that is ready
+// never waits for one that is being made. When the cache is full, views of old generations leave
+// first, then the least recently used. A request that still uses a view keeps it alive.
 
 #include "view.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ static void view_free(cache *c, view *v) {
     pthread_mutex_destroy(&v->lock);
     ouro__profile_free(v->own);
     free((void *)v->filter.select);
-    ouro__edition_release(c->shelf, v->edition);
+    ouro__generation_release(c->shelf, v->generation);
     free(v);
 }
 
@@ -70,15 +71,16 @@ static bool copy_filter(filter *to, const filter *f) {
     return true;
 }
 
-static view *view_new(cache *c, edition *e, unsigned side_number, const filter *f, bool nothing) {
+static view *view_new(cache *c, generation *g, unsigned side_number, const filter *f,
+                      bool nothing) {
     view *v = calloc(1, sizeof *v);
     if (!v || !copy_filter(&v->filter, f)) {
         free(v);
         return NULL;
     }
-    v->edition = ouro__edition_share(c->shelf, e);
+    v->generation = ouro__generation_share(c->shelf, g);
     v->side_number = side_number;
-    v->side = e->sides[side_number];
+    v->side = g->sides[side_number];
     v->nothing = nothing;
     pthread_mutex_init(&v->lock, NULL);
     return v;
@@ -94,13 +96,12 @@ static profile *empty_like(const profile *p, error *e) {
 
 static size_t size_of(const view *v) {
     const profile *p = v->profile;
-    size_t nodes = v->own ? p->node_count : 0, blocks = v->own ? p->block_count : 0;
     // With the sums of one metric, which nearly every question needs.
-    return nodes * (12 + 8 * (size_t)p->metric_count) + ((size_t)p->node_count + 1) * 8 +
-           blocks * 64 + p->texts.used;
+    size_t sums = ((size_t)p->node_count + 1) * sizeof *v->metrics->running;
+    return sums + (v->own ? ouro__profile_bytes(p) : 0);
 }
 
-// Without the cache's lock: nobody else looks at a view that is not ready.
+// Needs no lock: other requests wait until the view is ready.
 static bool make(view *v, error *e) {
     const filter *f = &v->filter;
     profile *all = v->side->profile;
@@ -126,21 +127,21 @@ static bool same_blocks(const uint32_t *a, size_t n, const uint32_t *b, size_t m
 
 static bool is_same(const view *a, const view *b) {
     const filter *f = &a->filter, *g = &b->filter;
-    return a->edition == b->edition && a->side_number == b->side_number &&
+    return a->generation == b->generation && a->side_number == b->side_number &&
            a->nothing == b->nothing &&
            same_blocks(f->select, f->select_count, g->select, g->select_count) &&
            same_blocks(f->exclude, f->exclude_count, g->exclude, g->exclude_count) &&
            same_blocks(f->fold, f->fold_count, g->fold, g->fold_count);
 }
 
-static view *find(cache *c, const view *like) {
+static view *find(const cache *c, const view *like) {
     for (unsigned i = 0; i < c->count; i++) {
         if (is_same(c->views[i], like)) return c->views[i];
     }
     return NULL;
 }
 
-// Out of the cache; freed by the last who uses it. Gives it back if that is nobody.
+// Takes a view out of the cache. Returns it if no request uses it: then the caller frees it.
 static view *take_out(cache *c, unsigned i) {
     view *v = c->views[i];
     c->views[i] = c->views[--c->count];
@@ -156,11 +157,22 @@ static unsigned oldest(const cache *c) {
     return best;
 }
 
-// Makes room. Collects what nobody uses any more in `gone`, to be freed without the lock.
-static unsigned evict(cache *c, const edition *newest, view *gone[VIEWS_MOST]) {
+// Under the lock: no two views are the same, each is used at least by the cache, and those that are
+// being made are as many as `making` says, or wait for their turn.
+bool ouro__cache_is_valid(const cache *c) {
+    unsigned unmade = 0;
+    for (unsigned i = 0; i < c->count; i++) {
+        if (c->views[i]->references < 1 || find(c, c->views[i]) != c->views[i]) return false;
+        unmade += c->views[i]->state == VIEW_MAKING;
+    }
+    return c->count <= VIEWS_MOST && c->making <= MAKING_MOST && c->making <= unmade;
+}
+
+// Makes room. Views that no request uses are collected in `gone`, to be freed without the lock.
+static unsigned evict(cache *c, const generation *newest, view *gone[VIEWS_MOST]) {
     unsigned count = 0;
     for (unsigned i = c->count; i-- > 0;) {
-        bool old = c->views[i]->edition->number < newest->number;
+        bool old = c->views[i]->generation->number < newest->number;
         if (!old || c->views[i]->state == VIEW_MAKING || c->views[i]->references > 1) continue;
         if ((gone[count] = take_out(c, i))) count++;
     }
@@ -178,7 +190,7 @@ static void free_all(cache *c, view *const *gone, unsigned count) {
     for (unsigned i = 0; i < count; i++) view_free(c, gone[i]);
 }
 
-// Makes v, which is in the cache. With the lock, which is given up meanwhile.
+// Makes v, which is in the cache. The caller has the lock, which is released meanwhile.
 static void make_in_turn(cache *c, view *v) {
     while (c->making == MAKING_MOST) pthread_cond_wait(&c->changed, &c->lock);
     c->making++;
@@ -193,26 +205,29 @@ static void make_in_turn(cache *c, view *v) {
     pthread_cond_broadcast(&c->changed);
 }
 
+// Puts a view into the cache. NULL: there is no room, not even after evicting.
 static view *enter(cache *c, view *v) {
-    view *there = find(c, v);
-    if (there) return there;
     if (c->count == VIEWS_MOST) return NULL;
     v->references = 1; // the cache's own
     c->views[c->count++] = v;
     return v;
 }
 
-view *ouro__cache_view(cache *c, edition *e, unsigned side_number, const filter *f, bool nothing,
+view *ouro__cache_view(cache *c, generation *g, unsigned side_number, const filter *f, bool nothing,
                        error *problem) {
     view *gone[VIEWS_MOST];
-    view *asked = view_new(c, e, side_number, f, nothing);
+    view *asked = view_new(c, g, side_number, f, nothing);
     if (!asked) {
         ouro__error_memory(problem);
         return NULL;
     }
     pthread_mutex_lock(&c->lock);
-    unsigned count = find(c, asked) ? 0 : evict(c, e, gone);
-    view *v = enter(c, asked);
+    unsigned count = 0;
+    view *v = find(c, asked);
+    if (!v) {
+        count = evict(c, g, gone);
+        v = enter(c, asked);
+    }
     if (v) {
         v->references++;
         v->used = ++c->clock;
@@ -222,6 +237,7 @@ view *ouro__cache_view(cache *c, edition *e, unsigned side_number, const filter 
     bool ok = v && v->state == VIEW_READY;
     if (v && !ok) *problem = v->problem;
     if (!v) ouro__error_set(problem, EAGAIN, "too many different filters at the same time");
+    assert(ouro__cache_is_valid(c));
     pthread_mutex_unlock(&c->lock);
     free_all(c, gone, count);
     if (v != asked) view_free(c, asked);
@@ -236,6 +252,7 @@ void ouro__cache_release(cache *c, view *v) {
         if (c->views[i] == v) take_out(c, i);
     }
     bool last = --v->references == 0;
+    assert(ouro__cache_is_valid(c));
     pthread_mutex_unlock(&c->lock);
     if (last) view_free(c, v);
 }

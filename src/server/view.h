@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // WORDS
-//   view      what the filters leave of one side of an edition, with what was computed of it. Shared
-//             by all requests that ask with the same filters, and counted
-//   cache     the views that were asked lately, up to a bound of memory
+//   view      what the filters leave of one side of a generation, and what was computed from it.
+//             All requests with the same filters share it; it counts its users
+//   cache     the views that were used last, up to a bound of memory
 
 #ifndef OURO_VIEW_H
 #define OURO_VIEW_H
 
-#include "edition.h"
+#include "generation.h"
 #include "questions.h"
 
 // What is computed once per view and metric, when it is first asked; a lock each, so that a slow
@@ -24,7 +24,7 @@ typedef struct {
 } view_metric;
 
 typedef struct {
-    edition *edition;
+    generation *generation;
     unsigned side_number;
     filter filter; // its blocks are the view's, sorted
     bool nothing;  // it selects a block that this side does not have
@@ -38,8 +38,8 @@ typedef struct {
     // Under the cache's lock.
     int references;
     enum { VIEW_MAKING, VIEW_READY, VIEW_FAILED } state;
-    uint64_t used; // when it was asked last
-    size_t bytes;  // what it takes, about
+    uint64_t used; // when it was asked for last, by the cache's clock
+    size_t bytes;  // about what it takes
     error problem;
 } view;
 
@@ -57,10 +57,11 @@ typedef struct {
 
 void ouro__cache_init(cache *c, shelf *s);
 void ouro__cache_free(cache *c);
+bool ouro__cache_is_valid(const cache *c); // under its lock
 
 // The view of a side, made if it is not there; the same filters asked at the same time are made
-// once. The edition stays the caller's. NULL with *e filled.
-view *ouro__cache_view(cache *c, edition *e, unsigned side_number, const filter *f, bool nothing,
+// once. The generation stays the caller's. NULL with *problem filled.
+view *ouro__cache_view(cache *c, generation *g, unsigned side_number, const filter *f, bool nothing,
                        error *problem);
 void ouro__cache_release(cache *c, view *v);
 

@@ -423,3 +423,19 @@ def an_ambiguous_name_lists_candidates():
         e = s.api("around", block="F", status=404)["error"]
         assert e["code"] == "no-such-block" and "f@a.c:3" in e["candidates"]
         assert s.api("around", block="a.c:3")["self"] == 1
+
+
+@case
+def every_table_has_one_order_and_one_page_in_json_and_csv():
+    write("c.folded", "main;a;b;a;b 5\nmain;c;d;c 3\nmain;x;[pruned] 2\nmain;x 1\ny;x 4\n")
+    with Server("c.folded", "c.folded") as s:
+        one, other = (s.api("knots", sort=sign + "overall") for sign in ("", "-"))
+        assert [r["overall"] for r in one["rows"]] == [3, 5] and [r["overall"] for r in other["rows"]] == [5, 3]
+        page = s.api("around", block="x", in_limit=1, in_offset=1)["callers"]
+        assert page["count"] == 2 and [r["overall"] for r in page["rows"]] == [3]
+        table = s.get("/api/v1/around?block=x&in_limit=1&in_offset=1&format=csv")[2].decode().splitlines()
+        assert table[1:] == ["x,,0,0,5,7,,block", "main,,0,0,,3,,caller", "[pruned],,0,0,,2,,callee"], table
+        message = s.api("blocks", status=400, sort="none")["error"]["message"]
+        assert message == "sort is one of self, overall, calls, name, file; - in front for descending"
+        marks = {b["name"]: b["mark"] for b in s.api("compare")["blocks"]}
+        assert marks["[pruned]"] == "pruned" and marks["x"] is None

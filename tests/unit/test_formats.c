@@ -6,6 +6,7 @@
 #include "ouro.h"
 
 #include "format.h"
+#include "json_writer.h"
 #include "questions.h"
 #include "test.h"
 
@@ -41,7 +42,7 @@ static char *describe(const profile *p) {
         for (uint32_t d = 1; d <= w.depth; d++)
             fprintf(to, "%s%s", d > 1 ? ";" : "", ouro__block_name(p, p->block[w.nodes[d]]));
         for (uint32_t m = 0; m < p->metric_count; m++) {
-            char number[48];
+            char number[DECIMAL_ROOM];
             fprintf(to, " %s", ouro__decimal(number, p->values[m][n], p->metrics[m].decimals));
         }
         fprintf(to, "\n");
@@ -353,8 +354,8 @@ static void put_strings(message *m, const char *const *strings) {
     for (; *strings; strings++) put_bytes(m, 6, *strings, strlen(*strings));
 }
 
-// One location (id 5) with two lines: `inner` inlined into `outer`. `packed`: how its sample lists
-// numbers.
+// One location (id 5) with two lines: `inner` inlined into `outer`. `packed`: how its sample
+// lists numbers.
 static message inlined_profile(bool packed) {
     message m = {.size = 0}, sample = {.size = 0}, location = {.size = 0}, label;
     message type = pair_of(1, 1, 2, 2), inner = pair_of(1, 7, 2, 30), outer = pair_of(1, 8, 2, 12);
@@ -675,6 +676,50 @@ TEST(a_gzip_file_that_is_cut_or_damaged_says_so) {
     check_file_error("broken.gz", "\x1f\x8b\x08\0\0\0\0\0\0\3\xff\xff\xff\xff", 14,
                      "byte 11: damaged gzip data: invalid block type");
     free(path);
+}
+
+// One of everything, with and without values.
+static char *written_json(bool spread) {
+    json_writer w = {.out = ouro__output_memory(), .spread = spread};
+    ouro__write_object(&w, NULL);
+    ouro__write_text(&w, "text", "a\"\n");
+    ouro__write_text(&w, "none", NULL);
+    ouro__write_object(&w, "empty");
+    ouro__write_end(&w);
+    ouro__write_array(&w, "array");
+    ouro__write_integer(&w, NULL, INT64_MIN);
+    ouro__write_bool(&w, NULL, true);
+    ouro__write_number(&w, NULL, "1.25");
+    ouro__write_end(&w);
+    ouro__write_rows(&w, "rows");
+    ouro__write_array(&w, NULL);
+    ouro__write_end(&w);
+    ouro__write_null(&w, NULL);
+    ouro__write_end(&w);
+    ouro__write_integer(&w, "last", 0);
+    ouro__write_end(&w);
+    size_t size;
+    return ouro__output_take(w.out, &size, NULL);
+}
+
+TEST(json_has_commas_between_values_and_nowhere_else) {
+    char *plain_rows = written_json(false), *spread_rows = written_json(true);
+    CHECK_TEXT(plain_rows, "{\"text\":\"a\\\"\\u000a\",\"none\":null,\"empty\":{},\"array\":"
+                           "[-9223372036854775808,true,1.25],\"rows\":[[],\nnull],\"last\":0}");
+    CHECK_TEXT(spread_rows, "{\"text\":\"a\\\"\\u000a\",\"none\":null,\"empty\":{},\"array\":"
+                            "[-9223372036854775808,true,1.25],\"rows\":[\n[],\nnull],\"last\":0}");
+    free(plain_rows);
+    free(spread_rows);
+}
+
+TEST(an_output_whose_writer_ran_out_of_memory_gives_no_bytes) {
+    output *out = ouro__output_memory();
+    size_t size;
+    error e = {0};
+    ouro__put_text(out, "half");
+    ouro__output_fail_memory(out);
+    CHECK(!ouro__output_take(out, &size, &e));
+    CHECK_EQUAL(e.code, ENOMEM);
 }
 
 TEST(an_output_that_fails_leaves_what_stood_there) {

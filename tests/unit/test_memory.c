@@ -5,6 +5,7 @@
 // the functions below in the place of malloc and its kin, for the tools' code; the n-th request
 // after the sweep sets `left` fails, and all after it.
 
+#include "api.h"
 #include "format.h"
 #include "labels.h"
 #include "questions.h"
@@ -159,16 +160,39 @@ static bool write_one(void *data, error *e) {
                                &(write_options){.title = "t", .share = 0.01}, e);
 }
 
+// The viewer: an answer is complete, or it is the one that says that memory ran out.
+typedef struct {
+    api api;
+    const char *target;
+} asking;
+
+static bool ask_the_api(void *data, error *e) {
+    asking *q = data;
+    request r = {0};
+    answer a = {0};
+    int status = ouro__request_parse(&r, q->target);
+    if (status == 503) ouro__answer_memory(&a);
+    if (status == 0) ouro__api_answer(&q->api, &r, NULL, &a);
+    bool ok = a.status == 200;
+    const char *bytes = a.bytes ? a.bytes : a.lasting;
+    test_check(ok || (a.status == 503 && bytes && strstr(bytes, "\"out-of-memory\"")), __FILE__,
+               __LINE__, "%s: status %d: %s", q->target, a.status, bytes);
+    ouro__answer_free(&a);
+    ouro__request_free(&r);
+    return ok || ouro__fail_memory(e);
+}
+
 // ---------------------------------------------------------------- cases
 
-// A profile with recursion, all metrics and more blocks than the first tables have room for.
-static profile *sample_profile(void) {
+// A profile with recursion and two metrics. With 400 stacks it has more blocks than the first
+// tables have room for.
+static profile *profile_of(uint32_t stacks) {
     profile *p = ouro__profile_new();
     builder *b = ouro__builder_new(p, RULE_LOOPS, 0);
     ouro__profile_add_metric(p, "samples", "count");
     ouro__profile_add_metric(p, "calls", "count");
     uint32_t stack[30];
-    for (uint32_t i = 0; i < 400; i++) {
+    for (uint32_t i = 0; i < stacks; i++) {
         for (uint32_t d = 0; d < 30; d++) {
             char name[16];
             uint32_t number = d < 10 ? d % 3 : i * d % 300;
@@ -182,6 +206,8 @@ static profile *sample_profile(void) {
     ouro__profile_finish(p, NULL);
     return p;
 }
+
+static profile *sample_profile(void) { return profile_of(400); }
 
 static void sweep_reading(const char *path) {
     for (int rule = RULE_DEFAULT; rule <= RULE_NONE; rule++)
@@ -234,4 +260,43 @@ TEST(writers_run_out_of_memory_with_an_error) {
         free(path);
     }
     ouro__profile_free(p);
+}
+
+// Of two files, for /compare. A cache of its own for each question, so that every view is made.
+static void sweep_question(const char *target) {
+    shelf s;
+    cache c;
+    error e = {0};
+    server_options options = {.files = {{"a", profile_of(9)}, {"b", profile_of(7)}},
+                              .file_count = 2};
+    CHECK(ouro__shelf_open(&s, &options, &e));
+    ouro__cache_init(&c, &s);
+    sweep(target, ask_the_api, &(asking){{&s, &c, "test"}, target});
+    ouro__cache_free(&c);
+    ouro__shelf_close(&s);
+}
+
+TEST(the_viewer_says_in_one_way_that_memory_ran_out) {
+    static const char *const targets[] = {
+        "profile",
+        "overview?fold=f1",
+        "blocks?search=f&sort=name",
+        "sequences?search=f2&sort=-length&format=csv",
+        "around?block=f1&block=f2&search=f",
+        "flame?at=f0&limit=50",
+        "tree?at=f0&sort=name",
+        "knots?search=f1",
+        "knots?format=csv&exclude=f2",
+        "files?sort=file",
+        "compare?sort=name&select=f1",
+        "find?text=f1",
+        "total?search=f1",
+        "export?as=folded&at=f0",
+        "export?as=speedscope",
+    };
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        char target[128];
+        snprintf(target, sizeof target, "%s%s", API_PATH, targets[i]);
+        sweep_question(target);
+    }
 }

@@ -40,8 +40,7 @@ static void list_add(list *l, const path *p) {
     for (int m = 0; m < METRICS; m++) l->paths[i].values[m] += p->values[m];
 }
 
-// ---------------------------------------------------------------- the rules, as the design words
-// them
+// ---------------------------------------------------------------- the rules, word for word
 
 static bool step_is(const path *p, int end, uint8_t from, uint8_t to) {
     return end >= 1 && p->letters[end] == to && p->letters[end - 1] == from;
@@ -104,8 +103,8 @@ static void model_enter(path *p, uint8_t x, int rule, int k) {
     }
 }
 
-// Places that a stack only passes are noted in `passed`, if there is one: their steps count for
-// knots.
+// Places that a stack only passes are noted in `passed`, if there is one: their steps count
+// for knots.
 static path model_canonical(const path *p, int rule, int k, list *passed) {
     path out = {0};
     for (int i = 0; i < p->length; i++) {
@@ -167,8 +166,8 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-// Lines "abc 1 2", sorted; paths without values are left out, as filters may or may not keep such
-// nodes.
+// Lines "abc 1 2", sorted; paths without values are left out, as filters may or may not keep
+// such nodes.
 static char *joined(char **lines, int count) {
     size_t size = 1;
     qsort(lines, (size_t)count, sizeof *lines, by_text);
@@ -595,8 +594,8 @@ static void check_filters(profile *real, const list *model) {
 
 TEST(filters_do_what_the_design_says) { each_rule(check_filters); }
 
-// Each filter alone, one after the other, in any order that leaves folding to the end, and all at
-// once.
+// Each filter alone, one after the other, in any order that leaves folding to the end, and all
+// at once.
 static void check_order(profile *real, const list *model) {
     (void)model;
     uint32_t a = random_below(LETTERS), b = random_below(LETTERS);
@@ -790,5 +789,36 @@ TEST(names_that_several_blocks_have_are_told_apart_by_place) {
     CHECK(!ouro__find_block(p, "lon", &found, &e));
     CHECK_TEXT(e.message, "no block is called lon; there is alone");
     CHECK(!ouro__find_block(p, "quux", &found, &e));
+    ouro__profile_free(p);
+}
+
+// ---------------------------------------------------------------- invariants
+
+// Nodes: 0 the root, 1 a, 2 a;b, 3 a;c.
+TEST(a_profile_with_a_damaged_column_is_not_valid) {
+    profile *p = ouro__profile_new();
+    ouro__profile_add_metric(p, "samples", "count");
+    uint32_t a = ouro__profile_add_named(p, "a", 1), b = ouro__profile_add_named(p, "b", 1),
+             c = ouro__profile_add_named(p, "c", 1);
+    builder *build = ouro__builder_new(p, RULE_NONE, 0);
+    ouro__charge(p, 0, ouro__builder_stack(build, (uint32_t[]){a, b}, 2), 1);
+    ouro__charge(p, 0, ouro__builder_stack(build, (uint32_t[]){a, c}, 2), 2);
+    CHECK(ouro__builder_is_valid(build));
+    ouro__builder_free(build);
+    CHECK(ouro__profile_finish(p, NULL) && ouro__profile_is_valid(p));
+    struct {
+        uint32_t *word, wrong;
+    } damages[] = {{&p->parent[2], 2},     {&p->parent[3], 0},        {&p->end[1], 3},
+                   {&p->end[0], 3},        {&p->block[0], 0},         {&p->block[3], b},
+                   {&p->block[2], 3},      {&p->blocks[b].name, 999}, {&p->metrics[0].unit, 999},
+                   {&p->default_metric, 1}};
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        uint32_t right = *damages[i].word;
+        *damages[i].word = damages[i].wrong;
+        test_check(!ouro__profile_is_valid(p), __FILE__, __LINE__, "damage %zu is not noticed", i);
+        *damages[i].word = right;
+    }
+    p->values[0][3] = INT64_MAX;
+    CHECK(!ouro__profile_is_valid(p));
     ouro__profile_free(p);
 }

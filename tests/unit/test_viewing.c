@@ -137,9 +137,9 @@ TEST(a_path_finds_its_node_and_no_other_path_does) {
         for (uint32_t up = n; up; up = p->parent[up]) length++;
         uint32_t at = length;
         for (uint32_t up = n; up; up = p->parent[up]) path[--at] = p->block[up];
-        CHECK_EQUAL(ouro__node_at(p, path, length), n);
+        CHECK_EQUAL(ouro__path_node(p, path, length), n);
         path[length] = BLOCKS + 5;
-        CHECK_EQUAL(ouro__node_at(p, path, length + 1), NO_NODE);
+        CHECK_EQUAL(ouro__path_node(p, path, length + 1), NO_NODE);
     }
     ouro__profile_free(p);
 }

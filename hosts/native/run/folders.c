@@ -5,6 +5,8 @@
 
 #include "folders.h"
 
+#include "own_path.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +18,8 @@ _Static_assert(PATH_MAX == 4096, "as folders.h has it");
 // PATH of this program's folder + below + name, if there is such a file.
 static bool try(const char *below, const char *name, char path[static PATH_MAX]) {
     char folder[PATH_MAX], together[PATH_MAX * 2];
-    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
-    if (length <= 0) return false;
-    folder[length] = '\0';
-    char *slash = strrchr(folder, '/');
-    if (slash) *slash = '\0';
-    snprintf(together, sizeof together, "%s/%s%s", folder, below, name);
+    if (!ouro__own_folder(folder)) return false;
+    snprintf(together, sizeof together, "%s%s%s", folder, below, name);
     return realpath(together, path) != NULL;
 }
 

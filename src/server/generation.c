@@ -2,12 +2,12 @@
 //
 // The open files, and live ones read again.
 //
-// Nobody waits for a reading but the request that found it due: others get the edition that is
-// there. A program that is recorded writes through a mapping, which does not touch the file's times,
-// so a file of a running program is read to see whether it changed; the time between two looks grows
-// with the time that reading takes.
+// Only the request that found a reading due waits for it: others get the generation that is there.
+// A recorded program writes through a mapping, which does not change the file's times. So the file
+// of a running program is read to see whether it changed, and the time between two looks grows with
+// the time that reading takes.
 
-#include "edition.h"
+#include "generation.h"
 
 #include "questions.h"
 
@@ -16,7 +16,9 @@
 #include <time.h>
 
 #define LOOK_EVERY 0.4 // seconds, at least
-#define LOOK_SHARE 5   // of the time, at most this part is spent reading
+#define LOOK_SHARE 5   // at most a fifth of the time is spent reading
+
+enum { ADDED_BLOCKS = 2 }; // blocks that a filter may add, like (folded); they sort before others
 
 double ouro__seconds(void) {
     struct timespec now;
@@ -42,21 +44,27 @@ static int by_text(const void *a, const void *b, void *user) {
     return way ? way : x < y ? -1 : x > y;
 }
 
-static int64_t *places(const profile *p, bool files) {
-    size_t room = (size_t)p->block_count + 2; // a filter may add a block
+static int64_t *ranks(const profile *p, bool files) {
+    size_t room = (size_t)p->block_count + ADDED_BLOCKS;
     uint32_t *sorted = malloc(room * sizeof *sorted);
-    int64_t *place = malloc(room * sizeof *place);
-    if (!sorted || !place) {
+    int64_t *rank = malloc(room * sizeof *rank);
+    if (!sorted || !rank) {
         free(sorted);
-        free(place);
+        free(rank);
         return NULL;
     }
     for (uint32_t b = 0; b < p->block_count; b++) sorted[b] = b;
     qsort_r(sorted, p->block_count, sizeof *sorted, by_text, &(text_order){p, files});
-    for (uint32_t i = 0; i < p->block_count; i++) place[sorted[i]] = i;
-    place[p->block_count] = place[p->block_count + 1] = -1;
+    for (uint32_t i = 0; i < p->block_count; i++) rank[sorted[i]] = i;
+    for (uint32_t b = 0; b < ADDED_BLOCKS; b++) rank[p->block_count + b] = -1;
     free(sorted);
-    return place;
+    return rank;
+}
+
+static int64_t *totals_of(const profile *p) {
+    int64_t *sums = malloc(((size_t)p->metric_count + 1) * sizeof *sums);
+    for (uint32_t m = 0; sums && m < p->metric_count; m++) sums[m] = ouro__total(p, m);
+    return sums;
 }
 
 static void side_free(side *s) {
@@ -65,6 +73,7 @@ static void side_free(side *s) {
     ouro__profile_free(s->profile);
     free(s->by_name);
     free(s->by_file);
+    free(s->totals);
     free(s);
 }
 
@@ -72,49 +81,49 @@ static side *side_new(profile *p, error *e) {
     side *s = calloc(1, sizeof *s);
     if (s) s->profile = p;
     if (!s) ouro__profile_free(p);
-    bool ok = s && ouro__labels_init(&s->labels, p) && (s->by_name = places(p, false)) &&
-              (s->by_file = places(p, true));
+    bool ok = s && ouro__labels_init(&s->labels, p) && (s->by_name = ranks(p, false)) &&
+              (s->by_file = ranks(p, true)) && (s->totals = totals_of(p));
     if (ok) return s;
     side_free(s);
     ouro__error_memory(e);
     return NULL;
 }
 
-// ---------------------------------------------------------------- editions
+// ---------------------------------------------------------------- generations
 
 // Takes the new sides; a NULL one stays as it was in `old`. Under the lock if there is an old one.
-static edition *edition_new(const edition *old, side *const sides[2], unsigned count) {
-    edition *e = calloc(1, sizeof *e);
-    if (!e) return NULL;
-    e->references = 1;
-    e->number = old ? old->number + 1 : 1;
-    e->side_count = count;
+static generation *generation_new(const generation *old, side *const sides[2], unsigned count) {
+    generation *g = calloc(1, sizeof *g);
+    if (!g) return NULL;
+    g->references = 1;
+    g->number = old ? old->number + 1 : 1;
+    g->side_count = count;
     for (unsigned i = 0; i < count; i++) {
-        e->sides[i] = sides[i] ? sides[i] : old->sides[i];
-        e->sides[i]->references++;
+        g->sides[i] = sides[i] ? sides[i] : old->sides[i];
+        g->sides[i]->references++;
     }
-    return e;
+    return g;
 }
 
-edition *ouro__edition_share(shelf *s, edition *e) {
+generation *ouro__generation_share(shelf *s, generation *g) {
     pthread_mutex_lock(&s->lock);
-    e->references++;
+    g->references++;
     pthread_mutex_unlock(&s->lock);
-    return e;
+    return g;
 }
 
-void ouro__edition_release(shelf *s, edition *e) {
+void ouro__generation_release(shelf *s, generation *g) {
     side *gone[2] = {0};
     pthread_mutex_lock(&s->lock);
-    bool last = --e->references == 0;
-    for (unsigned i = 0; last && i < e->side_count; i++) {
-        if (--e->sides[i]->references == 0) gone[i] = e->sides[i];
+    bool last = --g->references == 0;
+    for (unsigned i = 0; last && i < g->side_count; i++) {
+        if (--g->sides[i]->references == 0) gone[i] = g->sides[i];
     }
     pthread_mutex_unlock(&s->lock);
     if (!last) return;
     side_free(gone[0]);
     side_free(gone[1]);
-    free(e);
+    free(g);
 }
 
 // ---------------------------------------------------------------- reading again
@@ -147,49 +156,54 @@ static side *look_again(shelf *s, shelf_file *f, const profile *old) {
     return NULL;
 }
 
-static void look(shelf *s, edition *old) {
+static void look(shelf *s, generation *old) {
     side *sides[2] = {0};
     double started = ouro__seconds();
     for (unsigned i = 0; i < s->options.file_count; i++)
         sides[i] = look_again(s, &s->files[i], old->sides[i]->profile);
     double took = ouro__seconds() - started;
     pthread_mutex_lock(&s->lock);
-    edition *next = sides[0] || sides[1] ? edition_new(old, sides, old->side_count) : NULL;
+    generation *next = sides[0] || sides[1] ? generation_new(old, sides, old->side_count) : NULL;
     if (next) s->newest = next;
     s->next_look =
         ouro__seconds() + (took * LOOK_SHARE > LOOK_EVERY ? took * LOOK_SHARE : LOOK_EVERY);
     pthread_mutex_unlock(&s->lock);
-    if (next) ouro__edition_release(s, old); // the shelf's own reference
+    if (next) ouro__generation_release(s, old); // the shelf's own reference
     if (next) return;
     side_free(sides[0]);
     side_free(sides[1]);
 }
 
-static edition *current(shelf *s, bool *due) {
+static generation *current(shelf *s, bool *due) {
     pthread_mutex_lock(&s->lock);
-    edition *e = s->newest;
-    e->references++;
+    generation *g = s->newest;
+    g->references++;
     *due = (s->files[0].live || s->files[1].live) && ouro__seconds() >= s->next_look;
     pthread_mutex_unlock(&s->lock);
-    return e;
+    return g;
 }
 
-edition *ouro__shelf_edition(shelf *s) {
+generation *ouro__shelf_generation(shelf *s) {
     bool due;
-    edition *e = current(s, &due);
-    if (!due || pthread_mutex_trylock(&s->reading) != 0) return e;
-    ouro__edition_release(s, e);
-    e = current(s, &due); // somebody may just have looked
+    generation *g = current(s, &due);
+    if (!due || pthread_mutex_trylock(&s->reading) != 0) return g;
+    ouro__generation_release(s, g);
+    g = current(s, &due); // another request may just have looked
     if (due) {
-        look(s, e);
-        ouro__edition_release(s, e);
-        e = current(s, &due);
+        look(s, g);
+        ouro__generation_release(s, g);
+        g = current(s, &due);
     }
     pthread_mutex_unlock(&s->reading);
-    return e;
+    return g;
 }
 
 // ---------------------------------------------------------------- opening
+
+const char *ouro__shelf_title(const shelf_file *f) {
+    const char *slash = strrchr(f->path, '/');
+    return strcmp(f->path, "-") == 0 ? "standard input" : slash ? slash + 1 : f->path;
+}
 
 static bool is_live(const profile *p, const char *path) {
     return p->format && strcmp(p->format, "ouro") == 0 && strcmp(path, "-") != 0;
@@ -208,7 +222,7 @@ bool ouro__shelf_open(shelf *s, const server_options *options, error *e) {
         if (!ok) ouro__profile_free(options->files[i].profile);
         ok = ok && sides[i];
     }
-    if (ok && !(s->newest = edition_new(NULL, sides, options->file_count))) {
+    if (ok && !(s->newest = generation_new(NULL, sides, options->file_count))) {
         ouro__error_memory(e);
         ok = false;
     }
@@ -222,7 +236,7 @@ bool ouro__shelf_open(shelf *s, const server_options *options, error *e) {
 }
 
 void ouro__shelf_close(shelf *s) {
-    if (s->newest) ouro__edition_release(s, s->newest);
+    if (s->newest) ouro__generation_release(s, s->newest);
     s->newest = NULL;
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->reading);

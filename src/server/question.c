@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+//
+// What the parameters of a question mean: blocks by their labels, paths, filters, metrics and
+// searches. What makes no sense is refused with a message that says what would.
+
+#include "api.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---------------------------------------------------------------- refusing
+
+bool ouro__refuse(question *q, int status, const char *code, const char *pattern, ...) {
+    char message[1024];
+    va_list arguments;
+    va_start(arguments, pattern);
+    vsnprintf(message, sizeof message, pattern, arguments);
+    va_end(arguments);
+    ouro__answer_error(q->answer, status, code, message);
+    q->refused = true;
+    return false;
+}
+
+bool ouro__refuse_error(question *q, int status, const char *code, const error *e) {
+    return e->code != ENOMEM && ouro__refuse(q, status, code, "%s", e->message);
+}
+
+static bool refuse_block(question *q, const char *text) {
+    enum { CANDIDATES = 20 };
+    uint32_t found[CANDIDATES];
+    char *names[CANDIDATES], *message = NULL;
+    const labels *l = &q->side->labels;
+    uint32_t count = ouro__label_candidates(l, text, found, CANDIDATES);
+    bool several = count > 1 && strcmp(ouro__block_name(q->side->profile, found[0]), text) == 0;
+    bool ok = asprintf(&message, several ? "several blocks are called %s" : "no block is called %s",
+                       text) >= 0;
+    for (uint32_t i = 0; i < count; i++) ok &= (names[i] = ouro__label(l, found[i])) != NULL;
+    if (ok)
+        ouro__answer_candidates(q->answer, several ? 400 : 404,
+                                several ? "ambiguous-block" : "no-such-block", message, names,
+                                count);
+    q->refused = ok;
+    for (uint32_t i = 0; i < count; i++) free(names[i]);
+    free(message);
+    return false;
+}
+
+// ---------------------------------------------------------------- blocks by label
+
+// Blocks that a filter added stand behind the side's own; their name is their label.
+static uint32_t find_block(const side *s, const profile *filtered, const char *text) {
+    uint32_t b = ouro__label_find(&s->labels, text);
+    for (uint32_t i = s->profile->block_count; b == NO_ROW && filtered && i < filtered->block_count;
+         i++) {
+        if (strcmp(ouro__block_name(filtered, i), text) == 0) b = i;
+    }
+    error e;
+    // What people type: NAME@FILE:LINE though the name is enough, FILE:LINE.
+    if (b == NO_ROW && !ouro__find_block(s->profile, text, &b, &e)) b = NO_ROW;
+    return b;
+}
+
+uint32_t *ouro__question_blocks(question *q, const char *name, size_t *count) {
+    const request *r = q->request;
+    uint32_t *blocks = malloc((ouro__request_count(r, name) + 1) * sizeof *blocks);
+    *count = 0;
+    for (size_t i = 0; blocks && i < r->count; i++) {
+        if (strcmp(r->parameters[i].name, name) != 0) continue;
+        uint32_t b = find_block(q->side, q->p, r->parameters[i].value);
+        if (b != NO_ROW) {
+            blocks[(*count)++] = b;
+            continue;
+        }
+        refuse_block(q, r->parameters[i].value);
+        free(blocks);
+        return NULL;
+    }
+    return blocks;
+}
+
+bool ouro__question_node(question *q, uint32_t *node) {
+    size_t count;
+    uint32_t *path = ouro__question_blocks(q, "at", &count);
+    if (!path) return false;
+    *node = ouro__path_node(q->p, path, count);
+    free(path);
+    return *node != NO_NODE ||
+           ouro__refuse(q, 404, "no-such-path", "what the filters leave has no such path");
+}
+
+// ---------------------------------------------------------------- filters
+
+// Two files: a block that only the other side has selects nothing here, and needs no excluding.
+static bool known_elsewhere(const question *q, unsigned side_number, const char *text) {
+    for (unsigned i = 0; i < q->generation->side_count; i++) {
+        if (i != side_number && find_block(q->generation->sides[i], NULL, text) != NO_ROW)
+            return true;
+    }
+    return false;
+}
+
+static bool find_filter(question *q, unsigned side_number, const char *name, uint32_t *blocks,
+                        size_t *count, bool *missing) {
+    const request *r = q->request;
+    *count = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        if (strcmp(r->parameters[i].name, name) != 0) continue;
+        const char *text = r->parameters[i].value;
+        uint32_t b = find_block(q->generation->sides[side_number], NULL, text);
+        if (b != NO_ROW) {
+            blocks[(*count)++] = b;
+        } else if (known_elsewhere(q, side_number, text)) {
+            *missing = true;
+        } else {
+            return refuse_block(q, text);
+        }
+    }
+    return true;
+}
+
+view *ouro__question_view(question *q, unsigned side_number) {
+    uint32_t *blocks = malloc((q->request->count + 1) * sizeof *blocks), *next = blocks;
+    if (!blocks) return NULL;
+    bool nothing = false, unused = false;
+    filter f = {.select = next};
+    bool ok = find_filter(q, side_number, "select", next, &f.select_count, &nothing);
+    f.exclude = next += f.select_count;
+    ok = ok && find_filter(q, side_number, "exclude", next, &f.exclude_count, &unused);
+    f.fold = next += f.exclude_count;
+    ok = ok && find_filter(q, side_number, "fold", next, &f.fold_count, &unused);
+    error e = {0};
+    view *v =
+        ok ? ouro__cache_view(q->api->cache, q->generation, side_number, &f, nothing, &e) : NULL;
+    if (ok && !v) ouro__refuse_error(q, 503, "cannot-filter", &e);
+    free(blocks);
+    return v;
+}
+
+// ---------------------------------------------------------------- metrics and searches
+
+bool ouro__question_metric(question *q, const profile *p, uint32_t *m) {
+    const char *name = ouro__request_value(q->request, "metric");
+    *m = name ? ouro__profile_find_metric(p, name) : p->default_metric;
+    if (p->metric_count == 0)
+        return ouro__refuse(q, 404, "no-metric", "the profile has no metrics");
+    return *m != NO_ROW || ouro__refuse(q, 404, "no-such-metric", "no metric is called %s", name);
+}
+
+uint8_t *ouro__question_search(question *q, bool *ok) {
+    const char *text = ouro__request_value(q->request, "search");
+    uint32_t count;
+    *ok = true;
+    if (!text || !*text) return NULL;
+    uint8_t *match = ouro__matching(q->p, text, &count);
+    *ok = match != NULL;
+    return match;
+}
