@@ -66,8 +66,9 @@ def run(*command, status=None, stdin="", text=True, timeout=300, **more):
     Bytes that are no UTF-8 stay apart in the texts, as surrogates; text=False gives bytes.
     """
     command = [word if isinstance(word, bytes) else str(word) for word in command]
-    source = {"input": stdin.encode() if isinstance(stdin, str) else stdin} if isinstance(stdin, (str, bytes)) else \
-        {"stdin": stdin}
+    if isinstance(stdin, str):
+        stdin = stdin.encode(errors="surrogateescape")
+    source = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout, **source, **more)
     out, err = (part.decode(errors="surrogateescape") if text else part for part in (done.stdout, done.stderr))
     if status is not None and done.returncode != status:
@@ -148,7 +149,8 @@ def values_of_the_line(problem):
     """The names in the line of the suite that failed, with their values."""
     frames = [frame for frame, _ in traceback.walk_tb(problem.__traceback__)]
     lines = [entry.line for entry in traceback.extract_tb(problem.__traceback__)]
-    ours = [i for i, frame in enumerate(frames) if "/tests/" in frame.f_code.co_filename and frame.f_globals is not globals()]
+    ours = [i for i, frame in enumerate(frames)
+            if "/tests/" in frame.f_code.co_filename and frame.f_globals is not globals()]
     if not ours:
         return []
     known = frames[ours[-1]].f_locals
