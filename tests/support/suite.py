@@ -149,8 +149,8 @@ def values_of_the_line(problem):
     """The names in the line of the suite that failed, with their values."""
     frames = [frame for frame, _ in traceback.walk_tb(problem.__traceback__)]
     lines = [entry.line for entry in traceback.extract_tb(problem.__traceback__)]
-    ours = [i for i, frame in enumerate(frames)
-            if "/tests/" in frame.f_code.co_filename and frame.f_globals is not globals()]
+    not_ours = os.path.dirname(os.__file__), __file__  # Python's own library, and this file
+    ours = [i for i, frame in enumerate(frames) if not frame.f_code.co_filename.startswith(not_ours)]
     if not ours:
         return []
     known = frames[ours[-1]].f_locals
