@@ -221,7 +221,8 @@ def overall_is_at_most_everything_and_self_adds_up_under_every_rule():
         write("a.pb", random_profile(seed, True).bytes())
         for rule in "loops", "cycles", "edges:1", "edges", "edges:3", "none":
             report = json.loads(ouro("report", "--overall", "--json", "--compact", rule, "a.pb"))
-            assert sum(r["self"] for r in report["rows"]) == report["total"] == report["left"]
+            same(sum(r["self"] for r in report["rows"]), report["total"], (seed, rule))
+            same(report["left"], report["total"], (seed, rule))
             assert max(r["overall"] for r in report["rows"]) <= report["total"]
 
 
@@ -313,7 +314,7 @@ def perf_data_that_was_recorded_on_the_spot():
     report = json.loads(ouro("report", "--overall", "--metric", "samples", "--json", "p.txt"))
     found = {r["name"]: r for r in report["rows"]}
     assert samples > 10
-    assert report["total"] == samples == found["a b"]["overall"]
+    same((report["total"], found["a b"]["overall"]), (samples, samples))
     assert found["fib"]["self"] > samples / 2
     assert found["fib"]["overall"] <= samples
     ouro("convert", "p.txt", "p.pb.gz")
@@ -397,7 +398,7 @@ def an_output_is_only_replaced_by_a_complete_one():
     has(ouro("convert", "good.pb", "no/such/folder.pb", status=1), "cannot write")
     has(ouro("convert", "--to", "pprof", "good.pb", "/dev/full", status=1), "cannot write")
     assert os.path.exists("/dev/full")
-    assert not [n for n in os.listdir(".") if n.endswith(".tmp")]
+    same([n for n in os.listdir(".") if n.endswith(".tmp")], [])
 
 
 @case
@@ -495,10 +496,11 @@ def progress_is_shown_on_a_terminal_only_and_only_if_it_takes_long():
     os.environ["OURO_PROGRESS"] = "0"
     try:
         shown = in_terminal("report", "a.folded")
-        assert re.search(r"\rreading a.folded: +\d+%", shown)
+        assert re.search(r"\rreading a.folded: +\d+%", shown), shown
         has(shown, "\r\033[K")
         has(in_terminal("merge", "a.folded", "a.folded", "-o", "b.pb"), "\rmerging: 2 of 2")
-        assert re.search(r"\rwriting b.json: \d+.\d MB", in_terminal("convert", "a.folded", "b.json"))
+        shown = in_terminal("convert", "a.folded", "b.json")
+        assert re.search(r"\rwriting b.json: \d+.\d MB", shown), shown
         same(run(OURO, "convert", "a.folded", "b.json", status=0).err, "")
         same(run(OURO, "report", "a.folded", status=0).err, "")
     finally:

@@ -154,7 +154,8 @@ def check_flame(flame, names, model, at, limit, total):
     for i, (up, b) in enumerate(zip(flame["parent"], flame["block"])):
         paths.append(tuple(at) if i == 0 else paths[up] + (names[b],))
     assert flame["parent"][0] is None
-    assert len(set(paths)) == len(paths) == min(limit, len(nodes))
+    same(len(set(paths)), len(paths))
+    same(len(paths), min(limit, len(nodes)))
     values = dict(zip(paths, flame["value"]))
     same(values, {p: nodes[p][1] for p in paths})
     same(dict(zip(paths, flame["self"])), {p: nodes[p][0] for p in paths})
@@ -192,7 +193,7 @@ def the_overview_is_the_tops_of_the_others():
             got = [(a["names"][r["block"]], r["self"], r["overall"]) for r in a[table]]
             want = sorted((v[column] for v in model.blocks().values() if v[column]), reverse=True)[:10]
             same([r[1 + column] for r in got], want)
-            assert all(model.blocks()[n] == (x, y) for n, x, y in got)
+            same({n: (x, y) for n, x, y in got}, {n: model.blocks()[n] for n, _, _ in got})
         check_flame(a["flame"], a["names"], model, [], 500, model.left)
         whole = s.api("profile")["files"][0]["metrics"]
         same([(t["metric"], t["total"]) for t in a["totals"]], [(m["name"], m["total"]) for m in whole])
@@ -243,7 +244,7 @@ def the_report_says_the_same():
                 same(a["count"], len(want))
                 for got, knot in zip(a["rows"], want):
                     same([a["names"][b] for b in got["members"]], [b["name"] for b in knot["blocks"]][:20])
-                    assert all(got[k] == knot[k] for k in ("self", "overall", "deepest"))
+                    same([got[k] for k in ("self", "overall", "deepest")], [knot[k] for k in ("self", "overall", "deepest")])
                     same((got["member_count"], got["in_count"]), (len(knot["blocks"]), len(knot["in"])))
 
 
@@ -277,7 +278,7 @@ def two_profiles_are_compared_by_block():
     after, _ = make(2, "b.pb")
     with Server("a.pb", "b.pb") as s:
         assert s.url.endswith("/compare")
-        assert s.api("profile")["compare"] is True
+        same(s.api("profile")["compare"], True)
         for chosen in {}, {"fold": ["f1"]}, {"exclude": ["f5"]}:
             x, y = Model(before[1], **chosen), Model(after[1], **chosen)
             a = s.api("compare", limit=1000, **chosen)

@@ -89,10 +89,10 @@ class Server:
         return int(answer.split(b" ", 2)[1]) if answer else None
 
 
-def wait_until(true, seconds=20):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if true():
-            return True
+def becomes(get, want, seconds=20):
+    """Waits until what `get` gives is the wanted."""
+    end, got = time.monotonic() + seconds, get()
+    while got != want and time.monotonic() < end:
         time.sleep(0.05)
-    return False
+        got = get()
+    same(got, want)

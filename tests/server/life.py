@@ -2,7 +2,7 @@
 """Starting, following a live file, and ending."""
 import http.client, os, random, signal, socket, stat, subprocess, threading, time
 import harness
-from harness import Server, wait_until
+from harness import Server, becomes
 from suite import case, has, lacks, read, run, same, write
 
 SMALL = "main;parse;lex 10\nmain;eval;apply 20\n"
@@ -104,7 +104,7 @@ def the_browser_gets_the_address_as_one_argument():
     env = dict(os.environ, BROWSER=os.path.abspath("browser with spaces"))
     child = subprocess.Popen([Server.ouro, "view", "--fold", "$(touch pwned)", "a.folded"], stdout=subprocess.PIPE, env=env)
     url = child.stdout.readline().decode().strip()
-    assert wait_until(lambda: os.path.exists("opened"))
+    becomes(lambda: os.path.exists("opened"), True)
     same(read("opened"), f"1\n{url}\n")
     assert not os.path.exists("pwned")
     child.terminate()
@@ -117,7 +117,8 @@ def without_a_screen_only_the_address_is_printed():
     write("a.folded", SMALL)
     env = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")}
     child = subprocess.Popen([Server.ouro, "view", "a.folded"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
-    assert child.stdout.readline().startswith(b"http://127.0.0.1:")
+    line = child.stdout.readline()
+    assert line.startswith(b"http://127.0.0.1:")
     child.terminate()
     out, err = child.communicate(timeout=60)
     same((child.returncode, out, err), (0, b"", b""))
@@ -225,8 +226,7 @@ def a_live_file_is_followed():
         w.step("main.parse")
         with Server("live.ouro") as s:
             file = lambda: s.api("profile")["files"][0]
-            assert file()["live"]
-            assert file()["running"]
+            same((file()["live"], file()["running"]), (True, True))
             first = s.api("blocks")
             label = first["labels"][0]
             same(first["total"], 10)
@@ -234,7 +234,7 @@ def a_live_file_is_followed():
             for n in range(2, 5):
                 w.step("main.parse")
                 w.step(f"main.new{n}")
-                assert wait_until(lambda: s.api("blocks")["total"] == 10 + 20 * (n - 1))
+                becomes(lambda: s.api("blocks")["total"], 10 + 20 * (n - 1))
             later = s.api("blocks")
             assert later["generation"] > first["generation"]
             has(later["labels"], label)
@@ -242,7 +242,7 @@ def a_live_file_is_followed():
             has(later["names"], "new4")
             same(s.api("blocks", select="new4")["left"], 10)
             w.end(kill)
-            assert wait_until(lambda: not file()["running"])
+            becomes(lambda: file()["running"], False)
             last = s.api("profile")["generation"]
             time.sleep(1)
             same(s.api("profile")["generation"], last)  # nothing changes any more
@@ -266,7 +266,7 @@ def a_live_file_that_goes_away_or_breaks_keeps_its_last_state():
         again = Writer("live.ouro")  # the program is started once more
         again.step("other")
         again.step("other")
-        assert wait_until(lambda: s.api("blocks")["total"] == 20 and s.api("blocks")["names"] == ["other"])
+        becomes(lambda: (s.api("blocks")["total"], s.api("blocks")["names"]), (20, ["other"]))
         again.end()
 
 
@@ -298,7 +298,7 @@ def a_live_file_is_asked_by_many_while_it_grows():
         for t in threads:
             t.join()
         assert not problems, problems[0]
-        assert wait_until(lambda: s.api("blocks")["total"] == 410)
+        becomes(lambda: s.api("blocks")["total"], 410)
     w.end()
 
 
@@ -310,7 +310,7 @@ def two_live_files_are_compared():
     with Server("a.ouro", "b.ouro") as s:
         same(s.api("compare")["total_after"], 10)
         b.step("main.g")
-        assert wait_until(lambda: s.api("compare")["total_after"] == 20)
+        becomes(lambda: s.api("compare")["total_after"], 20)
         same(s.api("compare")["total_before"], 10)
     a.end()
     b.end()

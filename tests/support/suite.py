@@ -153,9 +153,14 @@ def values_of_the_line(problem):
     ours = [i for i, frame in enumerate(frames) if not frame.f_code.co_filename.startswith(not_ours)]
     if not ours:
         return []
-    known = frames[ours[-1]].f_locals
-    names = dict.fromkeys(re.findall(r"\b[A-Za-z_]\w*", lines[ours[-1]]))
-    return [f"{n} = {known[n]!r}"[:COLUMNS_SHOWN] for n in names if n in known and not callable(known[n])]
+    known, values = frames[ours[-1]].f_locals, {}
+    for first, *rest in (name.split(".") for name in re.findall(r"\b[A-Za-z_][\w.]*", lines[ours[-1]])):
+        name, value = first, known.get(first, print)
+        while rest and not callable(getattr(value, rest[0], print)):  # s.url of s.url.endswith(...)
+            name, value = f"{name}.{rest[0]}", getattr(value, rest.pop(0))
+        if not callable(value):
+            values[name] = f"{name} = {value!r}"[:COLUMNS_SHOWN]
+    return list(values.values())
 
 
 def explained(problem):

@@ -51,7 +51,7 @@ def compare(got, want):
     others = "..." in want
     for path, calls in want.items():
         if path != "..." and (calls is not None or path not in got):
-            same(got.get(path), calls, f"{path}: {got.get(path)}, not {calls}\nall: {got}")
+            same(got.get(path), calls, f"{path} of {got}")
     extra = [path for path in got if path not in want and not path.endswith("(gc)")]
     assert others or not extra, f"not expected: {[(p, got[p]) for p in extra]}"
 
@@ -87,7 +87,7 @@ def compare_contexts(got, want):
     mine, others = totals(want), totals(got)
     for name, calls in mine.items():
         if name not in ("collectgarbage", "(anonymous)"):
-            same(others.get(name), calls, f"{name}: {others.get(name)}, not {calls}\nall: {got}")
+            same(others.get(name), calls, f"{name} of {got}")
 
 
 for name, (text, want) in CASES.items():
@@ -513,7 +513,7 @@ def a_small_cap_holds():
         for i = 1, 200 do t[i] = load("local next = ... if next then return (next()) end", "=c" .. i) end
         for i = 1, 200 do t[i](t[i % 200 + 1]) end
     """, "--max-nodes", "50")
-    assert sum(got.values()) == 600 or sum(got.values()) >= 599, sum(got.values())
+    assert sum(got.values()) >= 599, sum(got.values())
 
 
 @case
@@ -562,7 +562,7 @@ def counts_what_it_knows(name):
                     want[m.group(1)] = int(m.group(2))
             assert want, "a program must know something to be compared"
             for block, calls in want.items():
-                same(total.get(block), calls, f"{block}: {total.get(block)}, not {calls}\n{total}")
+                same(total.get(block), calls, f"{block} of {total}")
 
 
 for name in sorted(os.listdir(PROGRAMS)):
