@@ -65,7 +65,7 @@ def run(*command, status=None, stdin="", text=True, timeout=300, **more):
 
     Bytes that are no UTF-8 stay apart in the texts, as surrogates; text=False gives bytes.
     """
-    command = [word if isinstance(word, bytes) else str(word) for word in command]
+    command = [str(word) for word in command]
     if isinstance(stdin, str):
         stdin = stdin.encode(errors="surrogateescape")
     source = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
@@ -86,7 +86,8 @@ def write(name, data):
 
 
 def read(name):
-    with open(name, encoding="utf-8", errors="surrogateescape") as f:
+    """The text of a file, with the ends of its lines as they are."""
+    with open(name, encoding="utf-8", errors="surrogateescape", newline="") as f:
         return f.read()
 
 
