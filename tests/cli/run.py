@@ -65,7 +65,8 @@ def flat_and_cum_of_go_tool_pprof_without_recursion():
 def go_tool_pprof_reads_what_we_write():
     for seed in range(3):
         write("a.pb", random_profile(seed, True).bytes())
-        for out, options in ("b.pb", []), ("b.pb.gz", ["--compact", "none"]), ("b.pb", ["--fold", "f1", "--select", "f2"]):
+        for out, options in (("b.pb", []), ("b.pb.gz", ["--compact", "none"]),
+                             ("b.pb", ["--fold", "f1", "--select", "f2"])):
             ouro("convert", *options, "a.pb", out)
             for metric in "samples", "bytes":
                 want = go_top(out, metric)
@@ -255,7 +256,8 @@ def callgrind_annotate_reads_what_we_write():
     text = run("callgrind_annotate", "--threshold=100", "callgrind.out", status=0).out
     total = sum(r["self"] for r in rows("--self", "--metric", "samples", "a.pb").values())
     has(text, f"{total:,} (100.0%)")
-    got = {m.group(2): int(m.group(1).replace(",", "")) for m in re.finditer(r"^\s*([\d,]+) \([ \d.]+%\).*?:(\w+)(?: \[|$)", text, re.M)}
+    lines = re.findall(r"^\s*([\d,]+) \([ \d.]+%\).*?:(\w+)(?: \[|$)", text, re.M)
+    got = {name: int(count.replace(",", "")) for count, name in lines}
     for name, row in rows("--self", "--metric", "samples", "a.pb").items():
         same(got.get(name), row["self"], row)
 
@@ -538,7 +540,8 @@ def every_format_is_in_the_documents_and_in_the_completions():
         assert re.search(f"^\\|.*{name}", table, re.M | re.I), name
         for option, listed in ("from", reads == "r"), ("to", writes == "w"):
             for shell in "ouro.bash", "_ouro":
-                lists = re.findall(rf"--{option}(?:\).words='|\[[^]]*\]:format:\()([a-z ]+)", document("completions", shell))
+                lists = re.findall(rf"--{option}(?:\).words='|\[[^]]*\]:format:\()([a-z ]+)",
+                                   document("completions", shell))
                 assert lists, (name, option, shell)
                 assert all((name in words.split()) == listed for words in lists), (name, option, shell)
 
@@ -547,7 +550,8 @@ def every_format_is_in_the_documents_and_in_the_completions():
 def bash_completes_commands_options_and_formats():
     script = os.path.join(ROOT, "docs", "completions", "ouro.bash")
     def complete(*words):
-        line = f"source {script}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _ouro; echo \"${{COMPREPLY[@]}}\""
+        line = (f"source {script}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _ouro; "
+                "echo \"${COMPREPLY[@]}\"")
         return run("bash", "-c", line, status=0).out.split()
     same(complete("ouro", "re"), ["report"])
     has(complete("ouro", "report", "--s"), "--sequences")
@@ -555,13 +559,15 @@ def bash_completes_commands_options_and_formats():
     same(complete("ouro", "report", "--compact", "lo"), ["loops"])
 
 
-SPEEDSCOPE = '{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"},{"name":"b"}]},"profiles":%s}'
+SPEEDSCOPE = ('{"$schema":"https://www.speedscope.app/file-format-schema.json",'
+              '"shared":{"frames":[{"name":"a"},{"name":"b"}]},"profiles":%s}')
 SAMPLED = '[{"type":"sampled","name":"x","unit":"none","startValue":0,"endValue":9,"samples":%s,"weights":%s}]'
 EVENTED = '[{"type":"evented","name":"x","unit":"none","startValue":0,"endValue":9,"events":%s}]'
 BROKEN_JSON = [
     ("cpuprofile", '{"nodes":[{"callFrame":{}}]}', "node 0: expected an object with an id"),
     ("cpuprofile", '{"nodes":[{"id":1},{"id":1}]}', "node 1: the id 1 stands twice"),
-    ("cpuprofile", '{"nodes":[{"id":1,"children":[2]},{"id":2},{"id":3,"children":[2]}]}', "nodes[2]: child 2 has two parents"),
+    ("cpuprofile", '{"nodes":[{"id":1,"children":[2]},{"id":2},{"id":3,"children":[2]}]}',
+     "nodes[2]: child 2 has two parents"),
     ("cpuprofile", '{"nodes":[{"id":1,"parent":7}]}', "nodes[0]: its parent is not in the file"),
     ("cpuprofile", '{"nodes":[{"id":1}],"samples":[2]}', "samples[0]: node 2 is not in the file"),
     ("cpuprofile", '{"nodes":[{"id":1}],"samples":[1],"timeDeltas":[1e300]}', "samples[0]: expected a time below 9e18"),

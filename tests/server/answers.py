@@ -244,7 +244,8 @@ def the_report_says_the_same():
                 same(a["count"], len(want))
                 for got, knot in zip(a["rows"], want):
                     same([a["names"][b] for b in got["members"]], [b["name"] for b in knot["blocks"]][:20])
-                    same([got[k] for k in ("self", "overall", "deepest")], [knot[k] for k in ("self", "overall", "deepest")])
+                    same([got[k] for k in ("self", "overall", "deepest")],
+                         [knot[k] for k in ("self", "overall", "deepest")])
                     same((got["member_count"], got["in_count"]), (len(knot["blocks"]), len(knot["in"])))
 
 

@@ -22,7 +22,8 @@ def a_host_header_that_is_not_ours_is_refused():
         for host in (f"127.0.0.1:{port}", f"localhost:{port}", f"LOCALHOST:{port}", f"[::1]:{port}"):
             same(s.line("/api/v1/profile", host), 200, host)
         for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", f"127.0.0.1:{port + 1}", f"127.0.0.1:0{port}",
-                     f"127.0.0.1:{port}@evil.example", f"127.0.0.1.evil.example:{port}", f"evil.example#127.0.0.1:{port}",
+                     f"127.0.0.1:{port}@evil.example", f"127.0.0.1.evil.example:{port}",
+                     f"evil.example#127.0.0.1:{port}",
                      f"127.0.0.2:{port}", f"0.0.0.0:{port}", f"[::1]evil:{port}", f"[::1:{port}", f"localhost.:{port}",
                      f"127.0.0.1:{port}:80", f"127.0.0.1:{port}x", f"2130706433:{port}", f"127.1:{port}", ":", "[", ""):
             assert s.line("/api/v1/profile", host) != 200, host
@@ -52,7 +53,8 @@ def other_origins_may_not_read():
             status, answer, data = s.get("/api/v1/profile", headers=headers)
             same(status, 403, headers)
             lacks(data, b"small", about=headers)
-        for headers in ({"Origin": f"http://{s.authority}"}, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}):
+        for headers in ({"Origin": f"http://{s.authority}"}, {"Sec-Fetch-Site": "same-origin"},
+                        {"Sec-Fetch-Site": "none"}):
             status, answer, data = s.get("/api/v1/profile", headers=headers)
             same(status, 200)
             same([h for h in answer if h.lower().startswith("access-control")], [])
@@ -218,7 +220,8 @@ def large_binary_and_odd_sources_are_told():
 
 @case
 def names_are_never_markup():
-    evil = ['<img src=x onerror=alert(1)>', '"><script>alert(1)</script>', "</script><svg/onload=alert(1)>", "]]>", "&lt;",
+    evil = ['<img src=x onerror=alert(1)>', '"><script>alert(1)</script>', "</script><svg/onload=alert(1)>", "]]>",
+            "&lt;",
             "\u2028\u2029", "\x00".strip("\x00") + "\x1b[31m", "'; DROP TABLE", "${7*7}", "javascript:alert(1)"]
     p = Profile()
     for i, name in enumerate(evil):
@@ -232,7 +235,8 @@ def names_are_never_markup():
             json.loads(data)
         a = s.api("blocks", limit=1000)
         assert set(evil) <= set(a["names"])
-        for q in "around?block=<script>", "blocks?sort=<script>", "source?file=<script>", "<script>", "blocks?metric=<script>":
+        for q in ("around?block=<script>", "blocks?sort=<script>", "source?file=<script>", "<script>",
+                  "blocks?metric=<script>"):
             status, h, data = s.get("/api/v1/" + urllib.parse.quote(q, safe="?="))
             assert 400 <= status < 500, q
             assert h["Content-Type"].startswith("application/json"), q
@@ -251,10 +255,12 @@ def malformed_requests_are_refused():
         for target in ("/api/v1/blocks?search=%", "/api/v1/blocks?search=%4", "/api/v1/blocks?search=%zz", "/%", "/%00",
                        "/api/v1/blocks?search=%00", "/api/v1/blocks?search=%ff", "/api/v1/blocks?search=%c3%28",
                        "/api/v1/blocks?%ed%a0%80=1", "/api/v1/blocks?search=%f5%80%80%80", "*", "api", "/a#b",
-                       "/api/v1/blocks?limit=-1", "/api/v1/blocks?limit=1001", "/api/v1/blocks?limit=99999999999999999999",
+                       "/api/v1/blocks?limit=-1", "/api/v1/blocks?limit=1001",
+                       "/api/v1/blocks?limit=99999999999999999999",
                        "/api/v1/blocks?offset=-1", "/api/v1/blocks?offset=4294967296", "/api/v1/blocks?limit=1e3",
-                       "/api/v1/blocks?limit=0x10", "/api/v1/blocks?limit=", "/api/v1/blocks?limit=+1", "/api/v1/flame?limit=0",
-                       "/api/v1/flame?limit=8001", "/api/v1/blocks?sort=", "/api/v1/blocks?sort=-", "/api/v1/blocks?sort=nope",
+                       "/api/v1/blocks?limit=0x10", "/api/v1/blocks?limit=", "/api/v1/blocks?limit=+1",
+                       "/api/v1/flame?limit=0", "/api/v1/flame?limit=8001", "/api/v1/blocks?sort=",
+                       "/api/v1/blocks?sort=-", "/api/v1/blocks?sort=nope",
                        "/api/v1/blocks?side=left", "/api/v1/blocks?format=xml", "/api/v1/around", "/api/v1/find",
                        "/api/v1/total", "/api/v1/around?block=main&in_limit=-5", "/api/v1/knots?sort=name",
                        "/api/v1/blocks?" + "a&" * 1100, "/api/v1/export", "/api/v1/source"):
@@ -287,8 +293,9 @@ def too_long_is_refused_and_the_server_lives():
 def random_targets_are_answered():
     rnd = random.Random(7)
     words = ["blocks", "flame", "around", "tree", "sequences", "find", "total", "source", "files", "overview", "knots",
-             "export", "compare", "profile", "?", "&", "=", "%", "%41", "main", "parse", "block", "at", "select", "fold",
-             "exclude", "limit", "offset", "sort", "-self", "metric", "samples", "search", "as", "svg", "text", "9", "0", "-1"]
+             "export", "compare", "profile", "?", "&", "=", "%", "%41", "main", "parse", "block", "at", "select",
+             "fold", "exclude", "limit", "offset", "sort", "-self", "metric", "samples", "search", "as", "svg", "text",
+             "9", "0", "-1"]
     with small() as s:
         for _ in range(600):
             target = "/api/v1/" + rnd.choice(words[:14]) + "?" + "".join(

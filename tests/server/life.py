@@ -102,7 +102,8 @@ def the_browser_gets_the_address_as_one_argument():
     write("browser with spaces", "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$1\" > opened.new\nmv opened.new opened\n")
     os.chmod("browser with spaces", stat.S_IRWXU)
     env = dict(os.environ, BROWSER=os.path.abspath("browser with spaces"))
-    child = subprocess.Popen([Server.ouro, "view", "--fold", "$(touch pwned)", "a.folded"], stdout=subprocess.PIPE, env=env)
+    child = subprocess.Popen([Server.ouro, "view", "--fold", "$(touch pwned)", "a.folded"], stdout=subprocess.PIPE,
+                             env=env)
     url = child.stdout.readline().decode().strip()
     becomes(lambda: os.path.exists("opened"), True)
     same(read("opened"), f"1\n{url}\n")

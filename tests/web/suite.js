@@ -48,8 +48,8 @@ async function passes(name, body) {
 }
 
 /**
- * Runs the cases whose names contain one of the words, two at a time: most of a page's case is
- * waiting.
+ * Runs the cases whose names contain one of the words. Two run at a time: a page is waited for most
+ * of the time.
  * @param {string[]} words
  */
 export async function runAll(words) {

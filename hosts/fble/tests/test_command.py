@@ -245,8 +245,8 @@ def every_option_is_in_the_manual_and_in_the_completions():
 @case
 def bash_completes_commands_options_and_values():
     def complete(*words):
-        line = (f"source {ROOT}/docs/completions/fble.bash; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; "
-                "_fble; echo \"${COMPREPLY[@]}\"")
+        line = (f"source {ROOT}/docs/completions/fble.bash; COMP_WORDS=({' '.join(words)}); "
+                f"COMP_CWORD={len(words) - 1}; _fble; echo \"${{COMPREPLY[@]}}\"")
         done = run("bash", "-c", line, env={**os.environ, "FBLE_PACKAGE_PATH": os.getcwd()})
         same(done.err, "")
         return done.out.split()

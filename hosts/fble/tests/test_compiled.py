@@ -232,8 +232,8 @@ def signals_write_the_profile():
 @case
 def a_changed_module_is_compiled_alone():
     def build(*options):
-        return re.search(r"(\d+) of (\d+) files", compiled("-I", ".", "-m", "/Main%", "--eval", "--verbose", "--build-dir",
-                                                            "objects", *options)).groups()
+        said = compiled("-I", ".", "-m", "/Main%", "--eval", "--verbose", "--build-dir", "objects", *options)
+        return re.search(r"(\d+) of (\d+) files", said).groups()
 
     write("Lib.fble", MIX)
     write("Main.fble", MIX_MAIN)
@@ -275,7 +275,9 @@ def the_collector_finds_everything_with_the_sanitizers():
 S@ = *(L@ all, L@ odd, (L@) { L@; } f);
 (L@, L@) { L@; } Rev = (L@ a, L@ to) { a.?(n: to); Rev(a.c.t, L@(c: @(h: a.c.h, t: to))); };
 (L@) { L@; } Copy = (L@ a) { a.?(n: a); L@ rest = Copy(a.c.t); L@(c: @(h: a.c.h, t: rest)); };
-(L@, (B@) { (L@) { L@; }; }) { L@; } Each = (L@ a, (B@) { (L@) { L@; }; } f) { a.?(n: a); Copy(f(a.c.h, Each(a.c.t, f))); };
+(L@, (B@) { (L@) { L@; }; }) { L@; } Each = (L@ a, (B@) { (L@) { L@; }; } f) {
+  a.?(n: a); Copy(f(a.c.h, Each(a.c.t, f)));
+};
 (L@) { L@; } Go = (L@ a) {
   L@(L@) { L@; } Same = (L@ x) { x.?(n: x); Other(x); }, (L@) { L@; } Other = (L@ x) { Copy(Rev(x, L@(n: u))); };
   S@ s = S@(a, L@(n: u), Same);
@@ -325,8 +327,10 @@ def odd_requests_are_refused():
             (4, ["Main.fble"], {}), (4, ["-o", "x"], {}), (4, ["Main.fble", "-o", "x", "-j", "0"], {}),
             (4, ["Main.fble", "-o", "x", "--library", "--eval"], {}), (2, ["Bad.fble", "-o", "x"], {}),
             (2, ["Main.fble", "-o", "x"], {}),
-            (5, ["Main.fble", "--eval", "-o", "no/such/x"], {}), (5, ["Main.fble", "--eval", "-o", "x"], {"CC": "no-such-compiler"}),
-            (5, ["Main.fble", "--eval", "-o", "x"], {"CFLAGS": "--no-such-flag"}), (5, ["Main.fble", "--eval", "-o", "x"], {"CFLAGS": "'"})):
+            (5, ["Main.fble", "--eval", "-o", "no/such/x"], {}),
+            (5, ["Main.fble", "--eval", "-o", "x"], {"CC": "no-such-compiler"}),
+            (5, ["Main.fble", "--eval", "-o", "x"], {"CFLAGS": "--no-such-flag"}),
+            (5, ["Main.fble", "--eval", "-o", "x"], {"CFLAGS": "'"})):
         code, _, err = run(FBLE, "compile", "--build-dir", "o", *line, env={**os.environ, **environment})
         same(code, status, line)
         assert err, line

@@ -47,8 +47,8 @@ def interrupted(number, *words, stdin=subprocess.DEVNULL):
 
 
 def instructions(program, *words):
-    done = run("valgrind", "--tool=callgrind", "--callgrind-out-file=callgrind.out", "--toggle-collect=fble_run", program,
-               *words, status=0, env={**os.environ, "LD_BIND_NOW": "1"})  # looking up symbols is not ours
+    done = run("valgrind", "--tool=callgrind", "--callgrind-out-file=callgrind.out", "--toggle-collect=fble_run",
+               program, *words, status=0, env={**os.environ, "LD_BIND_NOW": "1"})  # looking up symbols is not ours
     return int(re.search(r"Collected : (\d+)", done.err).group(1))
 
 
@@ -141,8 +141,8 @@ def a_live_profile_is_readable_later():
 @case
 def odd_options_are_refused():
     write("A.fble", NUMBERS + "u;")
-    for name, value in (("metrics", "x"), ("metrics", "time,time"), ("metrics", ""), ("blocks", "some"), ("compact", "all"),
-                        ("max-nodes", "1"), ("max-nodes", "x"), ("period", "0"), ("period", "-1")):
+    for name, value in (("metrics", "x"), ("metrics", "time,time"), ("metrics", ""), ("blocks", "some"),
+                        ("compact", "all"), ("max-nodes", "1"), ("max-nodes", "x"), ("period", "0"), ("period", "-1")):
         has(fble("eval", "--profile", "p.pb", "--profile-" + name, value, "A.fble", status=4).err, "--profile-" + name)
     same(fble("check", "--profile", "p.pb", "A.fble").status, 4)
     same(fble("run", "--profile").status, 116)
@@ -233,7 +233,8 @@ def the_status_of_a_program_is_its_own():
 
 @case
 def only_programs_are_run():
-    for text in ("*()();", "U@ = *(); +(U@ a, U@ b)(a: U@());", "U@ = *(); (U@ a) { a; };", "U@ = *(); (U@ a, U@ b, U@ _) { @(a, b); };"):
+    for text in ("*()();", "U@ = *(); +(U@ a, U@ b)(a: U@());", "U@ = *(); (U@ a) { a; };",
+                 "U@ = *(); (U@ a, U@ b, U@ _) { @(a, b); };"):
         write("A.fble", text)
         has(fble("run", "A.fble", status=114).err, "A.fble:1:1: error: the module's value cannot be run")
     write("A.fble", "*()();")
@@ -242,8 +243,9 @@ def only_programs_are_run():
 
 @case
 def files_that_nobody_has_are_closed_when_there_are_too_many():
-    write("A.fble", """Int@, Int, Zero, One, IsZero, Previous .= /Std/Int%; Str, String@ .= /Std/String%; List@ .= /Std/List%;
-Maybe@ .= /Std/Maybe%; Monad@ .= /Std/Monad%; Io@ .= /Std/Io%; Main .= /Std/Io/Cli%; File@, Open .= /Std/Io/File/Binary%;
+    write("A.fble", """Int@, Int, Zero, One, IsZero, Previous .= /Std/Int%; Str, String@ .= /Std/String%;
+List@ .= /Std/List%; Maybe@ .= /Std/Maybe%; Monad@ .= /Std/Monad%; Io@ .= /Std/Io%; Main .= /Std/Io/Cli%;
+File@, Open .= /Std/Io/File/Binary%;
 Main(<<@>@ M@>(Monad@<M@> m, Io@<M@> io, List@<String@> _) {
   (Int@) { M@<Int@>; } Go = (Int@ n) {
     IsZero(n).?(true: m.return(Zero));

@@ -61,7 +61,8 @@ def the_page_of_reference_is_up_to_date():
 def the_programs_of_the_page_run():
     page = read(os.path.join(ROOT, "docs", "fble-std.md"))
     programs = re.findall(r"```fble\n(.*?)```", page, re.S)
-    want = [(["you", "Zoë"], "", "hello\nhello, you\nhello, Zoë\n"), ([], "b\na\nb\n", "1 a\n2 b\n"), ([], "", "1\n4\n9\n")]
+    want = [(["you", "Zoë"], "", "hello\nhello, you\nhello, Zoë\n"), ([], "b\na\nb\n", "1 a\n2 b\n"),
+            ([], "", "1\n4\n9\n")]
     same(len(programs), len(want))
     for text, (arguments, stdin, out) in zip(programs, want):
         write("Page.fble", text)
@@ -70,7 +71,8 @@ def the_programs_of_the_page_run():
 
 @case
 def what_is_private_stays_private():
-    for text in ("/Std/Int%.Zero.0;", "/Std/Int%.Int@(0: *()());", "/Std/Char%.Space.code;", "/Std/Char%.Char@(/Std/Int%.Zero);",
+    for text in ("/Std/Int%.Zero.0;", "/Std/Int%.Int@(0: *()());", "/Std/Char%.Space.code;",
+                 "/Std/Char%.Char@(/Std/Int%.Zero);",
                  "/Std/Io/File/Binary%.GetStdin(*()());", "/Std/Io/Thread%.Yield(*()());",
                  "I = /Std/Int%; /Std/Map%.Empty<I.Int@, I.Int@>(I.Compare).tree;", "/Std/Io/File/Binary%.File@();",
                  "I = /Std/Int%; S = /Std/Set%; /Std/Map%.Keys(S.Empty<I.Int@>(I.Compare));"):
@@ -359,7 +361,8 @@ def formulas(dice):
     """Formulas of a few variables, and whether one can be true, by trying everything."""
     for _ in range(12):
         names = range(1, dice.randrange(3, 7))
-        clauses = [[v * dice.choice([-1, 1]) for v in dice.sample(names, dice.randrange(1, 3) + 1 if len(names) > 2 else 1)]
+        length = lambda: dice.randrange(1, 3) + 1 if len(names) > 2 else 1
+        clauses = [[v * dice.choice([-1, 1]) for v in dice.sample(names, length())]
                    for _ in range(dice.randrange(4, 22))]
         possible = any(all(any((v > 0) == bits[abs(v) - 1] for v in c) for c in clauses)
                        for bits in itertools.product([False, True], repeat=len(names)))

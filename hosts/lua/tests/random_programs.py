@@ -28,7 +28,8 @@ class Program:
         for name in names:
             self.function(name)
         self.lines += ["meta.__index = f0", "meta.__close = f1",
-                       "function start()", "    while fuel > 0 do", "        budget = 3", "        pcall(f0, 1)", "        fuel = fuel - 1",
+                       "function start()", "    while fuel > 0 do", "        budget = 3", "        pcall(f0, 1)",
+                       "        fuel = fuel - 1",
                        "    end", "end",
                        "FUNCTIONS = {%s, 'start'}" % ", ".join(f"'{n}'" for n in names)]
 
@@ -57,8 +58,8 @@ class Program:
         if kind == 5:
             return [f"xpcall({f}, {self.other()}, n + 1)"]
         if kind == 6:
-            return [f"if #coroutines < 6 then local co = coroutine.create({f}) note(co) coroutines[#coroutines + 1] = co",
-                    "    coroutine.resume(co, n + 1) end"]
+            return [f"if #coroutines < 6 then local co = coroutine.create({f}) note(co)",
+                    "    coroutines[#coroutines + 1] = co coroutine.resume(co, n + 1) end"]
         if kind == 7:
             return ["if #coroutines > 0 then coroutine.resume(coroutines[fuel % #coroutines + 1], n + 1) end"]
         if kind == 8:
@@ -66,7 +67,8 @@ class Program:
         if kind == 9:
             return ["if #coroutines > 3 then local co = table.remove(coroutines, 1)",
                     "    if coroutine.status(co) == 'suspended' or coroutine.status(co) == 'dead' then",
-                    "        coroutine.close(co) end co = nil", "    if fuel % 5 == 0 then collectgarbage('step') end end"]
+                    "        coroutine.close(co) end co = nil",
+                    "    if fuel % 5 == 0 then collectgarbage('step') end end"]
         if kind == 10:
             return ["local t = setmetatable({}, meta)", "local y = t.field"]
         if self.random.random() < 0.5:

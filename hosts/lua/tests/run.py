@@ -290,7 +290,8 @@ def error_objects_and_coroutine_errors():
     assert all(like_lua("error(setmetatable({}, {__tostring = function() return 'object' end}))"))
     assert all(like_lua("error({})"))
     assert all(like_lua("local w = coroutine.wrap(function() error('inside') end) w()"))
-    assert all(like_lua("local co = coroutine.create(function() error('x') end) print(coroutine.resume(co)) error('y')"))
+    assert all(like_lua("local co = coroutine.create(function() error('x') end)\n"
+                        "print(coroutine.resume(co)) error('y')"))
 
 
 @case
@@ -317,7 +318,8 @@ def every_compaction_rule_can_be_asked_for():
         function b(n) if n > 0 then a(n - 1) end return n end
         a(9)
     """
-    for rule, longest in ("loops", 4), ("cycles", 3), ("edges", 3), ("edges:1", 2), ("edges:2", 3), ("edges:3", 4), ("none", 10):
+    for rule, longest in (("loops", 4), ("cycles", 3), ("edges", 3), ("edges:1", 2), ("edges:2", 3), ("edges:3", 4),
+                          ("none", 10)):
         paths = record(script, "--precise", "--compact", rule)[1]
         same(sum(paths.values()), 10, (rule, paths))
         same(max(path.count(";") + 1 for path in paths), longest, (rule, paths))
