@@ -26,9 +26,11 @@ for i, (name, data) in enumerate(sorted(seeds.items())):
 requests = sys.argv[2]
 os.makedirs(requests, exist_ok=True)
 QUESTIONS = ["profile", "overview", "blocks?sort=-self&limit=5&offset=1&search=p", "sequences?sort=length&format=csv",
-             "around?block=parse&block=lex&in_limit=3", "flame?at=main&at=parse&limit=20", "tree?at=main&sort=name", "knots",
+             "around?block=parse&block=lex&in_limit=3", "flame?at=main&at=parse&limit=20", "tree?at=main&sort=name",
+             "knots",
              "files", "source?file=x", "compare?state=new&sort=-overall", "find?text=a", "total?search=eval",
-             "export?as=svg&fold=parse", "blocks?select=main&exclude=lex&fold=eval&fold=a%40b.c%3A1&metric=samples&side=after",
+             "export?as=svg&fold=parse",
+             "blocks?select=main&exclude=lex&fold=eval&fold=a%40b.c%3A1&metric=samples&side=after",
              "blocks?select=%EF%BF%BD%EF%BF%BD"]
 for i, question in enumerate(QUESTIONS):
     with open(os.path.join(requests, str(i)), "wb") as f:

@@ -1,44 +1,35 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What ouro prints, case by case: tests/golden/run.py OURO [--update] [WORD]
+"""What ouro prints, word for word: tests/golden/run.py OURO [--update] [WORD...]
 
 cases.txt has a name and the arguments per line; NAME.want has what came out. --update writes the .want files anew:
 look at the difference before it is committed.
 """
-import os, shlex, subprocess, sys
+import os, shlex, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE + "/../support")
+from suite import arguments, case, main, read, run, same, write
+
+UPDATE = "--update" in sys.argv
+if UPDATE:
+    sys.argv.remove("--update")
+OURO, = arguments("OURO")
 
 
-def outcome(ouro, arguments):
-    done = subprocess.run([ouro] + shlex.split(arguments), cwd=os.path.join(HERE, "inputs"), stdin=subprocess.DEVNULL,
-                          capture_output=True, env={"PATH": os.environ["PATH"], "TERM": "xterm"})
-    err = done.stderr.decode()
-    return f"status {done.returncode}\n{done.stdout.decode()}" + (f"-- stderr\n{err}" if err else "")
+def prints_what_is_wanted(name, words):
+    done = run(OURO, *shlex.split(words), cwd=os.path.join(HERE, "inputs"),
+               env={"PATH": os.environ["PATH"], "TERM": "xterm"})
+    got = f"status {done.status}\n{done.out}" + (f"-- stderr\n{done.err}" if done.err else "")
+    path = os.path.join(HERE, name + ".want")
+    if UPDATE:
+        write(path, got)
+    same(got, read(path))
 
 
-def main():
-    ouro = os.path.abspath(sys.argv[1])
-    update = "--update" in sys.argv
-    words = [a for a in sys.argv[2:] if not a.startswith("-")]
-    failed = 0
-    for line in open(os.path.join(HERE, "cases.txt")):
-        if line.startswith("#") or not line.strip():
-            continue
-        name, arguments = line.strip().split(":", 1)
-        if words and words[0] not in name:
-            continue
-        path = os.path.join(HERE, name + ".want")
-        got = outcome(ouro, arguments)
-        if update:
-            open(path, "w").write(got)
-        want = open(path).read() if os.path.exists(path) else "(no file)"
-        good = got == want
-        failed += not good
-        print("ok" if good else "not ok", f"ouro_{name}")
-        if not good:
-            print(f"want:\n{want}\ngot:\n{got}", file=sys.stderr)
-    return failed > 0
+for line in open(os.path.join(HERE, "cases.txt")):
+    if line.strip() and not line.startswith("#"):
+        name, words = line.strip().split(":", 1)
+        case(prints_what_is_wanted, f"ouro_prints_what_is_wanted_for_{name}", name, words)
 
-
-sys.exit(main())
+main()

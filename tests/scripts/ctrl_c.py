@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs a command in a terminal, types Ctrl-C when it shows a word, and prints all that it showed: ctrl_c.py WORD COMMAND...
+"""Runs a command in a terminal, types Ctrl-C when it shows a word: ctrl_c.py WORD COMMAND...
 
-The exit status is 0 if the command ended by itself or by the Ctrl-C, within a minute of it.
+Prints all that was shown. The exit status is 0 if the command ended by itself or by the Ctrl-C, within a minute of it.
 """
 import os, pty, select, signal, sys, time
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What the API answers, against the model and against `ouro report --json`."""
-import csv, io, json, random, subprocess, urllib.parse
-from harness import Server, case, write
+import csv, io, json, random, urllib.parse
+from harness import Server
 from model import Model
 from pprof import Profile
+from suite import case, has, run, same, write
 
 TYPES = (("samples", "count"), ("time", "nanoseconds"))
 
@@ -39,8 +40,7 @@ def rows(answer, *keys):
 
 
 def report(*arguments):
-    done = subprocess.run([Server.ouro, "report", "--json", *arguments], capture_output=True, check=True)
-    return json.loads(done.stdout)
+    return json.loads(run(Server.ouro, "report", "--json", *arguments, status=0).out)
 
 
 def each():
@@ -59,8 +59,8 @@ def each():
 def blocks_are_those_of_the_model():
     for s, model, asked, rnd, names in each():
         a = s.api("blocks", limit=1000, **asked)
-        assert rows(a, "self", "overall") == model.blocks()
-        assert (a["total"], a["left"], a["count"]) == (model.total, model.left, len(model.blocks()))
+        same(rows(a, "self", "overall"), model.blocks())
+        same((a["total"], a["left"], a["count"]), (model.total, model.left, len(model.blocks())))
 
 
 @case
@@ -72,11 +72,12 @@ def tables_are_sorted_and_cut_as_asked():
             for sign in "", "-":
                 got = list(rows(s.api("blocks", limit=1000, sort=sign + column, **asked), "self"))
                 keys = [key(n) for n in got]
-                assert keys == sorted(keys, reverse=bool(sign)), (column, sign)
+                same(keys, sorted(keys, reverse=bool(sign)), (column, sign))
                 offset, limit = rnd.randrange(len(want) + 2), rnd.randrange(5)
                 a = s.api("blocks", limit=limit, offset=offset, sort=sign + column, **asked)
-                assert list(rows(a, "self")) == got[offset:offset + limit]
-                assert a["count"] == len(want) and a["offset"] == offset
+                same(list(rows(a, "self")), got[offset:offset + limit])
+                same(a["count"], len(want))
+                same(a["offset"], offset)
 
 
 @case
@@ -87,9 +88,9 @@ def search_finds_names_in_any_case_and_script():
             found = {n for n in want if text.lower() in n.lower() or
                      n != "(folded)" and text.lower() in (n + ".c").lower()}
             a = s.api("blocks", search=text, limit=1000, **asked)
-            assert set(rows(a, "self")) == found, text
+            same(set(rows(a, "self")), found, text)
             t = s.api("total", search=text, **asked)
-            assert (t["matched"], t["block_count"]) == (model.matched(lambda b: b in found), len(found))
+            same((t["matched"], t["block_count"]), (model.matched(lambda b: b in found), len(found)))
 
 
 @case
@@ -99,13 +100,14 @@ def sequences_are_the_paths_of_the_model():
             a = s.api("sequences", limit=1000, sort=sort, **asked)
             got = [(tuple(a["names"][b] for b in r["path"]), r["self"], r["overall"]) for r in a["rows"]]
             want = model.nodes()
-            assert a["count"] == len(want)
-            assert {p: (x, y) for p, x, y in got}.items() <= want.items() and len(got) == min(1000, len(want))
+            same(a["count"], len(want))
+            assert {p: (x, y) for p, x, y in got}.items() <= want.items()
+            same(len(got), min(1000, len(want)))
             keys = [len(p) if "length" in sort else x if "self" in sort else y for p, x, y in got]
-            assert keys == sorted(keys, reverse=sort[0] == "-"), sort
+            same(keys, sorted(keys, reverse=sort[0] == "-"), sort)
         everything = s.api("sequences", limit=1000, sort="-self", **asked)["rows"]
         far = s.api("sequences", limit=7, offset=5, sort="-self", **asked)["rows"]
-        assert [(r["self"], r["overall"]) for r in far] == [(r["self"], r["overall"]) for r in everything[5:12]]
+        same([(r["self"], r["overall"]) for r in far], [(r["self"], r["overall"]) for r in everything[5:12]])
 
 
 @case
@@ -119,12 +121,14 @@ def what_stands_around_a_sequence():
                 break
             a = s.api("around", block=sequence, in_limit=1000, out_limit=1000, **asked)
             self_, overall, callers, callees, recursive = model.around(sequence)
-            assert (a["self"], a["overall"], a["recursive"]) == (self_, overall, recursive), sequence
+            same((a["self"], a["overall"], a["recursive"]), (self_, overall, recursive), sequence)
             side = lambda name: {a["names"][r["block"]] if r["block"] is not None else None: r["overall"]
                                  for r in a[name]["rows"]}
-            assert side("callers") == callers and side("callees") == callees, sequence
-            assert [a["names"][b] for b in a["sequence"]] == list(sequence)
-            assert a["callers"]["count"] == len(callers) and a["callees"]["count"] == len(callees)
+            same(side("callers"), callers, sequence)
+            same(side("callees"), callees, sequence)
+            same([a["names"][b] for b in a["sequence"]], list(sequence))
+            same(a["callers"]["count"], len(callers))
+            same(a["callees"]["count"], len(callees))
 
 
 @case
@@ -134,9 +138,9 @@ def the_tree_level_by_level():
         while True:
             a = s.api("tree", at=at, limit=1000, **asked)
             want = model.children(at)
-            assert rows(a, "self", "overall") == want, at
+            same(rows(a, "self", "overall"), want, at)
             counts = {a["names"][r["block"]]: r["children"] for r in a["rows"]}
-            assert counts == {n: len(model.children(at + [n])) for n in want}
+            same(counts, {n: len(model.children(at + [n])) for n in want})
             if not want:
                 break
             at.append(rnd.choice(list(want)))
@@ -149,23 +153,25 @@ def check_flame(flame, names, model, at, limit, total):
     paths = []
     for i, (up, b) in enumerate(zip(flame["parent"], flame["block"])):
         paths.append(tuple(at) if i == 0 else paths[up] + (names[b],))
-    assert flame["parent"][0] is None and len(set(paths)) == len(paths) == min(limit, len(nodes))
+    assert flame["parent"][0] is None
+    same(len(set(paths)), len(paths))
+    same(len(paths), min(limit, len(nodes)))
     values = dict(zip(paths, flame["value"]))
-    assert values == {p: nodes[p][1] for p in paths}
-    assert dict(zip(paths, flame["self"])) == {p: nodes[p][0] for p in paths}
+    same(values, {p: nodes[p][1] for p in paths})
+    same(dict(zip(paths, flame["self"])), {p: nodes[p][0] for p in paths})
     # The widest are sent, and the widest child stands at its parent's left edge.
     hidden = [v for p, (_, v) in nodes.items() if p not in values]
     assert not hidden or max(hidden) <= min(values.values())
-    assert flame["hidden"] == len(nodes) - len(paths)
-    assert flame["depth"] == [len(p) - len(at) for p in paths]
+    same(flame["hidden"], len(nodes) - len(paths))
+    same(flame["depth"], [len(p) - len(at) for p in paths])
     for i, p in enumerate(paths):
         children = [j for j, up in enumerate(flame["parent"]) if up == i and j]
         left = flame["x"][i]
         for j in sorted(children, key=lambda j: flame["x"][j]):
-            assert flame["x"][j] == left
+            same(flame["x"][j], left)
             left += flame["value"][j]
         widths = [flame["value"][j] for j in sorted(children, key=lambda j: flame["x"][j])]
-        assert widths == sorted(widths, reverse=True)
+        same(widths, sorted(widths, reverse=True))
 
 
 @case
@@ -176,7 +182,7 @@ def the_flame_graph_is_the_tree():
             for where in [], at:
                 a = s.api("flame", at=where, limit=limit, **asked)
                 check_flame(a, a["names"], model, where, limit, model.left)
-                assert [a["names"][b] for b in a["ancestors"]] == where[:-1]
+                same([a["names"][b] for b in a["ancestors"]], where[:-1])
 
 
 @case
@@ -186,12 +192,12 @@ def the_overview_is_the_tops_of_the_others():
         for table, column in ("self", 0), ("overall", 1):
             got = [(a["names"][r["block"]], r["self"], r["overall"]) for r in a[table]]
             want = sorted((v[column] for v in model.blocks().values() if v[column]), reverse=True)[:10]
-            assert [r[1 + column] for r in got] == want
-            assert all(model.blocks()[n] == (x, y) for n, x, y in got)
+            same([r[1 + column] for r in got], want)
+            same({n: (x, y) for n, x, y in got}, {n: model.blocks()[n] for n, _, _ in got})
         check_flame(a["flame"], a["names"], model, [], 500, model.left)
         whole = s.api("profile")["files"][0]["metrics"]
-        assert [(t["metric"], t["total"]) for t in a["totals"]] == [(m["name"], m["total"]) for m in whole]
-        assert a["left"] == model.left
+        same([(t["metric"], t["total"]) for t in a["totals"]], [(m["name"], m["total"]) for m in whole])
+        same(a["left"], model.left)
 
 
 @case
@@ -199,19 +205,21 @@ def files_and_lines_count_each_path_once():
     for s, model, asked, rnd, names in each():
         a = s.api("files", limit=1000, **asked)
         of = lambda b: None if b == "(folded)" else b + ".c"
-        assert {r["file"]: (r["self"], r["overall"]) for r in a["rows"]} == model.grouped(of)
+        same({r["file"]: (r["self"], r["overall"]) for r in a["rows"]}, model.grouped(of))
         assert all(r["lines"] == 1 and not r["readable"] for r in a["rows"])
         for column in "file", "self", "overall":
             for sign in "", "-":
                 got = [r[column] for r in s.api("files", limit=1000, sort=sign + column, **asked)["rows"]]
                 key = (lambda name: name or "") if column == "file" else None  # without a file: first
-                assert got == sorted(got, key=key, reverse=sign == "-") and len(got) == len(a["rows"]), (column, got)
+                same(got, sorted(got, key=key, reverse=sign == "-"), column)
+                same(len(got), len(a["rows"]), column)
         for name in names[:3]:
             if name not in model.blocks():
                 continue
             one = s.api("source", file=name + ".c", **asked)
-            assert [(r["self"], r["overall"]) for r in one["rows"]] == [model.blocks()[name]]
-            assert one["text"] is None and one["reason"] == "it is not there"
+            same([(r["self"], r["overall"]) for r in one["rows"]], [model.blocks()[name]])
+            assert one["text"] is None
+            same(one["reason"], "it is not there")
 
 
 @case
@@ -224,20 +232,21 @@ def the_report_says_the_same():
                 want = report("--overall", *arguments, "p.pb")
                 a = s.api("blocks", limit=1000, sort="-overall", **filters_)
                 got = [(a["names"][r["block"]], r["self"], r["overall"]) for r in a["rows"] if r["overall"]]
-                assert got == [(r["name"], r["self"], r["overall"]) for r in want["rows"]]
-                assert (a["total"], a["left"]) == (want["total"], want["left"])
+                same(got, [(r["name"], r["self"], r["overall"]) for r in want["rows"]])
+                same((a["total"], a["left"]), (want["total"], want["left"]))
                 want = report("--block", "f0", *arguments, "p.pb")
                 a = s.api("around", block="f0", in_limit=1000, out_limit=1000, **filters_)
                 for side in "callers", "callees":
-                    assert [(a["names"][r["block"]] if r["block"] is not None else "(root)", r["overall"])
-                            for r in a[side]["rows"]] == [(r["name"], r["overall"]) for r in want[side]]
+                    same([(a["names"][r["block"]] if r["block"] is not None else "(root)", r["overall"])
+                          for r in a[side]["rows"]], [(r["name"], r["overall"]) for r in want[side]])
                 want = report("--knots", *arguments, "p.pb")["rows"]
                 a = s.api("knots", limit=1000, **filters_)
-                assert a["count"] == len(want)
+                same(a["count"], len(want))
                 for got, knot in zip(a["rows"], want):
-                    assert [a["names"][b] for b in got["members"]] == [b["name"] for b in knot["blocks"]][:20]
-                    assert all(got[k] == knot[k] for k in ("self", "overall", "deepest"))
-                    assert (got["member_count"], got["in_count"]) == (len(knot["blocks"]), len(knot["in"]))
+                    same([a["names"][b] for b in got["members"]], [b["name"] for b in knot["blocks"]][:20])
+                    same([got[k] for k in ("self", "overall", "deepest")],
+                         [knot[k] for k in ("self", "overall", "deepest")])
+                    same((got["member_count"], got["in_count"]), (len(knot["blocks"]), len(knot["in"])))
 
 
 @case
@@ -247,12 +256,13 @@ def csv_has_every_row():
         for question, more in (("blocks", ""), ("sequences", ""), ("around", "&block=f0"), ("tree", "&at=f0"),
                                ("knots", ""), ("files", ""), ("source", "&file=f1.c"), ("find", "&text=f")):
             status, headers, data = s.get(f"/api/v1/{question}?format=csv{more}")
-            assert status == 200 and headers["Content-Type"] == "text/csv; charset=utf-8", question
+            same(status, 200, question)
+            same(headers["Content-Type"], "text/csv; charset=utf-8", question)
             table = list(csv.reader(io.StringIO(data.decode())))
-            assert len({len(row) for row in table}) == 1, question
+            same(len({len(row) for row in table}), 1, question)
             if question == "blocks":
-                assert {r[0]: (int(r[4]), int(r[5])) for r in table[1:]} == Model(paths[1]).blocks()
-        assert s.get("/api/v1/flame?format=csv")[0] == 400
+                same({r[0]: (int(r[4]), int(r[5])) for r in table[1:]}, Model(paths[1]).blocks())
+        same(s.get("/api/v1/flame?format=csv")[0], 400)
 
 
 @case
@@ -260,7 +270,7 @@ def the_best_fits_are_found_first():
     write("a.folded", "main;parse_all;reparse 3\nmain;parse 2\nmain;do_parse 5\nmain;PARSER 9\nmain;other 7\n")
     with Server("a.folded") as s:
         a = s.api("find", text="parse")
-        assert [a["names"][r["block"]] for r in a["rows"]] == ["parse", "PARSER", "parse_all", "do_parse", "reparse"]
+        same([a["names"][r["block"]] for r in a["rows"]], ["parse", "PARSER", "parse_all", "do_parse", "reparse"])
 
 
 @case
@@ -268,12 +278,13 @@ def two_profiles_are_compared_by_block():
     before, _ = make(1, "a.pb")
     after, _ = make(2, "b.pb")
     with Server("a.pb", "b.pb") as s:
-        assert s.url.endswith("/compare") and s.api("profile")["compare"] is True
+        assert s.url.endswith("/compare")
+        same(s.api("profile")["compare"], True)
         for chosen in {}, {"fold": ["f1"]}, {"exclude": ["f5"]}:
             x, y = Model(before[1], **chosen), Model(after[1], **chosen)
             a = s.api("compare", limit=1000, **chosen)
-            assert (a["left_before"], a["left_after"]) == (x.left, y.left)
-            assert (a["total_before"], a["total_after"]) == (x.total, y.total)
+            same((a["left_before"], a["left_after"]), (x.left, y.left))
+            same((a["total_before"], a["total_after"]), (x.total, y.total))
             want, b, c = {}, x.blocks(), y.blocks()
             for n in set(b) | set(c):
                 p, q = b.get(n, (0, 0)), c.get(n, (0, 0))
@@ -281,24 +292,25 @@ def two_profiles_are_compared_by_block():
                 want[n] = (p[0], q[0], p[1], q[1], "new" if n not in b else "gone" if n not in c else
                            "slower" if change > 0 else "faster" if change < 0 else "same")
             keys = "self_before", "self_after", "overall_before", "overall_after", "state"
-            assert {r["name"]: tuple(r[k] for k in keys) for r in a["rows"]} == want
+            same({r["name"]: tuple(r[k] for k in keys) for r in a["rows"]}, want)
             changes = [abs(r["self_after"] - r["self_before"]) for r in a["rows"]]
-            assert changes == sorted(changes, reverse=True)
+            same(changes, sorted(changes, reverse=True))
             for r in a["rows"]:
                 block = a["blocks"][r["block"]]
                 side = s.api("blocks", side=block["side"], search=block["name"], **chosen)
-                assert block["label"] in side["labels"]
+                has(side["labels"], block["label"])
             slower = s.api("compare", limit=1000, state=["slower", "new"], **chosen)
-            assert slower["count"] == sum(v[4] in ("slower", "new") for v in want.values())
-            assert slower["states"] == a["states"] and sum(a["states"].values()) == len(want)
+            same(slower["count"], sum(v[4] in ("slower", "new") for v in want.values()))
+            same(slower["states"], a["states"])
+            same(sum(a["states"].values()), len(want))
         # A block that only one file has filters the other without an error.
         write("c.folded", "main;here 5\nmain;both 1\n")
         write("d.folded", "main;there 7\nmain;both 1\n")
     with Server("c.folded", "d.folded") as s:
         a = s.api("compare", select=["here"])
-        assert (a["left_before"], a["left_after"]) == (5, 0)
-        assert s.api("blocks", side="after", exclude="here")["left"] == 8
-        assert s.api("blocks", status=404, exclude="nowhere")["error"]["code"] == "no-such-block"
+        same((a["left_before"], a["left_after"]), (5, 0))
+        same(s.api("blocks", side="after", exclude="here")["left"], 8)
+        same(s.api("blocks", status=404, exclude="nowhere")["error"]["code"], "no-such-block")
 
 
 @case
@@ -309,10 +321,10 @@ def files_with_other_metrics_are_compared_by_one_that_both_have():
         write(name, p.bytes())
     with Server("a.pb", "b.pb") as s:
         a = s.api("compare")
-        assert (a["metric"], a["total_before"], a["total_after"]) == ("calls", 3, 4), a
-        assert s.api("compare", status=404, metric="alpha")["error"]["code"] == "no-such-metric"
+        same((a["metric"], a["total_before"], a["total_after"]), ("calls", 3, 4))
+        same(s.api("compare", status=404, metric="alpha")["error"]["code"], "no-such-metric")
     with Server("a.pb", "c.pb") as s:
-        assert "no metric in common" in s.api("compare", status=404)["error"]["message"]
+        has(s.api("compare", status=404)["error"]["message"], "no metric in common")
 
 
 @case
@@ -321,9 +333,9 @@ def decimals_of_both_sides_are_made_the_same():
     write("b.folded", "main;f 2\n")
     with Server("a.folded", "b.folded") as s:
         a = s.api("compare")
-        assert (a["decimals"], a["total_before"], a["total_after"]) == (1, 15, 20)
+        same((a["decimals"], a["total_before"], a["total_after"]), (1, 15, 20))
         table = s.get("/api/v1/compare?format=csv&sort=name")[2].decode().splitlines()
-        assert table[1] == "f,,1.5,2,1.5,2,slower", table
+        same(table[1], "f,,1.5,2,1.5,2,slower")
 
 
 @case
@@ -332,19 +344,20 @@ def exports_are_what_convert_writes():
     with Server("p.pb") as s:
         for name in "svg", "html", "folded", "speedscope", "pprof":
             status, headers, data = s.get(f"/api/v1/export?as={name}&fold=f1")
-            assert status == 200 and headers["Content-Disposition"].startswith('attachment; filename="p.pb.')
+            same(status, 200)
+            assert headers["Content-Disposition"].startswith('attachment; filename="p.pb.')
             if name != "pprof":  # it has what the tree holds, not what the file had besides
-                want = subprocess.run([Server.ouro, "convert", "--fold", "f1", "--to", name, "p.pb", "-"],
-                                      capture_output=True, check=True).stdout
-                assert data == want, name
+                want = run(Server.ouro, "convert", "--fold", "f1", "--to", name, "p.pb", "-", status=0, text=False).out
+                same(data, want, name)
             else:
                 write("q.pb", data)
                 got = {r["name"]: r["self"] for r in report("--self", "q.pb")["rows"]}
-                assert got == {n: v[0] for n, v in Model(paths[1], fold=["f1"]).blocks().items() if v[0]}
+                same(got, {n: v[0] for n, v in Model(paths[1], fold=["f1"]).blocks().items() if v[0]})
         inner = urllib.parse.quote(next(p[1] for p in paths[1] if len(p) > 1))
         whole, part = (s.get("/api/v1/export?as=svg" + at)[2] for at in ("", "&at=f0&at=" + inner))
-        assert part.startswith(b"<?xml") and part != whole
-        assert s.get("/api/v1/export?as=exe")[0] == 400
+        assert part.startswith(b"<?xml")
+        assert part != whole, "a part of the graph is the whole"
+        same(s.get("/api/v1/export?as=exe")[0], 400)
 
 
 @case
@@ -360,20 +373,22 @@ def odd_profiles_are_answered():
             for q in "profile", "overview", "blocks", "sequences", "flame", "tree", "knots", "files":
                 s.api(q)
     with Server("zero.folded") as s:
-        assert s.api("blocks")["total"] == 0
+        same(s.api("blocks")["total"], 0)
     with Server("deep.folded") as s:
         a = s.api("sequences", sort="-length", limit=1)
         row = a["rows"][0]
-        assert row["length"] == 3000
-        assert [a["names"][b] for b in row["path"]] == [f"f{i}" for i in [*range(200), *range(2800, 3000)]]
+        same(row["length"], 3000)
+        same([a["names"][b] for b in row["path"]], [f"f{i}" for i in [*range(200), *range(2800, 3000)]])
         line = s.get("/api/v1/sequences?format=csv&sort=-length&limit=1")[2].decode().splitlines()[1]
-        assert line.startswith("f0;f1;") and ";f199;(2600 more);f2800;" in line and line.endswith(";f2999,3000,1,1")
+        assert line.startswith("f0;f1;")
+        has(line, ";f199;(2600 more);f2800;")
+        assert line.endswith(";f2999,3000,1,1")
     with Server("same.folded") as s:
         everything = s.api("blocks", fold="f")
-        assert [(n, r["self"]) for n, r in zip(everything["names"], everything["rows"])] == [("(folded)", 3)]
-        assert everything["blocks"][0]["mark"] == "folded"
-        assert s.api("around", fold="f", block="(folded)")["overall"] == 3
-        assert s.api("blocks", select="f")["left"] == 3
+        same([(n, r["self"]) for n, r in zip(everything["names"], everything["rows"])], [("(folded)", 3)])
+        same(everything["blocks"][0]["mark"], "folded")
+        same(s.api("around", fold="f", block="(folded)")["overall"], 3)
+        same(s.api("blocks", select="f")["left"], 3)
 
 
 @case
@@ -382,8 +397,8 @@ def empty_profiles_are_told():
     write("none.pb", p.bytes())
     with Server("none.pb") as s:
         for q in "overview", "blocks", "sequences", "flame", "tree", "knots", "files":
-            assert s.api(q)["total"] == 0, q
-        assert s.api("flame")["value"] == [0]
+            same(s.api(q)["total"], 0, q)
+        same(s.api("flame")["value"], [0])
 
 
 @case
@@ -397,13 +412,13 @@ def labels_find_their_blocks_again():
     for file in "p.pb", "bytes.folded":
         with Server(file) as s:
             a = s.api("blocks", limit=1000)
-            assert len(set(a["labels"])) == len(a["labels"])
+            same(len(set(a["labels"])), len(a["labels"]))
             for row, label in zip(a["rows"], a["labels"]):
                 one = s.api("around", block=label)
-                assert (one["self"], one["overall"]) == (row["self"], row["overall"]), label
-                assert one["labels"][one["sequence"][0]] == label
+                same((one["self"], one["overall"]), (row["self"], row["overall"]), label)
+                same(one["labels"][one["sequence"][0]], label)
                 left = s.api("blocks", select=label)["left"]
-                assert left == row["overall"]
+                same(left, row["overall"])
 
 
 @case
@@ -416,13 +431,15 @@ def an_ambiguous_name_lists_candidates():
                       "samples": [[0], [1], [2], [3]], "weights": [1, 2, 3, 4]}]}))
     with Server("p.speedscope.json") as s:
         a = s.api("blocks")
-        assert set(a["labels"]) == {"f@a.c:3", "f@b.c:4:0", "f@b.c:4:9", "g"}, a["labels"]
+        same(set(a["labels"]), {"f@a.c:3", "f@b.c:4:0", "f@b.c:4:9", "g"})
         e = s.api("around", block="f", status=400)["error"]
-        assert e["code"] == "ambiguous-block" and set(e["candidates"]) == {"f@a.c:3", "f@b.c:4:0", "f@b.c:4:9"}
-        assert s.api("around", block="f@b.c:4:9")["self"] == 3
+        same(e["code"], "ambiguous-block")
+        same(set(e["candidates"]), {"f@a.c:3", "f@b.c:4:0", "f@b.c:4:9"})
+        same(s.api("around", block="f@b.c:4:9")["self"], 3)
         e = s.api("around", block="F", status=404)["error"]
-        assert e["code"] == "no-such-block" and "f@a.c:3" in e["candidates"]
-        assert s.api("around", block="a.c:3")["self"] == 1
+        same(e["code"], "no-such-block")
+        has(e["candidates"], "f@a.c:3")
+        same(s.api("around", block="a.c:3")["self"], 1)
 
 
 @case
@@ -430,12 +447,13 @@ def every_table_has_one_order_and_one_page_in_json_and_csv():
     write("c.folded", "main;a;b;a;b 5\nmain;c;d;c 3\nmain;x;[pruned] 2\nmain;x 1\ny;x 4\n")
     with Server("c.folded", "c.folded") as s:
         one, other = (s.api("knots", sort=sign + "overall") for sign in ("", "-"))
-        assert [r["overall"] for r in one["rows"]] == [3, 5] and [r["overall"] for r in other["rows"]] == [5, 3]
+        same([r["overall"] for r in one["rows"]], [3, 5])
+        same([r["overall"] for r in other["rows"]], [5, 3])
         page = s.api("around", block="x", in_limit=1, in_offset=1)["callers"]
-        assert page["count"] == 2 and [r["overall"] for r in page["rows"]] == [3]
+        same((page["count"], [r["overall"] for r in page["rows"]]), (2, [3]))
         table = s.get("/api/v1/around?block=x&in_limit=1&in_offset=1&format=csv")[2].decode().splitlines()
-        assert table[1:] == ["x,,0,0,5,7,,block", "main,,0,0,,3,,caller", "[pruned],,0,0,,2,,callee"], table
+        same(table[1:], ["x,,0,0,5,7,,block", "main,,0,0,,3,,caller", "[pruned],,0,0,,2,,callee"])
         message = s.api("blocks", status=400, sort="none")["error"]["message"]
-        assert message == "sort is one of self, overall, calls, name, file; - in front for descending"
+        same(message, "sort is one of self, overall, calls, name, file; - in front for descending")
         marks = {b["name"]: b["mark"] for b in s.api("compare")["blocks"]}
-        assert marks["[pruned]"] == "pruned" and marks["x"] is None
+        same((marks["[pruned]"], marks["x"]), ("pruned", None))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What a hostile page, profile or client would try. Each case is a promise of SECURITY.md."""
 import json, os, random, re, socket, threading, time, urllib.parse
-from harness import Server, case, wait_until, write
+from harness import Server, becomes
 from pprof import Profile
+from suite import case, has, lacks, same, write
 
 SMALL = "main;parse;lex 10\nmain;eval;apply 20\n"
 
@@ -19,9 +20,10 @@ def a_host_header_that_is_not_ours_is_refused():
     with small() as s:
         port = s.port
         for host in (f"127.0.0.1:{port}", f"localhost:{port}", f"LOCALHOST:{port}", f"[::1]:{port}"):
-            assert s.line("/api/v1/profile", host) == 200, host
+            same(s.line("/api/v1/profile", host), 200, host)
         for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", f"127.0.0.1:{port + 1}", f"127.0.0.1:0{port}",
-                     f"127.0.0.1:{port}@evil.example", f"127.0.0.1.evil.example:{port}", f"evil.example#127.0.0.1:{port}",
+                     f"127.0.0.1:{port}@evil.example", f"127.0.0.1.evil.example:{port}",
+                     f"evil.example#127.0.0.1:{port}",
                      f"127.0.0.2:{port}", f"0.0.0.0:{port}", f"[::1]evil:{port}", f"[::1:{port}", f"localhost.:{port}",
                      f"127.0.0.1:{port}:80", f"127.0.0.1:{port}x", f"2130706433:{port}", f"127.1:{port}", ":", "[", ""):
             assert s.line("/api/v1/profile", host) != 200, host
@@ -34,12 +36,12 @@ def requests_without_or_with_two_hosts_are_refused():
         a = f"Host: {s.authority}\r\n"
         for headers in "", a + "Host: evil.example\r\n", "Host: evil.example\r\n" + a, a + a:
             answer = s.raw(f"GET /api/v1/profile HTTP/1.1\r\n{headers}Connection: close\r\n\r\n".encode())
-            assert b" 400 " in answer.split(b"\r\n")[0], headers
+            has(answer.split(b"\r\n")[0], b" 400 ", about=headers)
         answer = s.raw(b"GET /api/v1/profile HTTP/1.0\r\n\r\n")
-        assert b" 400 " in answer.split(b"\r\n")[0]
+        has(answer.split(b"\r\n")[0], b" 400 ")
         # A whole address as the target does not go round the check.
         answer = s.raw(f"GET http://evil.example/api/v1/profile HTTP/1.1\r\n{a}Connection: close\r\n\r\n".encode())
-        assert b" 400 " in answer.split(b"\r\n")[0]
+        has(answer.split(b"\r\n")[0], b" 400 ")
 
 
 @case
@@ -49,13 +51,15 @@ def other_origins_may_not_read():
                         {"Origin": f"http://{s.host}:{s.port + 1}"}, {"Origin": ""}, {"Sec-Fetch-Site": "cross-site"},
                         {"Sec-Fetch-Site": "same-site"}, {"Sec-Fetch-Site": "odd"}):
             status, answer, data = s.get("/api/v1/profile", headers=headers)
-            assert status == 403 and b"small" not in data, headers
-        for headers in ({"Origin": f"http://{s.authority}"}, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}):
+            same(status, 403, headers)
+            lacks(data, b"small", about=headers)
+        for headers in ({"Origin": f"http://{s.authority}"}, {"Sec-Fetch-Site": "same-origin"},
+                        {"Sec-Fetch-Site": "none"}):
             status, answer, data = s.get("/api/v1/profile", headers=headers)
-            assert status == 200
-            assert not [h for h in answer if h.lower().startswith("access-control")]
-        assert s.get("/api/v1/profile", "OPTIONS", {"Origin": "http://evil.example"})[0] == 403
-        assert s.get("/api/v1/profile", "OPTIONS")[0] == 405
+            same(status, 200)
+            same([h for h in answer if h.lower().startswith("access-control")], [])
+        same(s.get("/api/v1/profile", "OPTIONS", {"Origin": "http://evil.example"})[0], 403)
+        same(s.get("/api/v1/profile", "OPTIONS")[0], 405)
 
 
 @case
@@ -64,15 +68,19 @@ def every_answer_has_the_headers_that_protect_it():
         for path in "/", "/flame", "/nothing", "/api/v1/profile", "/api/v1/nothing", "/api/v1/export?as=html", "/%ff":
             status, h, _ = s.get(path)
             policy = h["Content-Security-Policy"]
-            assert policy.startswith("default-src 'none'") and "frame-ancestors 'none'" in policy
+            assert policy.startswith("default-src 'none'")
+            has(policy, "frame-ancestors 'none'")
             assert "script-src" not in policy or re.search(r"script-src 'self';", policy)
-            assert "unsafe-eval" not in policy and "http" not in policy and "*" not in policy
-            assert h["X-Content-Type-Options"] == "nosniff" and h["Referrer-Policy"] == "no-referrer"
-            assert h["Cross-Origin-Resource-Policy"] == "same-origin", path
-            assert h["Cross-Origin-Opener-Policy"] == "same-origin" and h["X-Frame-Options"] == "DENY"
+            lacks(policy, "unsafe-eval", "http", "*")
+            same(h["X-Content-Type-Options"], "nosniff")
+            same(h["Referrer-Policy"], "no-referrer")
+            same(h["Cross-Origin-Resource-Policy"], "same-origin", path)
+            same(h["Cross-Origin-Opener-Policy"], "same-origin")
+            same(h["X-Frame-Options"], "DENY")
         # What is made of names, and pages only, may be HTML: the report is handed out as a file, without rights.
         status, h, _ = s.get("/api/v1/export?as=html")
-        assert h["Content-Disposition"].startswith("attachment") and "sandbox" in h["Content-Security-Policy"]
+        assert h["Content-Disposition"].startswith("attachment")
+        has(h["Content-Security-Policy"], "sandbox")
 
 
 @case
@@ -80,12 +88,15 @@ def only_get_and_head():
     with small() as s:
         for method in "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND":
             status, h, data = s.get("/api/v1/profile", method)
-            assert status == 405 and h["Allow"] == "GET, HEAD", method
-        assert s.get("/api/v1/profile", "POST", body="x" * 100000)[0] == 405
+            same(status, 405, method)
+            same(h["Allow"], "GET, HEAD", method)
+        same(s.get("/api/v1/profile", "POST", body="x" * 100000)[0], 405)
         status, h, data = s.get("/api/v1/profile", "HEAD")
-        assert status == 200 and data == b"" and int(h["Content-Length"]) > 100
-        assert s.get("/api/v1/profile", "GET", body="hello")[0] == 413
-        assert s.line("/api/v1/profile", more="Transfer-Encoding: chunked\r\n") in (413, 400, None)
+        same(status, 200)
+        same(data, b"")
+        assert int(h["Content-Length"]) > 100
+        same(s.get("/api/v1/profile", "GET", body="hello")[0], 413)
+        has((413, 400, None), s.line("/api/v1/profile", more="Transfer-Encoding: chunked\r\n"))
 
 
 # ---------------------------------------------------------------- files
@@ -108,10 +119,10 @@ def page_paths_do_not_escape():
                 status = s.line(path)
                 assert status in (400, 404), (path, status)
             if env.get("OURO_ASSETS"):
-                assert s.get("/main.js")[2] == b"// script"
-                assert s.get("/sequences")[2] == b"<!doctype html>page"
+                same(s.get("/main.js")[2], b"// script")
+                same(s.get("/sequences")[2], b"<!doctype html>page")
                 write("web/main.js", "// newer")
-                assert s.get("/main.js")[2] == b"// newer"
+                same(s.get("/main.js")[2], b"// newer")
 
 
 def named(*files):
@@ -146,23 +157,26 @@ def sources_stay_inside_their_roots():
     with Server(named(*good, *bad), "--source", "root") as s:
         for name in good:
             a = s.api("source", file=name)
-            assert a["text"] == ["int a;", "int b;", "", "last"] and a["reason"] is None, name
+            same(a["text"], ["int a;", "int b;", "", "last"], name)
+            assert a["reason"] is None, name
         for name in bad:
             if name == "":
                 continue
             a = s.api("source", file=name)
-            assert a["text"] is None and a["reason"], name
+            assert a["text"] is None, name
+            assert a["reason"], name
         readable = {r["file"] for r in s.api("files", limit=1000)["rows"] if r["readable"]}
-        assert readable == set(good), readable
+        same(readable, set(good))
         # Inside the root, but no block of the profile is there.
         for name in "other.c", "src/b.c", f"{here}/root/other.c", "SRC/A.C", "src//a.c":
-            assert s.api("source", file=name, status=404)["error"]["code"] == "no-such-file", name
-        assert s.line("/api/v1/source?file=src/a.c%00") == 400
+            same(s.api("source", file=name, status=404)["error"]["code"], "no-such-file", name)
+        same(s.line("/api/v1/source?file=src/a.c%00"), 400)
     with Server(named("src/a.c", "a.c"), "--source", "root/src", "--source", "root") as s:
-        assert s.api("source", file="a.c")["text"] and s.api("source", file="src/a.c")["text"]
+        assert s.api("source", file="a.c")["text"]
+        assert s.api("source", file="src/a.c")["text"]
     with Server(named("outside/secret.c", "root/src/a.c")) as s:  # without --source: the working folder
-        assert s.api("source", file="outside/secret.c")["text"] == ["SECRET"]
-        assert s.api("profile")["source"]["roots"] == [os.path.realpath(here)]
+        same(s.api("source", file="outside/secret.c")["text"], ["SECRET"])
+        same(s.api("profile")["source"]["roots"], [os.path.realpath(here)])
 
 
 @case
@@ -186,7 +200,7 @@ def a_source_that_is_swapped_is_never_read_outside():
         finally:
             stop.set()
             thread.join()
-        assert not [t for t in seen if "SECRET" in t]
+        same([t for t in seen if "SECRET" in t], [])
 
 
 @case
@@ -196,17 +210,18 @@ def large_binary_and_odd_sources_are_told():
     write("latin.c", b"caf\xe9\n<script>\n")
     write("empty.c", "")
     with Server(named("big.c", "binary.c", "latin.c", "empty.c")) as s:
-        assert "larger" in s.api("source", file="big.c")["reason"]
-        assert "not text" in s.api("source", file="binary.c")["reason"]
-        assert s.api("source", file="latin.c")["text"] == ["caf\ufffd", "<script>"]
-        assert s.api("source", file="empty.c")["text"] == []
+        has(s.api("source", file="big.c")["reason"], "larger")
+        has(s.api("source", file="binary.c")["reason"], "not text")
+        same(s.api("source", file="latin.c")["text"], ["caf\ufffd", "<script>"])
+        same(s.api("source", file="empty.c")["text"], [])
 
 
 # ---------------------------------------------------------------- names are text
 
 @case
 def names_are_never_markup():
-    evil = ['<img src=x onerror=alert(1)>', '"><script>alert(1)</script>', "</script><svg/onload=alert(1)>", "]]>", "&lt;",
+    evil = ['<img src=x onerror=alert(1)>', '"><script>alert(1)</script>', "</script><svg/onload=alert(1)>", "]]>",
+            "&lt;",
             "\u2028\u2029", "\x00".strip("\x00") + "\x1b[31m", "'; DROP TABLE", "${7*7}", "javascript:alert(1)"]
     p = Profile()
     for i, name in enumerate(evil):
@@ -215,16 +230,20 @@ def names_are_never_markup():
     with Server("<img src=x onerror=1>.pb") as s:
         for q in "profile", "overview", "blocks", "sequences", "flame", "knots", "files", "blocks?search=<b>&sort=name":
             status, h, data = s.get("/api/v1/" + urllib.parse.quote(q, safe="?=&"))
-            assert h["Content-Type"] == "application/json; charset=utf-8" and h["X-Content-Type-Options"] == "nosniff"
+            same(h["Content-Type"], "application/json; charset=utf-8")
+            same(h["X-Content-Type-Options"], "nosniff")
             json.loads(data)
         a = s.api("blocks", limit=1000)
         assert set(evil) <= set(a["names"])
-        for q in "around?block=<script>", "blocks?sort=<script>", "source?file=<script>", "<script>", "blocks?metric=<script>":
+        for q in ("around?block=<script>", "blocks?sort=<script>", "source?file=<script>", "<script>",
+                  "blocks?metric=<script>"):
             status, h, data = s.get("/api/v1/" + urllib.parse.quote(q, safe="?="))
-            assert 400 <= status < 500 and h["Content-Type"].startswith("application/json"), q
+            assert 400 <= status < 500, q
+            assert h["Content-Type"].startswith("application/json"), q
         for kind in "svg", "html":
             status, h, data = s.get("/api/v1/export?as=" + kind)
-            assert b"<script" not in data and b"<img" not in data, kind
+            lacks(data, b"<script", about=kind)
+            lacks(data, b"<img", about=kind)
             assert re.fullmatch(r'attachment; filename="[A-Za-z0-9._-]+"', h["Content-Disposition"])
 
 
@@ -236,44 +255,47 @@ def malformed_requests_are_refused():
         for target in ("/api/v1/blocks?search=%", "/api/v1/blocks?search=%4", "/api/v1/blocks?search=%zz", "/%", "/%00",
                        "/api/v1/blocks?search=%00", "/api/v1/blocks?search=%ff", "/api/v1/blocks?search=%c3%28",
                        "/api/v1/blocks?%ed%a0%80=1", "/api/v1/blocks?search=%f5%80%80%80", "*", "api", "/a#b",
-                       "/api/v1/blocks?limit=-1", "/api/v1/blocks?limit=1001", "/api/v1/blocks?limit=99999999999999999999",
+                       "/api/v1/blocks?limit=-1", "/api/v1/blocks?limit=1001",
+                       "/api/v1/blocks?limit=99999999999999999999",
                        "/api/v1/blocks?offset=-1", "/api/v1/blocks?offset=4294967296", "/api/v1/blocks?limit=1e3",
-                       "/api/v1/blocks?limit=0x10", "/api/v1/blocks?limit=", "/api/v1/blocks?limit=+1", "/api/v1/flame?limit=0",
-                       "/api/v1/flame?limit=8001", "/api/v1/blocks?sort=", "/api/v1/blocks?sort=-", "/api/v1/blocks?sort=nope",
+                       "/api/v1/blocks?limit=0x10", "/api/v1/blocks?limit=", "/api/v1/blocks?limit=+1",
+                       "/api/v1/flame?limit=0", "/api/v1/flame?limit=8001", "/api/v1/blocks?sort=",
+                       "/api/v1/blocks?sort=-", "/api/v1/blocks?sort=nope",
                        "/api/v1/blocks?side=left", "/api/v1/blocks?format=xml", "/api/v1/around", "/api/v1/find",
                        "/api/v1/total", "/api/v1/around?block=main&in_limit=-5", "/api/v1/knots?sort=name",
                        "/api/v1/blocks?" + "a&" * 1100, "/api/v1/export", "/api/v1/source"):
-            assert s.line(target) == 400, target
+            same(s.line(target), 400, target)
         for target in ("/api/v1/", "/api/v1", "/api/v2/blocks", "/api/v1/blocks/", "/api/v1/BLOCKS", "/api/v1//blocks",
                        "/api/v1/blocks?metric=nope", "/api/v1/blocks?side=after", "/api/v1/flame?at=lex",
                        "/api/v1/around?block=nope", "/api/v1/tree?at=main&at=main", "/api/v1/compare", "/favicon.ico"):
-            assert s.line(target) == 404, target
-        assert s.api("blocks", offset=4294967295, limit=1000)["rows"] == []
-        assert s.api("blocks", limit=0)["count"] == 5
-        assert s.line("/api/v1/blocks?format=csv&limit=100000") == 200
-        assert s.line("/api/v1/blocks?format=csv&limit=100001") == 400
+            same(s.line(target), 404, target)
+        same(s.api("blocks", offset=4294967295, limit=1000)["rows"], [])
+        same(s.api("blocks", limit=0)["count"], 5)
+        same(s.line("/api/v1/blocks?format=csv&limit=100000"), 200)
+        same(s.line("/api/v1/blocks?format=csv&limit=100001"), 400)
 
 
 @case
 def too_long_is_refused_and_the_server_lives():
     with small() as s:
-        assert s.line("/api/v1/blocks?search=" + "x" * 60000) == 200
-        assert s.line("/api/v1/blocks?search=" + "x" * 70000) == 414
+        same(s.line("/api/v1/blocks?search=" + "x" * 60000), 200)
+        same(s.line("/api/v1/blocks?search=" + "x" * 70000), 414)
         for target, headers in ("/" + "x" * 500000, ""), ("/", "X-A: " + "y" * 500000 + "\r\n"), \
                 ("/", "".join(f"X-{i}: {i}\r\n" for i in range(20000))):
-            assert s.line(target, more=headers) in (400, 413, 414, 431, None)
+            has((400, 413, 414, 431, None), s.line(target, more=headers))
         for junk in b"\0" * 1000, b"GET", b"GET / HTTP/9.9\r\n\r\n", b"\r\n" * 5000, b"\x16\x03\x01\x02\x00\x01\x00", \
                 b"GET / HTTP/1.1\r\nHost\r\n\r\n", b"GET / HTTP/1.1\r\n: x\r\n\r\n", os.urandom(5000):
             s.raw(junk, half=True)
-        assert s.api("profile")["generation"] == 1
+        same(s.api("profile")["generation"], 1)
 
 
 @case
 def random_targets_are_answered():
     rnd = random.Random(7)
     words = ["blocks", "flame", "around", "tree", "sequences", "find", "total", "source", "files", "overview", "knots",
-             "export", "compare", "profile", "?", "&", "=", "%", "%41", "main", "parse", "block", "at", "select", "fold",
-             "exclude", "limit", "offset", "sort", "-self", "metric", "samples", "search", "as", "svg", "text", "9", "0", "-1"]
+             "export", "compare", "profile", "?", "&", "=", "%", "%41", "main", "parse", "block", "at", "select",
+             "fold", "exclude", "limit", "offset", "sort", "-self", "metric", "samples", "search", "as", "svg", "text",
+             "9", "0", "-1"]
     with small() as s:
         for _ in range(600):
             target = "/api/v1/" + rnd.choice(words[:14]) + "?" + "".join(
@@ -303,7 +325,7 @@ def slow_senders_are_cut_off():
                 except OSError:
                     ended = True
             assert ended, "still open after 40 seconds"
-            assert s.api("profile")["generation"] == 1
+            same(s.api("profile")["generation"], 1)
 
 
 @case
@@ -327,11 +349,11 @@ def too_many_connections_do_not_lock_others_out():
                     return s.get("/api/v1/profile")[0] == 200
                 except OSError:
                     return False
-            assert wait_until(answered, 30)
+            becomes(answered, True, 30)
         finally:
             for c in crowd:
                 c.close()
-        assert wait_until(answered, 30)
+        becomes(answered, True, 30)
 
 
 @case
@@ -348,7 +370,7 @@ def a_client_that_goes_away_or_does_not_read_harms_nobody():
                 c.close()
             else:
                 open_.append(c)
-        assert s.api("blocks")["count"] == 20401
+        same(s.api("blocks")["count"], 20401)
         for c in open_:
             c.close()
 
@@ -372,9 +394,10 @@ def the_same_new_filter_asked_often_at_once():
             t.start()
         for t in threads:
             t.join()
-        assert len(got) == 60 and all(got)
+        same(len(got), 60)
+        assert all(got)
         for key, left in want.items():
-            assert s.api("blocks", fold=[f"f{key[0]}"], exclude=[f"f{key[1] + 10}"])["left"] == left
+            same(s.api("blocks", fold=[f"f{key[0]}"], exclude=[f"f{key[1] + 10}"])["left"], left)
 
 
 @case
@@ -383,4 +406,4 @@ def more_filters_than_the_cache_holds():
     with Server("many.folded") as s:
         for _ in range(2):
             for i in range(150):
-                assert s.api("blocks", select=f"f{i}", limit=1)["left"] == i + 1
+                same(s.api("blocks", select=f"f{i}", limit=1)["left"], i + 1)

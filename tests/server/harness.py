@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Starts `ouro view`, asks it, and makes sure that it ends well."""
-import http.client, json, os, signal, socket, subprocess, time, urllib.parse
-
-CASES = []
-
-
-def case(function):
-    CASES.append(function)
-    return function
+import http.client, json, signal, socket, subprocess, time, urllib.parse
+from suite import same
 
 
 def unique(pairs):
     """Browsers keep the last of two members of one name."""
-    assert len(dict(pairs)) == len(pairs), [name for name, _ in pairs]
+    same(len(dict(pairs)), len(pairs), [name for name, _ in pairs])
     return dict(pairs)
 
 
@@ -47,7 +41,7 @@ class Server:
             out, err = self.child.communicate()
             raise AssertionError("it did not end: " + err.decode(errors="replace"))
         if check or b"Sanitizer" in err:
-            assert self.child.returncode == 0, (self.child.returncode, err.decode(errors="replace"))
+            same(self.child.returncode, 0, err.decode(errors="replace"))
             assert not (self.quiet and err), err.decode(errors="replace")
 
     def get(self, path, method="GET", headers=(), body=None):
@@ -63,8 +57,8 @@ class Server:
         """A parsed answer. A list as a value is the parameter several times."""
         query = urllib.parse.urlencode(parameters, doseq=True)
         got, headers, data = self.get(f"/api/v1/{question}" + ("?" + query if query else ""))
-        assert got == status, (question, parameters, got, data[:500])
-        assert headers["Content-Type"] == "application/json; charset=utf-8", headers
+        same(got, status, (question, parameters, data[:500]))
+        same(headers["Content-Type"], "application/json; charset=utf-8")
         answer = json.loads(data.decode("utf-8", "strict"), object_pairs_hook=unique)
         if status == 200 and "blocks" in answer:
             answer["labels"] = [b["label"] for b in answer["blocks"]]
@@ -95,17 +89,10 @@ class Server:
         return int(answer.split(b" ", 2)[1]) if answer else None
 
 
-def wait_until(true, seconds=20):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if true():
-            return True
+def becomes(get, want, seconds=20):
+    """Waits until what `get` gives is the wanted."""
+    end, got = time.monotonic() + seconds, get()
+    while got != want and time.monotonic() < end:
         time.sleep(0.05)
-    return False
-
-
-def write(name, data):
-    os.makedirs(os.path.dirname(os.path.abspath(name)), exist_ok=True)
-    with open(name, "wb") as f:
-        f.write(data if isinstance(data, bytes) else data.encode())
-    return name
+        got = get()
+    same(got, want)

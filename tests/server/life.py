@@ -2,17 +2,16 @@
 """Starting, following a live file, and ending."""
 import http.client, os, random, signal, socket, stat, subprocess, threading, time
 import harness
-from harness import Server, case, wait_until, write
+from harness import Server, becomes
+from suite import case, has, lacks, read, run, same, write
 
 SMALL = "main;parse;lex 10\nmain;eval;apply 20\n"
 
 
 def fails(*arguments, status, **more):
-    done = subprocess.run([Server.ouro, "view", "--no-open", *arguments], capture_output=True, timeout=60,
-                          stdin=subprocess.DEVNULL, **more)
-    assert done.returncode == status, (arguments, done.returncode, done.stderr)
-    assert done.stdout == b""
-    return done.stderr.decode()
+    done = run(Server.ouro, "view", "--no-open", *arguments, status=status, timeout=60, **more)
+    same(done.out, "")
+    return done.err
 
 
 @case
@@ -20,8 +19,9 @@ def it_prints_an_address_and_ends_when_told():
     write("a.folded", SMALL)
     for how in signal.SIGTERM, signal.SIGINT, signal.SIGHUP:
         s = Server("a.folded")
-        assert s.url == f"http://127.0.0.1:{s.port}/" and s.port > 1000
-        assert s.api("profile")["files"][0]["title"] == "a.folded"
+        same(s.url, f"http://127.0.0.1:{s.port}/")
+        assert s.port > 1000
+        same(s.api("profile")["files"][0]["title"], "a.folded")
         s.stop(how)
 
 
@@ -33,8 +33,8 @@ def standard_input_is_a_file_too():
     with Server("-", stdin=read) as s:
         os.close(read)
         a = s.api("profile")["files"][0]
-        assert (a["title"], a["format"], a["live"]) == ("standard input", "folded", False)
-        assert s.api("blocks")["total"] == 30
+        same((a["title"], a["format"], a["live"]), ("standard input", "folded", False))
+        same(s.api("blocks")["total"], 30)
 
 
 @case
@@ -42,28 +42,29 @@ def options_choose_what_is_there_and_what_is_shown_first():
     write("a.folded", SMALL)
     total = lambda s: sum(r["self"] for r in s.api("blocks")["rows"])
     with Server("--period", "5", "a.folded") as s:
-        assert total(s) == 30 // 5
+        same(total(s), 30 // 5)
     with Server("--min", "60", "a.folded") as s:
         answer = s.api("blocks")
-        assert total(s) == 30 and "lex" not in [answer["names"][r["block"]] for r in answer["rows"]]
+        same(total(s), 30)
+        lacks([answer["names"][r["block"]] for r in answer["rows"]], "lex")
     with Server("--exclude", "apply", "a.folded") as s:
-        assert "exclude=apply" in s.url, s.url
+        has(s.url, "exclude=apply")
 
 
 @case
 def mistakes_are_told_before_anything_starts():
     write("a.folded", SMALL)
-    assert "read once only" in fails("-", "-", status=2)
-    assert "expected a file" in fails(status=2)
-    assert "ouro merge" in fails("a.folded", "a.folded", "a.folded", status=2)
-    assert "No such file" in fails("missing.pb", status=1)
-    assert "no block is called nope" in fails("--fold", "nope", "a.folded", status=2)
-    assert "no metric is called nope" in fails("--metric", "nope", "a.folded", status=2)
-    assert "--source" in fails("--source", "missing", "a.folded", status=2)
-    assert "not a folder" in fails("--source", "a.folded", "a.folded", status=2)
-    assert "ports end" in fails("--port", "70000", "a.folded", status=2)
-    assert "--port" in fails("--port", "-1", "a.folded", status=2)
-    assert "256.1.1.1" in fails("--host", "256.1.1.1", "a.folded", status=1)
+    has(fails("-", "-", status=2), "read once only")
+    has(fails(status=2), "expected a file")
+    has(fails("a.folded", "a.folded", "a.folded", status=2), "ouro merge")
+    has(fails("missing.pb", status=1), "No such file")
+    has(fails("--fold", "nope", "a.folded", status=2), "no block is called nope")
+    has(fails("--metric", "nope", "a.folded", status=2), "no metric is called nope")
+    has(fails("--source", "missing", "a.folded", status=2), "--source")
+    has(fails("--source", "a.folded", "a.folded", status=2), "not a folder")
+    has(fails("--port", "70000", "a.folded", status=2), "ports end")
+    has(fails("--port", "-1", "a.folded", status=2), "--port")
+    has(fails("--host", "256.1.1.1", "a.folded", status=1), "256.1.1.1")
 
 
 @case
@@ -71,7 +72,7 @@ def a_port_that_is_taken_is_told():
     write("a.folded", SMALL)
     with Server("a.folded") as s:
         said = fails("--port", str(s.port), "a.folded", status=1)
-        assert str(s.port) in said and "in use" in said, said
+        has(said, str(s.port), "in use")
 
 
 @case
@@ -85,13 +86,14 @@ def the_start_state_is_in_the_address():
 def other_addresses_can_be_listened_on():
     write("a.folded", SMALL)
     with Server("--host", "localhost", "a.folded") as s:
-        assert s.line("/api/v1/profile", f"localhost:{s.port}") == 200
+        same(s.line("/api/v1/profile", f"localhost:{s.port}"), 200)
     with Server("--host", "0.0.0.0", "a.folded") as s:
-        assert s.line("/api/v1/profile", f"127.0.0.1:{s.port}") == 200
-        assert s.line("/api/v1/profile", f"evil.example:{s.port}") == 400
-        assert s.line("/api/v1/profile", f"10.1.2.3:{s.port}") == 400
+        same(s.line("/api/v1/profile", f"127.0.0.1:{s.port}"), 200)
+        same(s.line("/api/v1/profile", f"evil.example:{s.port}"), 400)
+        same(s.line("/api/v1/profile", f"10.1.2.3:{s.port}"), 400)
     with Server("--host", "127.0.0.5", "a.folded") as s:
-        assert s.host == "127.0.0.5" and s.line("/api/v1/profile", f"127.0.0.5:{s.port}") == 200
+        same(s.host, "127.0.0.5")
+        same(s.line("/api/v1/profile", f"127.0.0.5:{s.port}"), 200)
 
 
 @case
@@ -100,12 +102,14 @@ def the_browser_gets_the_address_as_one_argument():
     write("browser with spaces", "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$1\" > opened.new\nmv opened.new opened\n")
     os.chmod("browser with spaces", stat.S_IRWXU)
     env = dict(os.environ, BROWSER=os.path.abspath("browser with spaces"))
-    child = subprocess.Popen([Server.ouro, "view", "--fold", "$(touch pwned)", "a.folded"], stdout=subprocess.PIPE, env=env)
+    child = subprocess.Popen([Server.ouro, "view", "--fold", "$(touch pwned)", "a.folded"], stdout=subprocess.PIPE,
+                             env=env)
     url = child.stdout.readline().decode().strip()
-    assert wait_until(lambda: os.path.exists("opened"))
-    assert open("opened").read() == f"1\n{url}\n" and not os.path.exists("pwned")
+    becomes(lambda: os.path.exists("opened"), True)
+    same(read("opened"), f"1\n{url}\n")
+    assert not os.path.exists("pwned")
     child.terminate()
-    assert child.wait(60) == 0
+    same(child.wait(60), 0)
     child.stdout.close()
 
 
@@ -114,10 +118,11 @@ def without_a_screen_only_the_address_is_printed():
     write("a.folded", SMALL)
     env = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")}
     child = subprocess.Popen([Server.ouro, "view", "a.folded"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
-    assert child.stdout.readline().startswith(b"http://127.0.0.1:")
+    line = child.stdout.readline()
+    assert line.startswith(b"http://127.0.0.1:")
     child.terminate()
     out, err = child.communicate(timeout=60)
-    assert (child.returncode, out, err) == (0, b"", b"")
+    same((child.returncode, out, err), (0, b"", b""))
 
 
 def big():
@@ -174,14 +179,15 @@ def what_is_known_is_not_sent_again():
     write("a.folded", SMALL)
     with Server("a.folded") as s:
         status, h, data = s.get("/api/v1/blocks")
-        assert s.get("/api/v1/blocks", headers={"If-None-Match": h["ETag"]})[0] == 304
-        assert s.get("/api/v1/blocks", headers={"If-None-Match": '"other"'})[0] == 200
-        assert s.get("/")[0] == 200 and s.get("/")[1]["ETag"]
+        same(s.get("/api/v1/blocks", headers={"If-None-Match": h["ETag"]})[0], 304)
+        same(s.get("/api/v1/blocks", headers={"If-None-Match": '"other"'})[0], 200)
+        same(s.get("/")[0], 200)
+        assert s.get("/")[1]["ETag"]
         page = s.get("/")[1]["ETag"]
-        assert s.get("/flame", headers={"If-None-Match": page})[0] == 304
+        same(s.get("/flame", headers={"If-None-Match": page})[0], 304)
         old = h["ETag"]
     with Server("a.folded") as s:  # another run may show another file
-        assert s.get("/api/v1/blocks", headers={"If-None-Match": old})[0] == 200
+        same(s.get("/api/v1/blocks", headers={"If-None-Match": old})[0], 200)
 
 
 @case
@@ -190,7 +196,8 @@ def every_page_address_is_the_page():
     with Server("a.folded") as s:
         pages = {s.get(p)[2] for p in ("/", "/self", "/overall", "/sequences", "/block?block=main", "/flame?at=main",
                                        "/tree", "/knots", "/source?file=x", "/compare")}
-        assert len(pages) == 1 and b"<!doctype html>" in pages.pop().lower()
+        same(len(pages), 1)
+        has(pages.pop().lower(), b"<!doctype html>")
 
 
 # ---------------------------------------------------------------- live files
@@ -203,7 +210,7 @@ class Writer:
     def step(self, path):
         self.child.stdin.write(path.encode() + b"\n")
         self.child.stdin.flush()
-        assert self.child.stdout.readline() == b"done\n"
+        same(self.child.stdout.readline(), b"done\n")
 
     def end(self, kill=False):
         if kill:
@@ -220,24 +227,26 @@ def a_live_file_is_followed():
         w.step("main.parse")
         with Server("live.ouro") as s:
             file = lambda: s.api("profile")["files"][0]
-            assert file()["live"] and file()["running"]
+            same((file()["live"], file()["running"]), (True, True))
             first = s.api("blocks")
             label = first["labels"][0]
-            assert first["total"] == 10
+            same(first["total"], 10)
             etag = s.get("/api/v1/blocks")[1]["ETag"]
             for n in range(2, 5):
                 w.step("main.parse")
                 w.step(f"main.new{n}")
-                assert wait_until(lambda: s.api("blocks")["total"] == 10 + 20 * (n - 1))
+                becomes(lambda: s.api("blocks")["total"], 10 + 20 * (n - 1))
             later = s.api("blocks")
-            assert later["generation"] > first["generation"] and label in later["labels"]
-            assert s.get("/api/v1/blocks", headers={"If-None-Match": etag})[0] == 200
-            assert "new4" in later["names"] and s.api("blocks", select="new4")["left"] == 10
+            assert later["generation"] > first["generation"]
+            has(later["labels"], label)
+            same(s.get("/api/v1/blocks", headers={"If-None-Match": etag})[0], 200)
+            has(later["names"], "new4")
+            same(s.api("blocks", select="new4")["left"], 10)
             w.end(kill)
-            assert wait_until(lambda: not file()["running"])
+            becomes(lambda: file()["running"], False)
             last = s.api("profile")["generation"]
             time.sleep(1)
-            assert s.api("profile")["generation"] == last  # nothing changes any more
+            same(s.api("profile")["generation"], last)  # nothing changes any more
         os.unlink("live.ouro")
 
 
@@ -246,19 +255,19 @@ def a_live_file_that_goes_away_or_breaks_keeps_its_last_state():
     w = Writer("live.ouro")
     w.step("main")
     with Server("live.ouro") as s:
-        assert s.api("blocks")["total"] == 10
+        same(s.api("blocks")["total"], 10)
         os.unlink("live.ouro")
         time.sleep(0.6)
-        assert s.api("blocks")["total"] == 10
+        same(s.api("blocks")["total"], 10)
         write("live.ouro", b"OUROLIVE" + b"\xff" * 5000)
         time.sleep(0.6)
-        assert s.api("blocks")["total"] == 10
+        same(s.api("blocks")["total"], 10)
         os.unlink("live.ouro")
         w.end()
         again = Writer("live.ouro")  # the program is started once more
         again.step("other")
         again.step("other")
-        assert wait_until(lambda: s.api("blocks")["total"] == 20 and s.api("blocks")["names"] == ["other"])
+        becomes(lambda: (s.api("blocks")["total"], s.api("blocks")["names"]), (20, ["other"]))
         again.end()
 
 
@@ -274,7 +283,8 @@ def a_live_file_is_asked_by_many_while_it_grows():
             while not stop.is_set():
                 try:
                     a = s.api("overview", fold="main") if last % 2 else s.api("blocks")
-                    assert a["generation"] >= last and a["left"] == a["total"]
+                    assert a["generation"] >= last
+                    same(a["left"], a["total"])
                     last = a["generation"]
                 except Exception as e:
                     problems.append(e)
@@ -289,7 +299,7 @@ def a_live_file_is_asked_by_many_while_it_grows():
         for t in threads:
             t.join()
         assert not problems, problems[0]
-        assert wait_until(lambda: s.api("blocks")["total"] == 410)
+        becomes(lambda: s.api("blocks")["total"], 410)
     w.end()
 
 
@@ -299,9 +309,9 @@ def two_live_files_are_compared():
     a.step("main.f")
     b.step("main.f")
     with Server("a.ouro", "b.ouro") as s:
-        assert s.api("compare")["total_after"] == 10
+        same(s.api("compare")["total_after"], 10)
         b.step("main.g")
-        assert wait_until(lambda: s.api("compare")["total_after"] == 20)
-        assert s.api("compare")["total_before"] == 10
+        becomes(lambda: s.api("compare")["total_after"], 20)
+        same(s.api("compare")["total_before"], 10)
     a.end()
     b.end()

@@ -4,40 +4,18 @@
 
 answers.py holds the API against a naive model and against `ouro report`; attacks.py does what a hostile page, profile
 or client would do; life.py starts, follows and ends it. The same cases run on builds with sanitizers, which is what
-finds the races and the bad reads.
+finds the races and the bad reads. A word may be the name of one of these files.
 """
-import os, sys, tempfile, time, traceback
+import os, sys
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here, os.path.join(here, "..", "cli")]
-import harness
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, HERE + "/../cli", HERE + "/../support"]
+import harness, suite
 
 # libmicrohttpd is stopped while connections end; one of its own threads may be finished and not yet joined when the
 # process exits. Races and everything else are still reported.
 os.environ.setdefault("TSAN_OPTIONS", "report_thread_leaks=0")
-harness.Server.ouro = os.path.abspath(sys.argv[1])
-harness.LIVE_WRITER = os.path.abspath(sys.argv[2])
+harness.Server.ouro, harness.LIVE_WRITER = suite.arguments("OURO", "LIVE_WRITER")
 import answers, attacks, life  # noqa: the cases register themselves
 
-
-def main():
-    words, failed = sys.argv[3:] or [""], 0
-    for case in harness.CASES:
-        if not any(word in f"{case.__module__}.{case.__name__}" for word in words):
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            started = time.monotonic()
-            try:
-                case()
-                print("ok", case.__name__, f"# {time.monotonic() - started:.1f} s" if "VERBOSE" in os.environ else "",
-                      flush=True)
-            except Exception:
-                failed += 1
-                traceback.print_exc()
-                print("not ok", case.__name__, flush=True)
-            os.chdir("/")
-    return failed > 0
-
-
-sys.exit(main())
+suite.main()

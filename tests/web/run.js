@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// The suite in a browser: node run.js BUILD [WORD]
+// The models under node and the pages in a browser: node run.js BUILD [WORD...]
 
+import "./model/flame.test.js";
+import "./model/format.test.js";
+import "./model/rest.test.js";
+import "./model/table.test.js";
+import "./model/url.test.js";
 import "./pages/tables.js";
 import "./pages/flame.js";
 import "./pages/whole.js";
 import "./pages/odd.js";
-import {runAll} from "./support.js";
+import {runAll} from "./suite.js";
 
-await runAll();
+await runAll(process.argv.slice(3).filter(word => word));

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// What the tests in a browser stand on: cases that print `ok NAME`, servers and browsers that end
-// with
-// them, a folder that goes away. Every page is watched: an error on its console fails the case.
+// What the cases in a browser stand on, beside suite.js: a page for each, servers and a browser
+// that end with them, a folder that goes away. Every page is watched: an error on its console fails
+// the case.
 
 import {spawn, execFileSync} from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import {chromium} from "playwright-core";
+import * as suite from "./suite.js";
 
 // Milliseconds that a slow machine may take for one thing.
 export const PATIENCE = Number(process.env.PATIENCE ?? 30_000);
@@ -110,23 +111,6 @@ export async function browser(options = {}) {
 }
 
 /**
- * @typedef {{name: string, run: (page: import("playwright-core").Page, context:
- *   import("playwright-core").BrowserContext) => Promise<void>, options: any}} Case
- */
-/** @type {Case[]} */
-const cases = [];
-
-/**
- * A case with a page of its own.
- * @param {string} name
- * @param {Case["run"]} body
- * @param {any} [options] of the browser's context;
- *   mayFail: a pattern of console messages that belong to the case */
-export function test(name, body, options = {}) {
-  cases.push({name, run: body, options});
-}
-
-/**
  * @param {import("playwright-core").BrowserContext} context
  * @param {RegExp|undefined} expected
  * @returns {string[]} grows with what goes wrong
@@ -153,59 +137,39 @@ function watch(context, expected) {
   return wrong;
 }
 
-/** @param {import("playwright-core").Browser} chrome @param {Case} one */
-async function runCase(chrome, one) {
-  const {mayFail, ...options} = one.options;
-  const context = await chrome.newContext({
-    viewport: {width: 1280, height: 800},
-    reducedMotion: "reduce",
-    ...options,
+/** @type {Promise<import("playwright-core").Browser>|null} */
+let shared = null;
+
+/**
+ * A case with a page of its own, in the browser that all of them share.
+ * @param {string} name
+ * @param {(page: import("playwright-core").Page,
+ *   context: import("playwright-core").BrowserContext) => Promise<void>} body
+ * @param {any} [options] of the browser's context;
+ *   mayFail: a pattern of console messages that belong to the case
+ */
+export function test(name, body, {mayFail, ...options} = {}) {
+  suite.test(name, async () => {
+    const context = await (await (shared ??= browser())).newContext({
+      viewport: {width: 1280, height: 800},
+      reducedMotion: "reduce",
+      ...options,
+    });
+    context.setDefaultTimeout(PATIENCE);
+    const wrong = watch(context, mayFail);
+    try {
+      await body(await context.newPage(), context);
+    } catch (error) {
+      wrong.unshift(String(error?.stack ?? error));
+    } finally {
+      await context.close();
+    }
+    if (wrong.length) throw new suite.Failure(wrong.join("\n"));
   });
-  context.setDefaultTimeout(PATIENCE);
-  const wrong = watch(context, mayFail);
-  const began = performance.now();
-  try {
-    await one.run(await context.newPage(), context);
-    if (wrong.length) throw new Error(wrong.join("\n"));
-    console.log(
-      `ok ${one.name}${process.env.VERBOSE ? ` (${Math.round(performance.now() - began)} ms)` : ""}`,
-    );
-    return true;
-  } catch (error) {
-    console.log(`not ok ${one.name}\n${String(error?.stack ?? error).replace(/^/gm, "  ")}`);
-    if (wrong.length) console.log(wrong.join("\n").replace(/^/gm, "  "));
-    return false;
-  } finally {
-    await context.close();
-  }
 }
 
-async function end() {
+suite.atEnd(async () => {
+  await (await shared?.catch(() => null))?.close();
   await Promise.all([...running].map(stop));
   fs.rmSync(folder, {recursive: true, force: true});
-}
-
-/** Runs every case whose name has the word in it. @param {string} [word] */
-export async function runAll(word = process.argv[3] ?? "") {
-  let good = true,
-    chrome = null;
-  try {
-    chrome = await browser();
-    const left = cases.filter(one => one.name.includes(word));
-    const work = async () => {
-      for (let one = left.shift(); one; one = left.shift())
-        good = (await runCase(chrome, one)) && good;
-    };
-    await Promise.all([work(), work()]); // most of a case is waiting
-  } catch (error) {
-    console.log(`not ok the_browser_starts\n${error?.stack ?? error}`);
-    good = false;
-  } finally {
-    await chrome?.close();
-    await end();
-  }
-  process.exitCode = good ? 0 : 1;
-}
-
-for (const signal of ["SIGINT", "SIGTERM"])
-  process.on(signal, () => end().then(() => process.exit(1)));
+});

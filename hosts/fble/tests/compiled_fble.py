@@ -3,7 +3,7 @@
 """Stands in for fble, where test_std.py wants to run programs: compiles them first, and runs what comes out.
 
 FBLE_REAL is the real fble, FBLE_BUILD a folder for objects and programs. Other commands than run and eval go to
-the real one. A program is compiled again if a file of its folder is newer.
+the real one. Folders are named by absolute paths. A program is compiled again if a file of its folder is newer.
 """
 import hashlib
 import os
@@ -34,7 +34,7 @@ def main(command, *arguments):
         at = options.index("--profile-blocks")
         del options[at:at + 2]
     folders = [source[i + 1] for i, word in enumerate(source) if word == "-I"]
-    program = BUILD / hashlib.sha1(repr((command, source, os.getcwd())).encode()).hexdigest()
+    program = BUILD / hashlib.sha1(repr((command, source)).encode()).hexdigest()
     if not is_fresh(program, folders):
         made = subprocess.run([REAL, "compile", *source, "-o", program, "--build-dir", BUILD / "objects",
                                *(["--eval"] if command == "eval" else [])])

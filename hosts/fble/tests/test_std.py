@@ -1,32 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The standard library and the programs: test_std.py FBLE
+"""The standard library and the programs: test_std.py FBLE [WORD...]
 
 Checks every module, runs the tests that are written in Fble (a wrong answer is a run-time error), compares
 integers, maps and text with Python's own, and runs every program on known inputs: against md5sum, wc and
 Python where they know the answer. Every program runs again with profiles of functions and of all blocks, which
 must change nothing.
 """
-import collections, functools, hashlib, itertools, json, os, pathlib, random, re, subprocess, sys, tempfile
+import collections, hashlib, itertools, json, math, os, pathlib, random, re, sys
 
-FBLE = os.path.abspath(sys.argv[1])
-HOST = pathlib.Path(__file__).resolve().parent.parent
-TESTS = HOST / "tests" / "std"
-FOLDERS = {"std": HOST / "std", "examples": HOST / "examples", "programs": HOST / "bench" / "programs", "tests": TESTS}
-WORK = tempfile.TemporaryDirectory()
+TESTS = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, TESTS + "/../../../tests/support")
+import suite
+from suite import ROOT, arguments, case, has, main, read, same, write
+
+FBLE, = arguments("FBLE")
+HOST = pathlib.Path(TESTS).parent
+FOLDERS = {"std": HOST / "std", "examples": HOST / "examples", "programs": HOST / "bench" / "programs",
+           "tests": HOST / "tests" / "std"}
 
 
 def fble(command, folder, module, *arguments, options=(), stdin="", **environment):
-    line = [FBLE, command, "-I", folder, "-p", "std", "-m", module, *options]
+    """A module of one of the folders above, or of another."""
+    line = [FBLE, command, "-I", os.path.abspath(FOLDERS.get(folder, folder)), "-p", "std", "-m", module, *options]
     if command == "run":
         line += ["--", *arguments]
-    done = subprocess.run(line, input=stdin.encode(), capture_output=True, timeout=300, cwd=WORK.name,
-                          env={**os.environ, "FBLE_PACKAGE_PATH": str(HOST), **environment})
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
-
-
-def same(got, want):
-    assert got == want, f"got {str(got)[:2000]!r}, want {str(want)[:2000]!r}"
+    return suite.run(*line, stdin=stdin, env={**os.environ, "FBLE_PACKAGE_PATH": str(HOST), **environment})
 
 
 def modules(folder):
@@ -35,70 +34,82 @@ def modules(folder):
 
 def run(module, *arguments, stdin="", status=0, errors="", folder="examples"):
     """Runs a program without and with profiles; gives what it printed."""
-    got = fble("run", FOLDERS[folder], module, *arguments, stdin=stdin)
-    same((got[0], got[2]), (status, errors))
-    profile = os.path.join(WORK.name, "profile.pb")
-    for options in (["--profile", profile], ["--profile", profile, "--profile-blocks", "all"]):
-        same(fble("run", FOLDERS[folder], module, *arguments, stdin=stdin, options=options), got)
-        assert os.path.getsize(profile) > 100
-        os.remove(profile)
-    return got[1]
+    got = fble("run", folder, module, *arguments, stdin=stdin)
+    same((got.status, got.err), (status, errors))
+    for options in (["--profile", "profile.pb"], ["--profile", "profile.pb", "--profile-blocks", "all"]):
+        same(fble("run", folder, module, *arguments, stdin=stdin, options=options), got)
+        assert os.path.getsize("profile.pb") > 100
+        os.remove("profile.pb")
+    return got.out
 
 
 # The library.
 
+@case
 def every_module_checks_without_a_warning():
-    for folder in FOLDERS.values():
-        for module in modules(folder):
+    for folder in FOLDERS:
+        for module in modules(FOLDERS[folder]):
             same(fble("check", folder, module), (0, "", ""))
 
 
+@case
 def the_page_of_reference_is_up_to_date():
-    subprocess.run([sys.executable, HOST / "std_reference.py", "--check"], check=True)
+    suite.run(sys.executable, HOST / "std_reference.py", "--check", status=0)
 
 
+@case
 def the_programs_of_the_page_run():
-    page = (HOST.parent.parent / "docs" / "fble-std.md").read_text()
+    page = read(os.path.join(ROOT, "docs", "fble-std.md"))
     programs = re.findall(r"```fble\n(.*?)```", page, re.S)
-    want = [(["you", "Zoë"], "", "hello\nhello, you\nhello, Zoë\n"), ([], "b\na\nb\n", "1 a\n2 b\n"), ([], "", "1\n4\n9\n")]
+    want = [(["you", "Zoë"], "", "hello\nhello, you\nhello, Zoë\n"), ([], "b\na\nb\n", "1 a\n2 b\n"),
+            ([], "", "1\n4\n9\n")]
     same(len(programs), len(want))
     for text, (arguments, stdin, out) in zip(programs, want):
-        pathlib.Path(WORK.name, "Page.fble").write_text(text)
-        same(fble("run", WORK.name, "/Page%", *arguments, stdin=stdin), (0, out, ""))
+        write("Page.fble", text)
+        same(fble("run", ".", "/Page%", *arguments, stdin=stdin), (0, out, ""))
 
 
+@case
 def what_is_private_stays_private():
-    for text in ("/Std/Int%.Zero.0;", "/Std/Int%.Int@(0: *()());", "/Std/Char%.Space.code;", "/Std/Char%.Char@(/Std/Int%.Zero);",
+    for text in ("/Std/Int%.Zero.0;", "/Std/Int%.Int@(0: *()());", "/Std/Char%.Space.code;",
+                 "/Std/Char%.Char@(/Std/Int%.Zero);",
                  "/Std/Io/File/Binary%.GetStdin(*()());", "/Std/Io/Thread%.Yield(*()());",
                  "I = /Std/Int%; /Std/Map%.Empty<I.Int@, I.Int@>(I.Compare).tree;", "/Std/Io/File/Binary%.File@();",
                  "I = /Std/Int%; S = /Std/Set%; /Std/Map%.Keys(S.Empty<I.Int@>(I.Compare));"):
-        pathlib.Path(WORK.name, "Peek.fble").write_text(text)
-        same(fble("check", WORK.name, "/Peek%")[0], 2)
-    pathlib.Path(WORK.name, "Peek.fble").write_text("/Std/Int%.Zero;")
-    same(fble("check", WORK.name, "/Peek%"), (0, "", ""))
+        write("Peek.fble", text)
+        same(fble("check", ".", "/Peek%")[0], 2)
+    write("Peek.fble", "/Std/Int%.Zero;")
+    same(fble("check", ".", "/Peek%"), (0, "", ""))
 
 
 def evaluates(module):
-    same(fble("eval", TESTS, module), (0, "", ""))
+    same(fble("eval", "tests", module), (0, "", ""))
 
 
+for name in ("Basics", "Layouts", "Ints", "Lists", "Strings", "Maps", "Monads"):
+    case(evaluates, f"the_tests_of_{name}_pass", f"/{name}%")
+
+
+@case
 def a_failed_assertion_is_a_run_time_error():
-    status, out, errors = fble("eval", TESTS, "/Fails%")
+    status, out, errors = fble("eval", "tests", "/Fails%")
     same((status, out), (3, ""))
     same(errors.split("\n")[0], "this must be seen")
     assert re.search(r"Abort\.fble:\d+:\d+: error: ", errors), errors
 
 
+@case
 def a_trace_goes_to_stderr_in_order():
-    same(fble("eval", TESTS, "/Tracing%"), (0, "", "first é\nsecond\nthird\n"))
+    same(fble("eval", "tests", "/Tracing%"), (0, "", "first é\nsecond\nthird\n"))
 
 
+@case
 def integers_agree_with_python():
     dice = random.Random(1)
     number = lambda: dice.choice([-1, 1]) * dice.getrandbits(dice.choice([1, 3, 8, 33, 64, 200]))
     ops = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "&": lambda a, b: a & b,
            "|": lambda a, b: a | b, "^": lambda a, b: a ^ b, "<": lambda a, b: a < b, "<=": lambda a, b: a <= b,
-           "==": lambda a, b: a == b, "gcd": lambda a, b: __import__("math").gcd(a, b),
+           "==": lambda a, b: a == b, "gcd": lambda a, b: math.gcd(a, b),
            "/": lambda a, b: "%d %d" % divmod(a, b), "hex": lambda a, b: f"{a:x} {b:x}",
            "<<": lambda a, b: a << b, ">>": lambda a, b: a >> b, "**": lambda a, b: a ** b}
     lines = []
@@ -113,9 +124,10 @@ def integers_agree_with_python():
     out = run("/Calc%", stdin="".join(f"{o} {a} {b}\n" for o, a, b in lines), folder="tests").split("\n")[:-1]
     same(len(out), len(lines))
     for (op, a, b), got in zip(lines, out):
-        assert got == str(ops[op](a, b)), f"{a} {op} {b} is not {got}"
+        same(got, str(ops[op](a, b)), f"{a} {op} {b}")
 
 
+@case
 def maps_agree_with_python():
     dice = random.Random(2)
     lines, table, want = [], {}, []
@@ -132,31 +144,36 @@ def maps_agree_with_python():
     same(run("/Keys%", stdin="".join(lines), folder="tests").split("\n")[:-1], want)
 
 
+@case
 def text_goes_in_and_out():
     text = "plain\n\nüñí 漢字 😀\tend\n \u07ff\u0800\uffff\U0010ffff\nno newline at the end"
     want = "".join(f"{i}: {line}\n" for i, line in enumerate(text.split("\n"), 1))
     same(run("/Echo%", stdin=text, folder="tests"), want)
 
 
+@case
 def an_empty_input_has_no_lines():
     same(run("/Echo%", folder="tests"), "")
 
 
+@case
 def files_arguments_and_the_environment_work():
-    got = fble("run", TESTS, "/Files%", WORK.name, "é€", "", FBLE_TEST_VARIABLE="välue")
+    got = fble("run", "tests", "/Files%", os.getcwd(), "é€", "", FBLE_TEST_VARIABLE="välue")
     same(got, (7, "fine\n", "this is an error\n"))
-    same(pathlib.Path(WORK.name, "bytes").read_bytes(), bytes(range(256)))
-    same(pathlib.Path(WORK.name, "text").read_text(), "one\n\nthree: é€😀\nlast")
+    same(pathlib.Path("bytes").read_bytes(), bytes(range(256)))
+    same(read("text"), "one\n\nthree: é€😀\nlast")
 
 
+@case
 def threads_and_links_work():
     same(run("/Threads%", folder="tests"), "fine\n")
 
 
+@case
 def a_deadlock_is_an_error():
-    status, out, errors = fble("run", TESTS, "/Deadlock%")
+    status, out, errors = fble("run", "tests", "/Deadlock%")
     same((status, out), (115, ""))
-    assert "deadlock" in errors, errors
+    has(errors, "deadlock")
 
 
 # Another library with the same paths and structures, but names of its own where the reference has none or where they do
@@ -201,28 +218,26 @@ one = IntP@(one: U@());
 };"""}
 
 
+@case
 def another_library_of_the_same_structures_runs():
-    root = pathlib.Path(WORK.name, "other")
     for name, text in OTHER.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).with_suffix(".fble").write_text(text)
-    done = subprocess.run([FBLE, "run", "-I", root, "-m", "/Main%", "--", "first", "second "], input=b"and \xff\0\n",
-                          capture_output=True, timeout=60)
-    same((done.returncode, done.stdout), (5, b"second and \xff\0\n"))
+        write(f"other/{name}.fble", text)
+    done = suite.run(FBLE, "run", "-I", os.path.abspath("other"), "-m", "/Main%", "--", "first", "second ",
+                     stdin=b"and \xff\0\n", text=False)
+    same((done.status, done.out), (5, b"second and \xff\0\n"))
 
 
+@case
 def a_loop_of_actions_takes_no_memory():
     text = "x\n" * 30000
     sizes = []
     for part in (text[:2000], text):
-        report = os.path.join(WORK.name, "size")
-        line = ["/usr/bin/env", "python3", "-c", "import resource, subprocess, sys\n"
-                "subprocess.run(sys.argv[2:], stdin=sys.stdin, stdout=subprocess.DEVNULL, check=True)\n"
-                "open(sys.argv[1], 'w').write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))",
-                report, FBLE, "run", "-I", str(TESTS), "-p", "std", "-m", "/Echo%"]
-        subprocess.run(line, input=part.encode(), check=True, timeout=300,
-                       env={**os.environ, "FBLE_PACKAGE_PATH": str(HOST)})
-        sizes.append(int(open(report).read()))
+        suite.run("python3", "-c", "import resource, subprocess, sys\n"
+                  "subprocess.run(sys.argv[2:], stdin=sys.stdin, stdout=subprocess.DEVNULL, check=True)\n"
+                  "open(sys.argv[1], 'w').write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))",
+                  "size", FBLE, "run", "-I", FOLDERS["tests"], "-p", "std", "-m", "/Echo%", stdin=part, status=0,
+                  env={**os.environ, "FBLE_PACKAGE_PATH": str(HOST)})
+        sizes.append(int(read("size")))
     assert sizes[1] < sizes[0] + 4096, sizes
 
 
@@ -232,11 +247,13 @@ def bench(module, *arguments):
     return run(module, *arguments, folder="programs")
 
 
+@case
 def queens_are_counted():
     for n, ways in [(0, 1), (1, 1), (3, 0), (6, 4), (7, 40)]:
         same(bench("/Queens%", str(n)), f"{n} queens: {ways} ways\n")
 
 
+@case
 def binary_trees_have_their_nodes():
     lines = bench("/BinaryTrees%", "6").split("\n")
     same(lines[0], "stretch tree of depth 7: 255 nodes")
@@ -264,6 +281,7 @@ def fannkuch(n):
             r += 1
 
 
+@case
 def pancakes_are_flipped():
     for n in (2, 3, 5, 6):
         total, most = fannkuch(n)
@@ -282,11 +300,13 @@ def pi_digits(n):
     return str(16 * atan(5) - 4 * atan(239))[:n]
 
 
+@case
 def digits_of_pi_are_right():
     for n in (1, 10, 60):
         same(bench("/Pi%", str(n)), pi_digits(n) + "\n")
 
 
+@case
 def the_glider_comes_back():
     for n in (5, 9):
         rows = [".#.", "..#", "###"] + ["..."] * (n - 3)
@@ -299,6 +319,7 @@ SOLVED = "5346789126721953481983425678597614234268537917139248569615372842874196
 HARD = "4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......"
 
 
+@case
 def sudoku_is_solved():
     rows = lambda s: "".join(s[i:i + 9] + "\n" for i in range(0, 81, 9))
     same(run("/Sudoku%", stdin=rows(SUDOKU)), rows(SOLVED))
@@ -312,23 +333,25 @@ def sudoku_is_solved():
     assert all(h in (".", s) for h, s in zip(HARD, "".join(grid))), hard
 
 
+@case
 def bad_sudoku_is_refused():
     same(run("/Sudoku%", stdin="12.", status=1, errors="a puzzle has 81 digits or dots\n"), "")
     same(run("/Sudoku%", stdin="11" + SUDOKU[2:], status=1, errors="there is no solution\n"), "")
 
 
+@case
 def md5_agrees_with_md5sum():
     for text in ("", "abc", "a" * 55, "b" * 56, "c" * 63, "d" * 64, "e" * 65, "x\n\0é" * 60):
-        want = subprocess.run(["md5sum"], input=text.encode(), capture_output=True, check=True).stdout.decode()
+        want = suite.run("md5sum", stdin=text, status=0).out
         same(run("/Md5%", stdin=text), want)
     same(run("/Md5%", "200"), hashlib.md5(b"a" * 200).hexdigest() + "  -\n")
 
 
+@case
 def words_are_counted_as_wc_does():
     text = "the quick brown fox\n  the lazy dog\tthe\n\nend without newline é"
     for t in ("", "\n", "one", text):
-        want = " ".join(subprocess.run(["wc"], input=t.encode(), capture_output=True, check=True,
-                                       env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout.decode().split())
+        want = " ".join(suite.run("wc", stdin=t, status=0, env={**os.environ, "LC_ALL": "C.UTF-8"}).out.split())
         same(run("/WordCount%", stdin=t), want + "\n")
     most = sorted(collections.Counter(text.split()).items(), key=lambda item: (-item[1], item[0]))[:3]
     same(run("/WordCount%", "3", stdin=text).split("\n")[1:-1], [f"{n:7} {w}" for w, n in most])
@@ -338,13 +361,15 @@ def formulas(dice):
     """Formulas of a few variables, and whether one can be true, by trying everything."""
     for _ in range(12):
         names = range(1, dice.randrange(3, 7))
-        clauses = [[v * dice.choice([-1, 1]) for v in dice.sample(names, dice.randrange(1, 3) + 1 if len(names) > 2 else 1)]
+        length = lambda: dice.randrange(1, 3) + 1 if len(names) > 2 else 1
+        clauses = [[v * dice.choice([-1, 1]) for v in dice.sample(names, length())]
                    for _ in range(dice.randrange(4, 22))]
         possible = any(all(any((v > 0) == bits[abs(v) - 1] for v in c) for c in clauses)
                        for bits in itertools.product([False, True], repeat=len(names)))
         yield clauses, possible
 
 
+@case
 def sat_agrees_with_trying_everything():
     seen = set()
     for clauses, possible in formulas(random.Random(3)):
@@ -354,18 +379,22 @@ def sat_agrees_with_trying_everything():
         seen.add(possible)
         if possible:
             model = set(map(int, lines[1].split()[1:-1]))
-            assert all(model & set(c) for c in clauses) and not any(-v in model for v in model), (clauses, model)
+            assert all(model & set(c) for c in clauses), (clauses, model)
+            assert not any(-v in model for v in model), (clauses, model)
     same(seen, {True, False})
 
 
+@case
 def pigeons_do_not_fit():
     same(run("/Sat%", "pigeons", "3"), "s UNSATISFIABLE\n")
 
 
+@case
 def bad_formulas_are_refused():
     same(run("/Sat%", stdin="1 x 0\n", status=1, errors="this is no formula\n"), "")
 
 
+@case
 def json_agrees_with_python():
     value = {"": [], "empty": {}, "n": [0, -1, 12345678901234567890, 1.5, -0.25], "t": True, "f": False, "z": None,
              "s": "quote \" backslash \\ slash / tab \t newline \n control \u0001 \u001f del \x7f é 漢 😀",
@@ -377,6 +406,7 @@ def json_agrees_with_python():
     same(run("/Json%", stdin="[1.50e+3, 0E-1, \"\\/\\u00e9\"]"), "[\n  1.50e+3,\n  0E-1,\n  \"/é\"\n]\n")
 
 
+@case
 def bad_json_is_refused_with_its_place():
     for text, line, column in (("", 1, 1), ("[1,]", 1, 4), ("{\"a\" 1}", 1, 6), ("[01]", 1, 3), ("\n\n  tru", 3, 3),
                                ("[1] x", 1, 5), ("\"\t\"", 1, 2), ("\"\\x\"", 1, 3), ("[1", 1, 3), ("-", 1, 2),
@@ -384,41 +414,23 @@ def bad_json_is_refused_with_its_place():
         same(run("/Json%", stdin=text, status=1, errors=f"no JSON: line {line}, column {column}\n"), "")
 
 
+@case
 def tic_tac_toe_is_never_lost():
     out = run("/TicTacToe%", stdin="1\n9\n2\n3\n4\n5\n6\n7\n8\n")
     assert out.rstrip().endswith(("you lost", "draw")), out
     same(run("/TicTacToe%", stdin="5").split("\n")[-2], "you gave up")
 
 
+@case
 def tic_tac_toe_is_never_lost_by_anybody():
-    assert re.fullmatch(r"won \d+, draw \d+, lost 0\n", fble("run", FOLDERS["examples"], "/TicTacToe%", "all")[1])
+    assert re.fullmatch(r"won \d+, draw \d+, lost 0\n", fble("run", "examples", "/TicTacToe%", "all").out)
 
 
+@case
 def a_pipeline_of_threads_gives_primes():
     primes = [n for n in range(2, 61) if all(n % d for d in range(2, n))]
     same(run("/Pipeline%", "60"), "".join(f"{p}\n" for p in primes))
     same(run("/Pipeline%", "1"), "")
-
-
-def case(name, test):
-    try:
-        test()
-        print("ok", name, flush=True)
-        return True
-    except Exception as problem:
-        print(f"not ok {name}\n{problem}"[:4000], flush=True)
-        return False
-
-
-def main():
-    tests = [(name, test) for name, test in list(globals().items())
-             if callable(test) and test.__module__ == "__main__" and "_" in name and not test.__code__.co_argcount]
-    tests += [(f"the_tests_of_{m}_pass", functools.partial(evaluates, f"/{m}%"))
-              for m in ("Basics", "Layouts", "Ints", "Lists", "Strings", "Maps", "Monads")]
-    wanted = sys.argv[2:]
-    good = [case(name, test) for name, test in tests if not wanted or name in wanted]
-    WORK.cleanup()
-    sys.exit(0 if all(good) else 1)
 
 
 main()

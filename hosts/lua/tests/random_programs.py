@@ -1,15 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Random programs, recorded in precise mode and by a naive model in Lua: random_programs.py OURO OURO_LUA [SEED]
+"""Random programs, recorded in precise mode and by a naive model in Lua: random_programs.py OURO OURO_LUA [WORD...]
 
 Calls, tail calls, errors through pcall and xpcall, coroutines that are resumed here and there, yield, fail, are closed
 and collected, metamethods, callbacks from C. Every path of the uncompacted tree must have the same number of calls.
+The seed is OURO_SEED or the clock; a given seed is one program, otherwise there are many from there on.
 """
-import os, random, subprocess, sys, tempfile, time
+import os, random, sys, time
 
-OURO, HOST = (os.path.abspath(a) for a in sys.argv[1:3])
-MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model.lua")
-PROGRAMS = 150
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE + "/../../../tests/support")
+from suite import arguments, case, main, run, same, write
+
+OURO, HOST = arguments("OURO", "OURO_LUA")
+MODEL = os.path.join(HERE, "model.lua")
+SEED = os.environ.get("OURO_SEED")
+PROGRAMS = 1 if SEED else 150
+WAYS = ["--precise"], ["--memory"], ["--instructions=7"]
 
 
 class Program:
@@ -21,7 +28,8 @@ class Program:
         for name in names:
             self.function(name)
         self.lines += ["meta.__index = f0", "meta.__close = f1",
-                       "function start()", "    while fuel > 0 do", "        budget = 3", "        pcall(f0, 1)", "        fuel = fuel - 1",
+                       "function start()", "    while fuel > 0 do", "        budget = 3", "        pcall(f0, 1)",
+                       "        fuel = fuel - 1",
                        "    end", "end",
                        "FUNCTIONS = {%s, 'start'}" % ", ".join(f"'{n}'" for n in names)]
 
@@ -50,8 +58,8 @@ class Program:
         if kind == 5:
             return [f"xpcall({f}, {self.other()}, n + 1)"]
         if kind == 6:
-            return [f"if #coroutines < 6 then local co = coroutine.create({f}) note(co) coroutines[#coroutines + 1] = co",
-                    "    coroutine.resume(co, n + 1) end"]
+            return [f"if #coroutines < 6 then local co = coroutine.create({f}) note(co)",
+                    "    coroutines[#coroutines + 1] = co coroutine.resume(co, n + 1) end"]
         if kind == 7:
             return ["if #coroutines > 0 then coroutine.resume(coroutines[fuel % #coroutines + 1], n + 1) end"]
         if kind == 8:
@@ -59,7 +67,8 @@ class Program:
         if kind == 9:
             return ["if #coroutines > 3 then local co = table.remove(coroutines, 1)",
                     "    if coroutine.status(co) == 'suspended' or coroutine.status(co) == 'dead' then",
-                    "        coroutine.close(co) end co = nil", "    if fuel % 5 == 0 then collectgarbage('step') end end"]
+                    "        coroutine.close(co) end co = nil",
+                    "    if fuel % 5 == 0 then collectgarbage('step') end end"]
         if kind == 10:
             return ["local t = setmetatable({}, meta)", "local y = t.field"]
         if self.random.random() < 0.5:
@@ -70,50 +79,37 @@ class Program:
         return "\n".join(self.lines) + "\n"
 
 
-def run(*command, **more):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, stdin=subprocess.DEVNULL, **more)
-    assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stderr[-2000:]}"
-    return done.stdout
-
-
-def counts(text):
+def counts(*command):
+    text = run(*command, status=0, timeout=100).out
     return {path: int(n) for path, n in (line.rsplit(" ", 1) for line in text.splitlines())}
 
 
 def compare(seed, options):
-    with open("program.lua", "w") as f:
-        f.write(Program(seed).text())
-    with open("main.lua", "w") as f:
-        f.write("function note() end dofile('program.lua') pcall(start)")
-    want = counts(run("lua5.4", MODEL, "program.lua"))
-    run(HOST, *options, "--compact", "none", "--quiet", "-o", "program.pb", "main.lua")
-    text = run(OURO, "convert", "--to", "folded", "--metric", "calls", "program.pb", "-")
+    """The number of calls, which are all where the model has them."""
+    write("program.lua", Program(seed).text())
+    write("main.lua", "function note() end dofile('program.lua') pcall(start)")
+    want = counts("lua5.4", MODEL, "program.lua")
+    run(HOST, *options, "--compact", "none", "--quiet", "-o", "program.pb", "main.lua", status=0, timeout=100)
     prefix = "main chunk;pcall;"
-    got = {path[len(prefix):]: n for path, n in counts(text).items() if path.startswith(prefix + "start")}
-    got = {path: n for path, n in got.items() if not path.endswith("(gc)")}
-    wrong = [f"{p}: {got.get(p)}, the model says {want.get(p)}" for p in {**want, **got} if got.get(p) != want.get(p)]
-    assert not wrong, "\n".join(sorted(wrong)[:10])
+    got = {path.removeprefix(prefix): n
+           for path, n in counts(OURO, "convert", "--to", "folded", "--metric", "calls", "program.pb", "-").items()
+           if path.startswith(prefix + "start") and not path.endswith("(gc)")}
+    same(got, want)
     return sum(want.values())
 
 
-def main():
-    first = int(sys.argv[3]) if len(sys.argv) > 3 else int(time.time() * 1000) % 10**9
-    programs = 1 if len(sys.argv) > 3 else PROGRAMS
-    failed = events = 0
+@case
+def random_programs_count_as_the_naive_model_does():
+    first = int(SEED or time.time() * 1000 % 10**9)
     print(f"# seed {first}")
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for i in range(programs):
-            options = [["--precise"], ["--memory"], ["--instructions=7"]][(first + i) % 3]
-            try:
-                events += compare(first + i, options)
-            except Exception as e:
-                failed += 1
-                print(f"{e}\nrepeat with: random_programs.py {OURO} {HOST} {first + i} ({options})", file=sys.stderr)
-        os.chdir("/")
-    print("# %d programs, %d calls" % (programs, events))
-    print("not ok" if failed else "ok", "random_programs_count_as_the_naive_model_does")
-    return failed > 0
+    problems, calls = [], 0
+    for seed in range(first, first + PROGRAMS):
+        try:
+            calls += compare(seed, WAYS[seed % 3])
+        except Exception as problem:
+            problems.append(f"OURO_SEED={seed}, {' '.join(WAYS[seed % 3])}:\n{problem}")
+    print(f"# {PROGRAMS} programs, {calls} calls")
+    assert not problems, f"{len(problems)} programs differ\n" + "\n".join(problems[:3])
 
 
-sys.exit(main())
+main()

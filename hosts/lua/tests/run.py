@@ -1,31 +1,34 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs programs under ouro-lua and compares what was counted: run.py OURO OURO_LUA [LUA_MODULES] [PROGRAMS]"""
-import os, re, subprocess, sys, tempfile, textwrap, traceback
+"""Runs programs under ouro-lua and compares what was counted: run.py OURO OURO_LUA LUA_MODULES PROGRAMS [WORD...]"""
+import os, re, signal, subprocess, sys, textwrap, time
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, HERE + "/../../../tests/support"]
+import suite
 from cases import CASES
+from suite import ROOT, arguments, case, has, main, read, same, skip, write
 
-OURO, HOST, MODULES, PROGRAMS = (os.path.abspath(a) for a in sys.argv[1:5])
+OURO, HOST, MODULES, PROGRAMS = arguments("OURO", "OURO_LUA", "LUA_MODULES", "PROGRAMS")
 ENVIRONMENT = dict(os.environ, OURO=OURO, LUA_CPATH=MODULES + "/?.so", ASAN_OPTIONS="detect_leaks=1")
-TESTS = []
-
-
-def test(function):
-    TESTS.append((function.__name__, function))
-    return function
 
 
 def run(*command, status=0, **more):
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, stdin=more.pop("stdin", None if "input" in more else subprocess.DEVNULL),
-                          env=more.pop("env", ENVIRONMENT), **more)
-    assert status is None or done.returncode == status, \
-        f"{command}: status {done.returncode}, not {status}\n{done.stdout}{done.stderr}"
-    return done
+    return suite.run(*command, status=status, timeout=60, env=ENVIRONMENT, **more)
+
+
+def script(text):
+    return write("script.lua", textwrap.dedent(text))
+
+
+def module(text, status=0):
+    """Under an unmodified lua, which loads the module."""
+    return run("lua5.4", script(text), status=status)
 
 
 def folded(profile, metric="calls"):
     """Paths and their amounts, without the main chunk at the front."""
-    lines = run(OURO, "convert", "--to", "folded", "--metric", metric, profile, "-").stdout.splitlines()
+    lines = run(OURO, "convert", "--to", "folded", "--metric", metric, profile, "-").out.splitlines()
     result = {}
     for line in lines:
         path, amount = line.rsplit(" ", 1)
@@ -35,37 +38,33 @@ def folded(profile, metric="calls"):
     return result
 
 
-def record(script, *options, status=0, metric="calls", arguments=(), **more):
-    with open("script.lua", "w") as f:
-        f.write(textwrap.dedent(script))
-    done = run(HOST, *options, "--quiet", "-o", "script.pb", "script.lua", *arguments, status=status, **more)
+def record(text, *options, status=0, metric="calls", arguments=(), **more):
+    done = run(HOST, *options, "--quiet", "-o", "script.pb", script(text), *arguments, status=status, **more)
     return done, folded("script.pb", metric) if os.path.exists("script.pb") else None
 
 
-def precise(script, *options, **more):
-    return record(script, "--precise", "--compact", "none", *options, **more)
+def precise(text, *options, **more):
+    return record(text, "--precise", "--compact", "none", *options, **more)
 
 
 def compare(got, want):
     others = "..." in want
     for path, calls in want.items():
         if path != "..." and (calls is not None or path not in got):
-            assert got.get(path) == calls, f"{path}: {got.get(path)}, not {calls}\nall: {got}"
+            same(got.get(path), calls, f"{path} of {got}")
     extra = [path for path in got if path not in want and not path.endswith("(gc)")]
     assert others or not extra, f"not expected: {[(p, got[p]) for p in extra]}"
 
 
-def case(name, script, want):
-    compare(precise(script)[1], want)
+def is_counted(text, want):
+    compare(precise(text)[1], want)
 
 
-def module_case(name, script, want):
+def is_counted_in_the_module(text, want):
     """The same from inside an unmodified lua, with returns and instructions asked for as well."""
-    body = textwrap.dedent(script)
-    with open("script.lua", "w") as f:
-        f.write('local o = require "ouro"\no.start{mode = "precise", metrics = {"memory", "instructions"}}\n')
-        f.write('local closing <close> = setmetatable({}, {__close = function() o.stop() o.write("script.pb") end})\n')
-        f.write(body)
+    write("script.lua", 'local o = require "ouro"\no.start{mode = "precise", metrics = {"memory", "instructions"}}\n'
+          'local closing <close> = setmetatable({}, {__close = function() o.stop() o.write("script.pb") end})\n' +
+          textwrap.dedent(text))
     run("lua5.4", "script.lua")
     got = folded("script.pb")
     for path in ["setmetatable", "(anonymous)", "__close", "closing"]:
@@ -88,20 +87,20 @@ def compare_contexts(got, want):
     mine, others = totals(want), totals(got)
     for name, calls in mine.items():
         if name not in ("collectgarbage", "(anonymous)"):
-            assert others.get(name) == calls, f"{name}: {others.get(name)}, not {calls}\nall: {got}"
+            same(others.get(name), calls, f"{name} of {got}")
 
 
-for name, (script, want) in CASES.items():
-    TESTS.append((name, lambda n=name, s=script, w=want: case(n, s, w)))
+for name, (text, want) in CASES.items():
+    case(is_counted, name, text, want)
     if "os_exit" not in name:
-        TESTS.append((name + "_in_the_module", lambda n=name, s=script, w=want: module_case(n, s, w)))
+        case(is_counted_in_the_module, name + "_in_the_module", text, want)
 
 
 # ---------------------------------------------------------------- coroutines that were there before
 
-@test
+@case
 def coroutines_created_before_the_start():
-    script = """
+    module("""
         local ouro = require "ouro"
         local function work() end
         local function body() coroutine.yield() work() coroutine.yield() work() end
@@ -112,19 +111,15 @@ def coroutines_created_before_the_start():
         ouro.stop()
         ouro.write("script.pb")
         coroutine.resume(created) wrapped()
-    """
-    with open("script.lua", "w") as f:
-        f.write(script)
-    run("lua5.4", "script.lua")
-    got = folded("script.pb")
-    assert got == {"coroutine.resume": 1, "coroutine.resume;body;work": 1, "coroutine.resume;body;coroutine.yield": 1,
-                   "wrapped": 1, "wrapped;body;work": 1, "wrapped;body;coroutine.yield": 1}, got
+    """)
+    same(folded("script.pb"), {
+        "coroutine.resume": 1, "coroutine.resume;body;work": 1, "coroutine.resume;body;coroutine.yield": 1,
+        "wrapped": 1, "wrapped;body;work": 1, "wrapped;body;coroutine.yield": 1})
 
 
-@test
+@case
 def a_start_inside_a_coroutine():
-    with open("script.lua", "w") as f:
-        f.write("""
+    module("""
         local ouro = require "ouro"
         local function work() end
         local function body() ouro.start{mode = "precise"} work() coroutine.yield() work() end
@@ -134,14 +129,13 @@ def a_start_inside_a_coroutine():
         one() two()
         ouro.stop()
         ouro.write("script.pb")
-        """)
-    run("lua5.4", "script.lua")
-    got = folded("script.pb")
-    assert got == {"one;coroutine.resume;body;work": 1, "one;coroutine.resume;body;coroutine.yield": 1, "one;work": 1,
-                   "two": 1, "two;coroutine.resume": 1, "two;coroutine.resume;body;work": 1, "two;work": 1}, got
+    """)
+    same(folded("script.pb"), {
+        "one;coroutine.resume;body;work": 1, "one;coroutine.resume;body;coroutine.yield": 1, "one;work": 1,
+        "two": 1, "two;coroutine.resume": 1, "two;coroutine.resume;body;work": 1, "two;work": 1})
 
 
-@test
+@case
 def a_stack_overflow_is_an_error_like_others():
     _, got = record("""
         local function f() return 1 + f() end
@@ -149,12 +143,13 @@ def a_stack_overflow_is_an_error_like_others():
         pcall(f) after()
     """, "--precise")
     got.pop("pcall;f;(gc)", None)
-    assert got.pop("pcall;f") > 10000 and got == {"pcall": 1, "after": 1}, got
+    assert got.pop("pcall;f") > 10000, got
+    same(got, {"pcall": 1, "after": 1})
 
 
 # ---------------------------------------------------------------- metrics
 
-@test
+@case
 def instructions_are_exact_one_by_one():
     program = """
         local function f(n) local s = 0 for i = 1, n do s = s + i end return s end
@@ -162,21 +157,21 @@ def instructions_are_exact_one_by_one():
         f(100) g() pcall(error)
     """
     _, got = precise(program, "--instructions=1", metric="instructions")
-    with open("model.lua", "w") as f:
-        f.write("""local total, names = {}, {}
+    write("model.lua", """local total, names = {}, {}
         debug.sethook(function()
             local i = debug.getinfo(2, "S")
             local k = i.linedefined
             total[k] = (total[k] or 0) + 1
         end, "", 1)
         """ + "dofile('script.lua') debug.sethook() for k, n in pairs(total) do print(k, n) end")
-    lines = dict(map(int, line.split()) for line in run("lua5.4", "model.lua").stdout.splitlines())
+    lines = dict(map(int, line.split()) for line in run("lua5.4", "model.lua").out.splitlines())
     f = sum(n for path, n in got.items() if path.split(";")[-1] == "f")
     g = sum(n for path, n in got.items() if path.split(";")[-1] == "g")
-    assert f == lines[2] and g == lines[3], (got, lines)
+    same(f, lines[2], (got, lines))
+    same(g, lines[3], (got, lines))
 
 
-@test
+@case
 def memory_is_charged_to_who_allocates():
     done, got = precise("""
         local keep = {}
@@ -189,7 +184,7 @@ def memory_is_charged_to_who_allocates():
     assert folded("script.pb", "allocations")["small"] <= 3
 
 
-@test
+@case
 def what_is_freed_goes_to_gc():
     _, got = precise("""
         local function drop() local s = ("x"):rep(500000) s = nil end
@@ -202,7 +197,7 @@ def what_is_freed_goes_to_gc():
 
 # ---------------------------------------------------------------- sampling
 
-@test
+@case
 def sampling_finds_who_takes_the_time():
     """The script looks at the clock itself: on a busy machine no part takes as long as another like it."""
     done, got = record("""
@@ -217,27 +212,28 @@ def sampling_finds_who_takes_the_time():
         for i, part in ipairs{long, short, co, co} do part() times[i + 1] = clock() end
         for i = 2, #times do print(times[i] - times[i - 1]) end
     """, metric="time")
-    direct, short, first, second = (float(line) * 1e9 for line in done.stdout.splitlines())
+    direct, short, first, second = (float(line) * 1e9 for line in done.out.splitlines())
 
     def agrees(path, elapsed):
         sampled = sum(n for p, n in got.items() if re.match(path + "(;|$)", p))
         return abs(sampled - elapsed) < 0.1 * elapsed + 60e6
 
-    assert agrees("long", direct) and agrees("short", short), (got, done.stdout)
-    assert agrees("part;\\(anonymous\\);long", first + second), (got, done.stdout)
+    assert agrees("long", direct), (got, done.out)
+    assert agrees("short", short), (got, done.out)
+    assert agrees("part;\\(anonymous\\);long", first + second), (got, done.out)
 
 
-@test
+@case
 def sampling_sees_long_c_functions():
     _, got = record("""
         local s = ("a"):rep(150)
         local function match() return s:find(("a*"):rep(3) .. "b") end
         match()
     """, metric="time")
-    assert max(got, key=got.get) == "match;string.find", got
+    same(max(got, key=got.get), "match;string.find", got)
 
 
-@test
+@case
 def sampling_with_marks_errors_and_hooks():
     _, got = record("""
         local ouro = require "ouro"
@@ -251,10 +247,11 @@ def sampling_with_marks_errors_and_hooks():
         debug.sethook()
         assert(n > 10000, n)
     """, metric="time")
-    assert got.get("pcall;f;hot;spin", 0) > 20e6 and got.get("spin", 0) > 20e6, got
+    assert got.get("pcall;f;hot;spin", 0) > 20e6, got
+    assert got.get("spin", 0) > 20e6, got
 
 
-@test
+@case
 def sampling_a_deep_stack_stays_cheap():
     _, got = record("""
         local function deep(n) if n == 0 then local x = 0 for i = 1, 5e7 do x = x + i end return x end
@@ -266,20 +263,18 @@ def sampling_a_deep_stack_stays_cheap():
 
 # ---------------------------------------------------------------- errors and the command line
 
-def like_lua(script, *arguments, status=1):
-    with open("script.lua", "w") as f:
-        f.write(textwrap.dedent(script))
-    plain = run("lua5.4", "script.lua", *arguments, status=status)
+def like_lua(text, *arguments, status=1):
+    plain = run("lua5.4", script(text), *arguments, status=status)
     for options in ([], ["--precise"], ["--memory", "--instructions"]):
         if os.path.exists("out.pb"):
             os.remove("out.pb")
         ours = run(HOST, *options, "--quiet", "-o", "out.pb", "script.lua", *arguments, status=status)
-        assert ours.stdout == plain.stdout, ours.stdout
-        assert ours.stderr == plain.stderr.replace("lua5.4: ", "lua: "), ours.stderr + plain.stderr
+        same(ours.out, plain.out)
+        same(ours.err, plain.err.replace("lua5.4: ", "lua: "))
         yield os.path.exists("out.pb")
 
 
-@test
+@case
 def an_error_has_its_traceback_and_a_profile():
     assert all(like_lua("""
         local function f() local x = nil; return x.y end
@@ -290,15 +285,16 @@ def an_error_has_its_traceback_and_a_profile():
     """, "one", "two"))
 
 
-@test
+@case
 def error_objects_and_coroutine_errors():
     assert all(like_lua("error(setmetatable({}, {__tostring = function() return 'object' end}))"))
     assert all(like_lua("error({})"))
     assert all(like_lua("local w = coroutine.wrap(function() error('inside') end) w()"))
-    assert all(like_lua("local co = coroutine.create(function() error('x') end) print(coroutine.resume(co)) error('y')"))
+    assert all(like_lua("local co = coroutine.create(function() error('x') end)\n"
+                        "print(coroutine.resume(co)) error('y')"))
 
 
-@test
+@case
 def exit_statuses_are_the_scripts():
     assert all(like_lua("os.exit(7)", status=7))
     assert all(like_lua("print(arg[0], arg[1], #arg, ...) os.exit(false, true)", "a", status=1))
@@ -306,15 +302,15 @@ def exit_statuses_are_the_scripts():
     assert all(like_lua("io.write('no newline')", status=0))
 
 
-@test
+@case
 def a_syntax_error_or_no_script_writes_nothing():
     assert not any(like_lua("local = 1"))
     done = run(HOST, "-o", "none.pb", "missing.lua", status=1)
-    assert done.stderr.startswith("lua: cannot open missing.lua"), done.stderr
+    assert done.err.startswith("lua: cannot open missing.lua"), done.err
     assert not os.path.exists("none.pb")
 
 
-@test
+@case
 def every_compaction_rule_can_be_asked_for():
     script = """
         local a, b
@@ -322,70 +318,67 @@ def every_compaction_rule_can_be_asked_for():
         function b(n) if n > 0 then a(n - 1) end return n end
         a(9)
     """
-    for rule, longest in ("loops", 4), ("cycles", 3), ("edges", 3), ("edges:1", 2), ("edges:2", 3), ("edges:3", 4), ("none", 10):
+    for rule, longest in (("loops", 4), ("cycles", 3), ("edges", 3), ("edges:1", 2), ("edges:2", 3), ("edges:3", 4),
+                          ("none", 10)):
         paths = record(script, "--precise", "--compact", rule)[1]
-        assert sum(paths.values()) == 10, (rule, paths)
-        assert max(path.count(";") + 1 for path in paths) == longest, (rule, paths)
+        same(sum(paths.values()), 10, (rule, paths))
+        same(max(path.count(";") + 1 for path in paths), longest, (rule, paths))
 
 
-@test
-def the_command_line():
+@case
+def the_command_line_is_understood_or_refused():
     for arguments in (["--nonsense", "x.lua"], [], ["--hz", "0", "x.lua"], ["--hz", "x", "x.lua"], ["-o"],
                       ["--compact", "x", "x.lua"], ["--max-nodes", "1", "x.lua"], ["--instructions=0", "x.lua"]):
         done = run(HOST, *arguments, status=2)
-        assert done.stderr.startswith("ouro lua: ") and not done.stdout, done
-    assert "--precise" in run(HOST, "--help").stdout
-    assert "Lua 5.4" in run(HOST, "--version").stdout
-    assert run(OURO, "lua", "--help").stdout == run(HOST, "--help").stdout or "asan" in HOST
-    with open("t.lua", "w") as f:
-        f.write("local function f() end for i = 1, 3e7 do if i % 10000 == 0 then f() end end print(arg[0], ...)")
+        assert done.err.startswith("ouro lua: "), done
+        same(done.out, "")
+    has(run(HOST, "--help").out, "--precise")
+    has(run(HOST, "--version").out, "Lua 5.4")
+    assert run(OURO, "lua", "--help").out == run(HOST, "--help").out or "asan" in HOST
+    write("t.lua", "local function f() end for i = 1, 3e7 do if i % 10000 == 0 then f() end end print(arg[0], ...)")
     done = run(HOST, "--hz=500", "t.lua", "--precise", "x")
-    assert done.stdout == "t.lua\t--precise\tx\n", done.stdout
-    assert "main chunk" in done.stderr and "t.pb.gz" in done.stderr, done.stderr
+    same(done.out, "t.lua\t--precise\tx\n")
+    has(done.err, "main chunk", "t.pb.gz")
     with open("t.pb.gz", "rb") as f:
-        assert f.read(2) == b"\x1f\x8b"
-    done = run(HOST, "--quiet", "-o", "in.pb", "--", "-", "y", input="print(...)")
-    assert done.stdout == "y\n" and not done.stderr, done
-    with open("t.lua", "w") as f:
-        f.write("print(1)")
+        same(f.read(2), b"\x1f\x8b")
+    done = run(HOST, "--quiet", "-o", "in.pb", "--", "-", "y", stdin="print(...)")
+    same(done.out, "y\n")
+    same(done.err, "")
+    write("t.lua", "print(1)")
     done = run(HOST, "-o", "/nowhere/x.pb", "t.lua", status=1)
-    assert "cannot write /nowhere/x.pb" in done.stderr, done.stderr
+    has(done.err, "cannot write /nowhere/x.pb")
 
 
-@test
+@case
 def every_option_is_in_the_manual_and_in_the_completions():
-    docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "docs")
-    texts = [open(os.path.join(docs, *path)).read().replace("\\-", "-") for path in
-             (("man", "ouro-lua.1"), ("completions", "ouro.bash"), ("completions", "_ouro"))]
-    options = set(re.findall(r"--[a-z-]+", run(HOST, "--help").stdout))
+    texts = [read(os.path.join(ROOT, "docs", path)).replace("\\-", "-")
+             for path in ("man/ouro-lua.1", "completions/ouro.bash", "completions/_ouro")]
+    options = set(re.findall(r"--[a-z-]+", run(HOST, "--help").out))
     assert len(options) > 10
     for option in options:
         assert all(option in text for text in texts), option
 
 
-@test
+@case
 def luajit_has_its_own_profiler():
     program = os.path.join(os.path.dirname(OURO), "ouro-luajit")
     if not os.path.exists(program):
-        return  # built without
-    with open("t.lua", "w") as f:
-        f.write("local function spin(n) local x = 0 for i = 1, n do x = x + i % 3 end return x end\n"
-                "local function outer() return (spin(1e8)) end outer() print(arg[0], ...) os.exit(3)")
+        skip("built without LuaJIT")
+    write("t.lua", "local function spin(n) local x = 0 for i = 1, n do x = x + i % 3 end return x end\n"
+          "local function outer() return (spin(1e8)) end outer() print(arg[0], ...) os.exit(3)")
     done = run(OURO, "lua", "--luajit", "--quiet", "t.lua", "x", status=3)
-    assert done.stdout == "t.lua\tx\n" and not done.stderr, done
-    assert max((got := folded("t.pb.gz", "time")), key=got.get) == "outer;spin", got
-    assert "cannot do" in run(program, "--precise", "t.lua", status=2).stderr
-    with open("t.lua", "w") as f:
-        f.write("error('x')")
-    assert "luajit: t.lua:1: x" in run(program, "t.lua", status=1).stderr
+    same(done.out, "t.lua\tx\n")
+    same(done.err, "")
+    same(max((got := folded("t.pb.gz", "time")), key=got.get), "outer;spin", got)
+    has(run(program, "--precise", "t.lua", status=2).err, "cannot do")
+    write("t.lua", "error('x')")
+    has(run(program, "t.lua", status=1).err, "luajit: t.lua:1: x")
     run(program, "missing.lua", status=1)
 
 
-@test
+@case
 def an_interrupt_writes_the_profile():
-    import signal, time
-    with open("t.lua", "w") as f:
-        f.write("print('ready') io.flush() local function spin() while true do end end spin()")
+    write("t.lua", "print('ready') io.flush() local function spin() while true do end end spin()")
     for options in ([], ["--precise"]):
         child = subprocess.Popen([HOST, *options, "--quiet", "-o", "int.pb", "t.lua"], stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
@@ -393,19 +386,18 @@ def an_interrupt_writes_the_profile():
         time.sleep(0.3)
         child.send_signal(signal.SIGINT)
         _, errors = child.communicate(timeout=60)
-        assert child.returncode == 1 and "interrupted!" in errors, errors
+        same(child.returncode, 1, errors)
+        has(errors, "interrupted!")
         assert folded("int.pb", "time").get("spin", 0) > 100e6, folded("int.pb", "time")
 
 
-@test
+@case
 def a_signal_that_ends_the_script_writes_the_profile():
-    import signal, time
     scripts = {"spin": "local function spin() while true do pcall(function() while true do end end) end end spin()",
                "in a coroutine": "coroutine.wrap(function() while true do end end)()",
                "waits": "io.read() while true do end"}
     for name, script in scripts.items():
-        with open("t.lua", "w") as f:
-            f.write("local t = os.clock() while os.clock() < t + 0.1 do end print('ready') io.flush() " + script)
+        write("t.lua", "local t = os.clock() while os.clock() < t + 0.1 do end print('ready') io.flush() " + script)
         for options in ([], ["--precise"]):
             for number in (signal.SIGTERM, signal.SIGHUP):
                 child = subprocess.Popen([HOST, *options, "--quiet", "-o", "term.pb", "t.lua"], stdin=subprocess.PIPE,
@@ -415,34 +407,26 @@ def a_signal_that_ends_the_script_writes_the_profile():
                 child.send_signal(number)
                 child.wait(timeout=60)
                 _, errors = child.communicate(timeout=60)
-                assert child.returncode == -number and errors == "", (name, child.returncode, errors)
+                same((child.returncode, errors), (-number, ""), name)
                 assert sum(folded("term.pb", "time").values()) > 50e6, (name, folded("term.pb", "time"))
                 os.remove("term.pb")
 
 
-@test
+@case
 def a_live_file_survives_a_kill():
-    import signal, time
-    with open("t.lua", "w") as f:
-        f.write("local function spin() while true do end end print('ready') io.flush() spin()")
+    write("t.lua", "local function spin() while true do end end print('ready') io.flush() spin()")
     child = subprocess.Popen([HOST, "--precise", "--live", "live.ouro", "--max-nodes", "1000", "t.lua"],
                              stdout=subprocess.PIPE, env=ENVIRONMENT)
     child.stdout.readline()
     time.sleep(0.2)
     child.kill()
     child.communicate(timeout=60)
-    assert folded("live.ouro")["spin"] == 1
+    same(folded("live.ouro")["spin"], 1)
 
 
 # ---------------------------------------------------------------- the module
 
-def module(script, status=0):
-    with open("script.lua", "w") as f:
-        f.write(textwrap.dedent(script))
-    return run("lua5.4", "script.lua", status=status)
-
-
-@test
+@case
 def the_module_says_what_is_wrong():
     module("""
         local ouro = require "ouro"
@@ -473,7 +457,7 @@ def the_module_says_what_is_wrong():
     """)
 
 
-@test
+@case
 def profile_returns_what_the_function_does():
     module("""
         local ouro = require "ouro"
@@ -491,7 +475,7 @@ def profile_returns_what_the_function_does():
     """)
 
 
-@test
+@case
 def starting_and_stopping_again_and_again():
     module("""
         local ouro = require "ouro"
@@ -509,7 +493,7 @@ def starting_and_stopping_again_and_again():
     """)
 
 
-@test
+@case
 def the_garbage_collector_is_counted_once_per_cycle():
     module("""
         local ouro = require "ouro"
@@ -521,20 +505,20 @@ def the_garbage_collector_is_counted_once_per_cycle():
         end
         ouro.write("gc.pb")
     """)
-    assert folded("gc.pb")["collectgarbage;(gc)"] == 2, folded("gc.pb")
+    same(folded("gc.pb")["collectgarbage;(gc)"], 2)
 
 
-@test
+@case
 def a_small_cap_holds():
     done, got = precise("""
         local t = {}
         for i = 1, 200 do t[i] = load("local next = ... if next then return (next()) end", "=c" .. i) end
         for i = 1, 200 do t[i](t[i % 200 + 1]) end
     """, "--max-nodes", "50")
-    assert sum(got.values()) == 600 or sum(got.values()) >= 599, sum(got.values())
+    assert sum(got.values()) >= 599, sum(got.values())
 
 
-@test
+@case
 def ten_million_transitions_make_a_small_profile():
     done = run(HOST, "--precise", "-o", "machine.pb", os.path.join(PROGRAMS, "machine.lua"))
     got = folded("machine.pb")
@@ -543,11 +527,11 @@ def ten_million_transitions_make_a_small_profile():
     for path, calls in got.items():
         name = path.split(";")[-1]
         total[name] = total.get(name, 0) + calls
-    counts = dict(line.split() for line in done.stdout.splitlines())
+    counts = dict(line.split() for line in done.out.splitlines())
     for state in ("red", "green", "amber"):
         # The one that saw that nothing was left made no transition.
-        assert total[state] == int(counts[state]) + (state == counts["last"]), (state, total, counts)
-    assert sum(int(counts[s]) for s in ("red", "green", "amber")) == 10_000_000
+        same(total[state], int(counts[state]) + (state == counts["last"]), (state, total, counts))
+    same(sum(int(counts[s]) for s in ("red", "green", "amber")), 10_000_000)
 
 
 # ---------------------------------------------------------------- real programs
@@ -560,50 +544,32 @@ KNOWN = {
 }
 
 
-def program(name):
+def counts_what_it_knows(name):
     path = os.path.join(PROGRAMS, name)
     plain = run("lua5.4", path, cwd=PROGRAMS)
     for options in (["--precise"], [], ["--memory"]):
         output = os.path.join(os.getcwd(), "program.pb")
         ours = run(HOST, *options, "--quiet", "-o", output, path, cwd=PROGRAMS)
-        assert ours.stdout == plain.stdout and not ours.stderr, ours.stderr
+        same(ours.out, plain.out, ours.err)
+        same(ours.err, "")
         if options:
             total = {}
             for p, calls in folded(output).items():
                 last = p.split(";")[-1]
                 total[last] = total.get(last, 0) + calls
             want = dict(KNOWN.get(name, {}))
-            for line in plain.stdout.splitlines():
+            for line in plain.out.splitlines():
                 m = re.match(r"calls (\S+) (\d+)$", line)
                 if m:
                     want[m.group(1)] = int(m.group(2))
             assert want, "a program must know something to be compared"
             for block, calls in want.items():
-                assert total.get(block) == calls, f"{block}: {total.get(block)}, not {calls}\n{total}"
+                same(total.get(block), calls, f"{block} of {total}")
 
 
 for name in sorted(os.listdir(PROGRAMS)):
     if name.endswith(".lua") and name != "machine.lua":
-        TESTS.append(("program_" + name[:-4], lambda n=name: program(n)))
+        case(counts_what_it_knows, f"{name[:-4]}_counts_what_it_knows_of_its_calls", name)
 
 
-def main():
-    failed = 0
-    wanted = sys.argv[5] if len(sys.argv) > 5 else ""
-    for name, function in TESTS:
-        if wanted not in name:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            try:
-                function()
-                print("ok", name, flush=True)
-            except Exception:
-                failed += 1
-                traceback.print_exc()
-                print("not ok", name, flush=True)
-            os.chdir("/")
-    return failed > 0
-
-
-sys.exit(main())
+main()

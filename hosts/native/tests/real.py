@@ -95,7 +95,8 @@ PROGRAMS = {
     "zopflipng": (build_zopflipng, lambda folder, n: ["--iterations=1", picture(folder + "/in.png", 16 * n, 16),
                                                       missing(folder + "/out.png")]),
     "duktape": (build_duktape, lambda folder, n: [write(folder + "/script.js", SCRIPT % (20 * n, 10 + n))]),
-    "sqlite3": (build_sqlite, lambda folder, n: ["-batch", "-init", write(folder + "/input.sql", SQL.format(rows=300 * n)),
+    "sqlite3": (build_sqlite, lambda folder, n: ["-batch", "-init",
+                                                 write(folder + "/input.sql", SQL.format(rows=300 * n)),
                                                  ":memory:", ""]),
 }
 

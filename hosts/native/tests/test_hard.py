@@ -1,152 +1,138 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The hard cases of native code, each a program of its own: test_hard.py BUILD [WORD]
+"""The hard cases of native code, each a program of its own: test_hard.py BUILD [WORD...]
 
 A program says in `// want:` lines which paths it takes, and how often; the profile must have these and no others.
 """
 import os, signal
-from native import Failure, PROGRAMS, expect, run_cases, wanted
+from native import PROGRAMS, build, paths, record, totals, wanted
+from suite import ROOT, case, main, run, same, write
 
 ALL = ["gcc", "gcc-O0", "clang", "static", "xray"]
-cases = []
 
 
-def case(name):
-    def add(function):
-        cases.append((name, function))
-        return function
-    return add
+def takes_its_paths(source, way, *flags):
+    record(build(way, [source], "program", *flags))
+    same(paths(), wanted(source))
 
 
-def program(source, ways, *flags, **run):
-    """The program, built each way, takes the paths that it says."""
+def each_way(source, ways, *flags):
     for way in ways:
-        def check(host, way=way):
-            exe = host.compile(way, [source], "program", *flags)
-            host.run(exe, **run)
-            expect(host.paths(), wanted(source))
-        cases.append((f"{source.replace('.', '_')}_{way}", check))
+        case(takes_its_paths, f"{source.replace('.', '_')}_takes_the_paths_that_it_says_{way}", source, way, *flags)
 
 
-program("jump.c", ALL + ["static-pie", "no-pie", "xray-static", "asan"])
-program("throw.cpp", ALL + ["xray-static", "asan"])
-program("threads.c", ["gcc", "clang", "static", "asan"], "-pthread")
-program("forks.c", ["gcc", "clang", "static", "xray"])
-program("coroutines.c", ["gcc", "gcc-O0", "clang", "static", "xray"])
-program("deep.c", ["gcc", "static", "xray"], "-pthread")
-program("tail.c", ["xray", "xray-static"])
-program("inlined.c", ["gcc", "gcc-O0", "clang"])
+each_way("jump.c", ALL + ["static-pie", "no-pie", "xray-static", "asan"])
+each_way("throw.cpp", ALL + ["xray-static", "asan"])
+each_way("threads.c", ["gcc", "clang", "static", "asan"], "-pthread")
+each_way("forks.c", ["gcc", "clang", "static", "xray"])
+each_way("coroutines.c", ["gcc", "gcc-O0", "clang", "static", "xray"])
+each_way("deep.c", ["gcc", "static", "xray"], "-pthread")
+each_way("tail.c", ["xray", "xray-static"])
+each_way("inlined.c", ["gcc", "gcc-O0", "clang"])
 
 
-def totals_as_printed(host, way, source, *flags, **run):
-    exe = host.compile(way, [source], "program", *flags)
-    printed = dict(line.rsplit(" ", 1) for line in host.run(exe, **run).stdout.splitlines())
-    got = host.totals()
-    expect({k: got.get(k, 0) for k in printed}, {k: int(v) for k, v in printed.items()})
+def counts_what_it_prints(way, source, *flags, **more):
+    exe = build(way, [source], "program", *flags)
+    printed = dict(line.rsplit(" ", 1) for line in record(exe, **more).out.splitlines())
+    got = totals()
+    same({k: got.get(k, 0) for k in printed}, {k: int(v) for k, v in printed.items()})
 
 
 for way in ["gcc", "clang", "static", "xray"]:
-    @case(f"signal_handlers_are_counted_exactly_{way}")
-    def signals(host, way=way):
-        totals_as_printed(host, way, "signals.c", "-pthread")
-
-    @case(f"an_instrumented_malloc_is_no_trap_{way}")
-    def own_malloc(host, way=way):
-        totals_as_printed(host, way, "own_malloc.c", "-fno-builtin",
-                          *(["-Wl,-z,muldefs"] if way == "static" else []))
-
-
+    case(counts_what_it_prints, f"signal_handlers_are_counted_exactly_{way}", way, "signals.c", "-pthread")
+    case(counts_what_it_prints, f"an_instrumented_malloc_is_no_trap_{way}", way, "own_malloc.c", "-fno-builtin",
+         *(["-Wl,-z,muldefs"] if way == "static" else []))
 for way in ["gcc", "clang", "static", "tsan", "xray"]:
-    @case(f"threads_of_the_standard_library_{way}")
-    def std_threads(host, way=way):
-        totals_as_printed(host, way, "threads.cpp", "-pthread")
+    case(counts_what_it_prints, f"threads_of_the_standard_library_are_counted_exactly_{way}", way, "threads.cpp",
+         "-pthread")
 
 
-@case("signal_handlers_are_counted_exactly_with_the_clock_on")
-def signals_and_clock(host):
-    totals_as_printed(host, "gcc", "signals.c", "-pthread", options=("--hz", "10000"))
+@case
+def signal_handlers_are_counted_exactly_with_the_clock_on():
+    counts_what_it_prints("gcc", "signals.c", "-pthread", options=("--hz", "10000"))
+
+
+def libraries_that_are_unloaded_are_forgotten(way):
+    plugins = [build(way, ["plugin.c"], f"{name}.so", "-shared", "-fPIC", f"-DNAME={name}", f"-DTIMES={times}")
+               for name, times in (("one", 3), ("two", 5))]
+    done = record(build(way, ["loader.c"], "program"), *plugins)
+    same(paths(), wanted("loader.c"))
+    assert int(done.out.split()[0]) > 0, "the libraries never came to the same address: the test tests nothing"
+
+
+def link_with_library():
+    return "-L", os.getcwd(), "-llibrary", "-Wl,-rpath," + os.getcwd()
+
+
+def functions_of_shared_libraries_are_seen(way):
+    build(way, ["library.c"], "liblibrary.so", "-shared", "-fPIC")
+    record(build(way, ["uses_library.c"], "program", *link_with_library()))
+    same(paths(), wanted("uses_library.c"))
 
 
 for way in ["gcc", "clang"]:
-    @case(f"libraries_that_are_unloaded_are_forgotten_{way}")
-    def unloaded(host, way=way):
-        for name, times in (("one", 3), ("two", 5)):
-            host.compile(way, ["plugin.c"], f"{name}.so", "-shared", "-fPIC", f"-DNAME={name}", f"-DTIMES={times}")
-        exe = host.compile(way, ["loader.c"], "program")
-        done = host.run(exe, host.path("one.so"), host.path("two.so"))
-        expect(host.paths(), wanted("loader.c"))
-        if int(done.stdout.split()[0]) == 0:
-            raise Failure("the libraries never came to the same address: the test tests nothing")
-
-    @case(f"functions_of_shared_libraries_are_seen_{way}")
-    def shared(host, way=way):
-        host.compile(way, ["library.c"], "liblibrary.so", "-shared", "-fPIC")
-        exe = host.compile(way, ["uses_library.c"], "program", "-L", host.folder, "-llibrary",
-                           "-Wl,-rpath," + host.folder)
-        host.run(exe)
-        expect(host.paths(), wanted("uses_library.c"))
+    for check in libraries_that_are_unloaded_are_forgotten, functions_of_shared_libraries_are_seen:
+        case(check, f"{check.__name__}_{way}", way)
 
 
-@case("an_instrumented_library_in_a_program_that_is_not")
-def library_alone(host):
-    host.compile("gcc", ["library.c"], "liblibrary.so", "-shared", "-fPIC")
-    host.sh(["gcc", "-O2", os.path.join(PROGRAMS, "uses_library.c"), "-o", host.path("plain"), "-L", host.folder,
-             "-llibrary", "-Wl,-rpath," + host.folder])
-    host.run(host.path("plain"))
-    expect(host.paths(), {"library_each": 1, "library_each;hidden": 12})
+@case
+def an_instrumented_library_in_a_program_that_is_not():
+    build("gcc", ["library.c"], "liblibrary.so", "-shared", "-fPIC")
+    run("gcc", "-O2", os.path.join(PROGRAMS, "uses_library.c"), "-o", "plain", *link_with_library(), status=0)
+    record("./plain")
+    same(paths(), {"library_each": 1, "library_each;hidden": 12})
 
 
-@case("a_program_built_by_hand_with_the_flag_alone")
-def by_hand(host):
-    host.sh(["gcc", "-O2", "-g", "-finstrument-functions", os.path.join(PROGRAMS, "jump.c"), "-o", host.path("plain")])
-    host.run(host.path("plain"))
-    expect(host.paths(), wanted("jump.c"))
+@case
+def a_program_built_by_hand_with_the_flag_alone():
+    run("gcc", "-O2", "-g", "-finstrument-functions", os.path.join(PROGRAMS, "jump.c"), "-o", "plain", status=0)
+    record("./plain")
+    same(paths(), wanted("jump.c"))
 
 
 ENDS = {"return": 0, "exit": 3, "_exit": 4, "quick_exit": 5, "abort": 128 + signal.SIGABRT,
         "kill": 128 + signal.SIGKILL, "crash": 128 + signal.SIGSEGV}
+
+
+def nothing_is_lost_at_the_end(way, how, status):
+    record(build(way, ["ends.c"], "program"), how, status=status)
+    want = {"first": 1, "main": 1, "main;end": 1, "main;end;leaf": 1000}
+    if how == "exit":
+        want.update({"main;end;at_exit": 1, "main;end;at_exit;leaf": 1, "main;end;last": 1, "main;end;last;leaf": 1})
+    if how == "return":
+        want.update({"at_exit": 1, "at_exit;leaf": 1, "last": 1, "last;leaf": 1})
+    same(paths(), want)
+
+
 for way in ["gcc", "static", "xray"]:
     for how, status in ENDS.items():
-        @case(f"nothing_is_lost_at_the_end_by_{how}_{way}")
-        def end(host, way=way, how=how, status=status):
-            exe = host.compile(way, ["ends.c"], "program")
-            host.run(exe, how, status=status)
-            want = {"first": 1, "main": 1, "main;end": 1, "main;end;leaf": 1000}
-            if how == "exit":
-                want.update({"main;end;at_exit": 1, "main;end;at_exit;leaf": 1, "main;end;last": 1,
-                             "main;end;last;leaf": 1})
-            if how == "return":
-                want.update({"at_exit": 1, "at_exit;leaf": 1, "last": 1, "last;leaf": 1})
-            expect(host.paths(), want)
+        case(nothing_is_lost_at_the_end, f"nothing_is_lost_at_the_end_by_{how}_{way}", way, how, status)
+
+
+def allocations_and_their_bytes_are_charged(way):
+    record(build(way, ["memory.cpp"], "program", "-fno-builtin"), options=("--memory", "--clock", "off"))
+    counts, sizes = totals(metric="allocations"), totals(metric="allocated")
+    names = ["make()", "grow()", "fresh()"]
+    same({n: counts.get(n, 0) for n in names}, {"make()": 400, "grow()": 100, "fresh()": 30})
+    same({n: sizes.get(n, 0) for n in names},
+         {"make()": 100 * (10 + 24 + 64 + 128), "grow()": 50 * 300, "fresh()": 30 * 24})
 
 
 for way in ["gcc", "clang", "static", "xray"]:
-    @case(f"allocations_and_their_bytes_{way}")
-    def memory(host, way=way):
-        exe = host.compile(way, ["memory.cpp"], "program", "-fno-builtin")
-        host.run(exe, options=("--memory", "--clock", "off"))
-        counts, sizes = host.totals(metric="allocations"), host.totals(metric="allocated")
-        names = ["make()", "grow()", "fresh()"]
-        expect({n: counts.get(n, 0) for n in names}, {"make()": 400, "grow()": 100, "fresh()": 30})
-        expect({n: sizes.get(n, 0) for n in names},
-               {"make()": 100 * (10 + 24 + 64 + 128), "grow()": 50 * 300, "fresh()": 30 * 24})
+    case(allocations_and_their_bytes_are_charged, f"allocations_and_their_bytes_are_charged_{way}", way)
 
 
-@case("blocks_by_hand")
-def hand(host):
-    root = os.path.join(PROGRAMS, "../../../..")
-    exe = host.compile("gcc", ["hand.cpp"], "program", "-I" + os.path.join(root, "include"),
-                       "-I" + os.path.join(root, "hosts/native"))
-    host.run(exe)
-    expect(host.paths(), wanted("hand.cpp"))
-    host.sh([exe])  # and off, without `ouro run`
+@case
+def blocks_are_marked_by_hand():
+    exe = build("gcc", ["hand.cpp"], "program", f"-I{ROOT}/include", f"-I{ROOT}/hosts/native")
+    record(exe)
+    same(paths(), wanted("hand.cpp"))
+    run(exe, status=0)  # and off, without `ouro run`
 
 
-@case("the_clock_charges_who_runs_and_wakes_nobody")
-def clock(host):
-    source = host.path("clock.c")
-    with open(source, "w") as f:
-        f.write("""#include <time.h>
+@case
+def the_clock_charges_who_runs_and_wakes_nobody():
+    write("clock.c", """#include <time.h>
 #include <unistd.h>
 static volatile long sink;
 __attribute__((noinline)) static void busy(void) {
@@ -159,11 +145,10 @@ __attribute__((noinline)) static void busy(void) {
 __attribute__((noinline)) static unsigned waits(void) { return sleep(1); }
 int main(void) { busy(); return (int)waits(); }
 """)
-    exe = host.compile("gcc", [source], "program")
-    host.run(exe, options=())  # sleep(1) returns 0 only if no signal came
-    time = host.paths(metric="time")
-    if not 150e6 < time.get("main;busy", 0) < 600e6 or time.get("main;waits", 0) > 50e6:
-        raise Failure(f"{time}")
+    record(build("gcc", ["clock.c"], "program"), options=())  # sleep(1) returns 0 only if no signal came
+    time = paths(metric="time")
+    assert 150e6 < time.get("main;busy", 0) < 600e6, time
+    assert time.get("main;waits", 0) <= 50e6, time
 
 
-run_cases(cases)
+main()

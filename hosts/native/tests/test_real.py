@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs that we did not write: every function is called as often as callgrind says. test_real.py BUILD [WORD]
+"""Programs that we did not write: every function is called as often as callgrind says. test_real.py BUILD [WORD...]
 
 The same executable runs twice: under `ouro run`, and, with profiling off, under callgrind. Inlining is off, because
 callgrind sees machine code and the hooks see functions. Clones that gcc makes of a function count as the function.
 """
 import os, re
 import real
-from native import Failure, expect, run_cases
+from native import BUILD, OURO, record, totals
+from suite import case, main, run, same
 
 FLAGS = ["-O1", "-g", "-fno-inline", "-fno-partial-inlining", "-fno-ipa-icf", "-fno-ipa-cp", "-fno-ipa-sra"]
 
@@ -60,30 +61,27 @@ def callgrind_counts(path, exe, not_ours):
     return counts
 
 
-def check(host, name, functions):
-    build, arguments = real.PROGRAMS[name]
-    exe = build(host.folder, [host.ouro, "cc"], [host.ouro, "c++", "--all"], FLAGS)
-    ours = host.run(exe, *arguments(host.folder, 2), options=("--clock", "off", "--max-nodes", "2000000"))
-    output = host.path("callgrind.out")
-    theirs = host.sh(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + output, exe,
-                      *arguments(host.folder, 2)], timeout=900)
-    if name != "minigzip" and ours.stdout != theirs.stdout:
-        raise Failure(f"it printed something else:\n{ours.stdout[:500]}\n{theirs.stdout[:500]}")
-    library = host.sh(["nm", "--defined-only", "-P", os.path.join(host.build, "libouro-native.a")]).stdout
+def is_counted_as_by_callgrind(name, functions):
+    builds, arguments = real.PROGRAMS[name]
+    folder = os.getcwd()
+    exe = builds(folder, [OURO, "cc"], [OURO, "c++", "--all"], FLAGS)
+    ours = record(exe, *arguments(folder, 2), options=("--clock", "off", "--max-nodes", "2000000"))
+    theirs = run("valgrind", "--tool=callgrind", "--callgrind-out-file=callgrind.out", exe, *arguments(folder, 2),
+                 status=0, timeout=900)
+    if name != "minigzip":
+        same(ours.out, theirs.out)
+    library = run("nm", "--defined-only", "-P", os.path.join(BUILD, "libouro-native.a"), status=0).out
     not_ours = {plain(line.split()[0]) for line in library.splitlines() if " " in line}
-    counted = callgrind_counts(output, exe, not_ours)
-    got = host.totals()
-    if len(counted) < functions:
-        raise Failure(f"callgrind saw {len(counted)} functions only")
-    expect({k: n for k, n in got.items() if k not in ALWAYS_INLINE}, counted)
+    counted = callgrind_counts("callgrind.out", exe, not_ours)
+    assert len(counted) >= functions, f"callgrind saw {len(counted)} functions only"
+    same({k: n for k, n in totals().items() if k not in ALWAYS_INLINE}, counted)
 
 
-cases = [
-    ("minigzip_calls_are_those_of_callgrind", lambda host: check(host, "minigzip", 2)),
-    ("zopflipng_calls_are_those_of_callgrind", lambda host: check(host, "zopflipng", 200)),
-    ("duktape_by_its_makefile_calls_are_those_of_callgrind",
-     lambda host: check(host, "duktape", 400)),
-    ("sqlite3_by_its_configure_calls_are_those_of_callgrind",
-     lambda host: check(host, "sqlite3", 800)),
-]
-run_cases(cases)
+for name, sentence, functions in (
+        ("minigzip", "minigzip_calls_are_those_of_callgrind", 2),
+        ("zopflipng", "zopflipng_calls_are_those_of_callgrind", 200),
+        ("duktape", "duktape_by_its_makefile_calls_are_those_of_callgrind", 400),
+        ("sqlite3", "sqlite3_by_its_configure_calls_are_those_of_callgrind", 800)):
+    case(is_counted_as_by_callgrind, sentence, name, functions)
+
+main()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
-import {test} from "node:test";
+import {test} from "../suite.js";
 import {
   amount,
   boxLabel,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
-import {test} from "node:test";
+import {test} from "../suite.js";
 import {ariaSort, foot, nextSort, order, window} from "../../../web/model/table.js";
 
 test("numbers_sort_from_the_largest_texts_from_a_and_a_second_click_turns", () => {

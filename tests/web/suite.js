@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+//
+// What every case here stands on, as tests/support/suite.py is for Python: `test` registers a case
+// whose name is a sentence, `runAll` runs them. The output is `ok NAME` or `not ok NAME` per case,
+// as tools/run_tests counts it, with the reasons of a failure indented below its name, and a
+// closing comment. VERBOSE=1 tells how long each case took.
+
+/** A reason that is shown as it is, without a stack. */
+export class Failure extends Error {
+  /** @param {string} text */
+  constructor(text) {
+    super(text);
+    this.stack = text;
+  }
+}
+
+/** @type {Map<string, () => any>} */
+const cases = new Map();
+const endings = [];
+
+/** @param {string} name @param {() => any} body fails by throwing */
+export function test(name, body) {
+  if (cases.has(name)) throw new Error(`two cases are called ${name}`);
+  cases.set(name, body);
+}
+
+/** What is to be closed or removed when all cases are done. @param {() => any} end */
+export function atEnd(end) {
+  endings.push(end);
+}
+
+async function finish() {
+  for (const end of endings) await end();
+}
+
+/** @param {string} name @param {() => any} body */
+async function passes(name, body) {
+  const began = performance.now();
+  try {
+    await body();
+    const took = process.env.VERBOSE ? ` # ${Math.round(performance.now() - began)} ms` : "";
+    console.log(`ok ${name}${took}`);
+    return true;
+  } catch (error) {
+    console.log(`not ok ${name}\n${String(error?.stack ?? error).replace(/^/gm, "    ")}`);
+    return false;
+  }
+}
+
+/**
+ * Runs the cases whose names contain one of the words. Two run at a time: a page is waited for most
+ * of the time.
+ * @param {string[]} words
+ */
+export async function runAll(words) {
+  const left = [...cases].filter(([name]) => !words.length || words.some(w => name.includes(w)));
+  let good = 0,
+    bad = 0;
+  const work = async () => {
+    for (let one = left.shift(); one; one = left.shift()) {
+      if (await passes(...one)) good++;
+      else bad++;
+    }
+  };
+  await Promise.all([work(), work()]);
+  await finish();
+  console.log(`# ${good} passed, ${bad} failed`);
+  process.exitCode = bad || !good ? 1 : 0;
+}
+
+for (const signal of ["SIGINT", "SIGTERM"])
+  process.on(signal, () => finish().then(() => process.exit(1)));
