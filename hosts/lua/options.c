@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The command line of ouro-lua: options up to the script's name, which is the first word that is no
-// option; all after it is the script's.
+// The command line of ouro-lua. The first word that is not an option is the script's name, and
+// everything after it belongs to the script.
 
 #include "options.h"
 
@@ -145,7 +145,7 @@ static const char *default_output(const char *script) {
     return name;
 }
 
-// The program for LuaJIT stands beside this one and takes the same options but these.
+// ouro-luajit is installed beside this program and takes the same options, except these.
 static int run_luajit(int count, char **arguments, int at) {
     char path[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 4);
