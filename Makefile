@@ -36,7 +36,7 @@ test: ## set up, build, run all tests (WORD=cli: some); the last line is `N pass
 	@$(call ninja,suites)
 	@tools/run_tests $(BUILD) $(WORD)
 
-check: ## formatting, include rules, gcc and clang with warnings as errors, cppcheck
+check: ## formatting, include rules, long lines, links, warnings of gcc and clang, cppcheck
 	@tools/bootstrap check
 	@tools/check
 

@@ -4,13 +4,12 @@
 //
 //   bare      without profiling
 //   tokens    ouro_enter and ouro_exit, the token in a C local
-//   shadow    a shadow stack: the block is pushed and popped, and nothing is counted; what a
-//   sampler
-//             needs at least, so the floor for any profiler that follows calls
+//   shadow    a shadow stack: the block is pushed and popped, and nothing is counted. The least
+//             that a sampler needs, so the floor for any profiler that follows calls
 //
-// The builds take turns, so that a slow moment of the machine hits all three; the best time of
-// each counts. BARRIER before the return keeps the compiler from turning one of the
-// two calls into a loop in one build and not in the others.
+// The builds take turns, so that a slow moment of the machine hits all three; the best time of each
+// counts. BARRIER before the return stops the compiler from turning one of the two calls into a
+// loop in one build and not in the others.
 
 #include "support.h"
 

@@ -2,11 +2,10 @@
 //
 // The hot path, one shape per case: `bench_hot CASE N ROUNDS` runs a loop of N turns and prints its
 // nanoseconds per turn. bench/run counts its instructions with N and with 2N turns: the difference
-// is N turns and nothing else. The empty loop of the same shape is taken away there, too.
+// is N turns and nothing else. It also subtracts the empty loop of the same shape.
 //
-// Blocks come from an array and the thread from a struct, as an interpreter has them, so that both
-// are data and not code; the empty loops make the same loads. No check for NULL can be moved out of
-// a loop.
+// Blocks come from an array and the thread from a struct, as in an interpreter, so the compiler
+// knows neither; the empty loops make the same loads. No check for NULL can be moved out of a loop.
 
 #include "support.h"
 
@@ -14,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A turn takes the next block of a list of this length, over and over. The loops are run once
-// before they are measured, so that every transition is known.
+// A turn takes the next block of a list of this length. Each loop runs once before it is measured,
+// so that every transition is known.
 enum { ORDER = 1 << 16 };
 
 typedef struct {
@@ -25,7 +24,7 @@ typedef struct {
 
 typedef void loop(machine *vm, uint64_t n);
 
-// What stands between two instructions of an interpreter: anything may have been written.
+// Other work of an interpreter between two calls: any memory may have been written.
 #define BETWEEN() __asm__ volatile("" : : : "memory")
 
 // Enter and exit in one function with other work between them: the thread's fields must be loaded
@@ -40,7 +39,7 @@ static NOINLINE void pair(machine *vm, uint64_t n) {
     }
 }
 
-// Enter and exit side by side: the compiler may keep all it knows from one to the other.
+// Enter and exit side by side: the compiler may keep values in registers from one to the other.
 static NOINLINE void pair_plain(machine *vm, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
         BETWEEN();
@@ -60,7 +59,8 @@ static NOINLINE void pair_empty(machine *vm, uint64_t n) {
     }
 }
 
-// Enter and exit in two handlers of an interpreter: nothing is remembered, NULL is checked twice.
+// Enter and exit in two handlers of an interpreter: every value is loaded again, NULL is
+// checked twice.
 static NOINLINE void apart(machine *vm, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
         BETWEEN();
@@ -83,7 +83,7 @@ static NOINLINE void apart_empty(machine *vm, uint64_t n) {
     }
 }
 
-// Three tail calls a turn, round and round, each in a handler of its own.
+// Three tail calls a turn, in a cycle, each in a handler of its own.
 static NOINLINE void replace(machine *vm, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
         BETWEEN();

@@ -7,8 +7,8 @@
 // STREAM is `-` (a trace on standard input), diamonds:WALKS or word:DEPTH; RULE is loops, cycles,
 // edges1 or edges2; CAP 0 is the default. In each round the stream is replayed REPLAYS times into
 // one profile. Times are the best of all rounds: of the first replay, of any later one, and of the
-// loop without the recorder, which takes its turn in every round. Memory is that of the first
-// round.
+// loop without the recorder, which runs in every round as well. Memory is measured in the first
+// round only.
 
 #include "stream.h"
 #include "support.h"
@@ -53,7 +53,7 @@ static void timed(replayer *run, ouro_thread *thread, const stream *events, ouro
 
 static void print(const char *name, uint64_t value) { printf("%s %ju\n", name, (uintmax_t)value); }
 
-// `grown` is what the peak of resident memory gained from the end of the first replay on.
+// `grown` is the growth of peak resident memory since the end of the first replay.
 static void print_memory(const ouro_profile *profile, uint64_t resident, uint64_t first,
                          uint64_t peak) {
     ouro_stats stats = ouro_profile_stats(profile);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The memory of green threads: `bench_threads THREADS POSITIONS` lays out a profile of so many
-// positions, forks threads that stand at them in turn, lets each record once, keeps them all, and
-// prints how much the heap and the resident pages grew. The array that holds the threads is made
-// and touched before.
+// The memory of green threads: `bench_threads THREADS POSITIONS` makes a profile with that many
+// positions, forks threads at them in turn, lets each record once, keeps them all, and prints how
+// much the heap and the resident pages grew. The array of threads is allocated and touched before.
 
 #include "support.h"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Replaying a stream: one loop, compiled twice, with the recorder and without. Alone in its file,
-// so that each is one function with one symbol, which `callgrind --toggle-collect` can name. The
-// tokens are kept in the same array in both; nothing of the thread stays in a register from one
-// event to the next.
+// so that each is one function with one symbol, which `callgrind --toggle-collect` can name. Both
+// keep the tokens in the same array; no field of the thread stays in a register between events.
 
 #include "stream.h"
 
@@ -27,7 +26,7 @@ static inline __attribute__((always_inline)) void replay(ouro_thread *thread, co
             if (record) ouro_replace(thread, token);
             break;
         case OP_EXIT:
-            // The open blocks of a thread that begins again are left first, all of them.
+            // A thread that begins again first leaves all its open blocks.
             do {
                 if (depth == 0) break;
                 token = tokens[--depth];

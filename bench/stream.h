@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Streams of events: little-endian words of 32 bits, the operation in the top two bits, its
-// argument below. The format of the recorded trace; the adversarial streams are made in it as well,
-// so that one loop replays them all.
+// argument below. This is the format of the recorded trace, and the adversarial streams are made in
+// it as well, so that one loop replays them all.
 
 #ifndef BENCH_STREAM_H
 #define BENCH_STREAM_H
@@ -20,28 +20,28 @@ typedef struct {
     uint32_t *words;
     size_t count;
     uint32_t blocks; // arguments of enter and replace are below this
-    size_t depth;    // as many tokens are open at most
+    size_t depth;    // the most tokens that are open at once
 } stream;
 
 // A trace, unpacked, from standard input.
 stream stream_read(void);
 
 // A random walk through a chain of 24 diamonds: at each, one of two blocks leads to the next. There
-// are 2^24 ways through, and no walk tells anything about the next.
+// are 2^24 paths, and no walk predicts the next.
 stream stream_diamonds(uint64_t walks);
 
-// The square-free word of three letters, nested `depth` deep and left again: a recursion in
-// which nothing ever repeats at once, so `cycles` can drop nothing.
+// The square-free word of three letters, nested `depth` deep and left again: a recursion in which
+// nothing is repeated at once, so `cycles` can compact nothing.
 stream stream_word(uint64_t depth);
 
 void stream_free(stream *events);
 
-// Replays a stream from and to depth 0. `first` is the id of block 0. `tokens` holds events->depth
-// tokens.
+// Replays a stream from and to depth 0. `first` is the id of block 0. `tokens` has room for
+// events->depth tokens.
 void replay_record(ouro_thread *thread, const stream *events, ouro_block first,
                    ouro_position *tokens);
 
-// The same loop without the recorder: what reading the stream costs.
+// The same loop without the recorder: the cost of reading the stream.
 void replay_decode(ouro_thread *thread, const stream *events, ouro_block first,
                    ouro_position *tokens);
 

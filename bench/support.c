@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What all benchmarks share; see support.h.
+// Shared by all benchmarks; see support.h.
 
 #include "support.h"
 

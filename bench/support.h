@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What all benchmarks share: the clock, the memory of this process, random numbers, blocks, and the
-// two statements that keep the compiler honest. A benchmark prints lines of `name value`; bench/run
-// reads them.
+// Shared by all benchmarks: the clock, the memory of this process, random numbers, blocks, and two
+// macros against optimisations. A benchmark prints lines of `name value`; bench/run reads them.
 
 #ifndef BENCH_SUPPORT_H
 #define BENCH_SUPPORT_H
@@ -12,18 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// An interpreter does not know, from one event to the next, what its thread pointer is, nor what
-// the thread's fields hold: neither may stay in a register. Costs no instruction itself.
+// From one event to the next, an interpreter knows neither its thread pointer nor the thread's
+// fields, so neither may stay in a register. The barrier itself costs no instruction.
 #define BARRIER(thread) __asm__ volatile("" : "+r"(thread) : : "memory")
 
-// The value is used, or may have changed: the compiler cannot drop or foresee it.
+// The compiler can neither drop nor predict the value.
 #define OPAQUE(value) __asm__ volatile("" : "+r"(value))
 
-// One function in the machine code, too: not merged into its caller, nor into itself.
+// Keeps a function one function in the machine code: not inlined, not unrolled into itself.
 #define NOINLINE __attribute__((noinline))
 
-// Processor time of this OS thread in nanoseconds: what others do on a shared machine counts less
-// than by the wall clock, page faults of our own count fully.
+// Processor time of this OS thread in nanoseconds. Other processes on a shared machine disturb it
+// less than the wall clock; our own page faults count fully.
 uint64_t bench_now(void);
 
 // Resident pages now, resident pages at most so far, and bytes in use in the heap.
@@ -36,7 +35,7 @@ uint64_t bench_random(uint64_t *state);
 // n blocks with names of their own; returns the first.
 ouro_block bench_add_blocks(ouro_profile *profile, size_t n);
 
-// Stop with a message: no benchmark goes on after a failure.
+// Stop with a message: a benchmark does not continue after a failure.
 _Noreturn void bench_fail(const char *what);
 _Noreturn void bench_usage(const char *usage);
 void *bench_alloc(size_t bytes);

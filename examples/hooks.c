@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A host that cannot be changed: it has no room for a token in its frames, but it calls a hook
-// when a rule begins and ends. That is what ouro_stack is for: it keeps the tokens. The host here
-// is a recursive-descent calculator that leaves by longjmp when the input is wrong, and then calls
-// no hook at all, so the caller unwinds the stack to the depth that it had before.
+// A host that cannot be changed: it has no room for a token in its frames, but it calls a hook when
+// a rule begins and ends. ouro_stack is for such hosts: it keeps the tokens. The host here is a
+// recursive-descent calculator. If the input is wrong, it leaves by longjmp and calls no hook, so
+// the caller unwinds the stack to the depth that it had before.
 
 #include <ouro.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Two OS threads and the clock. The workers are spawned where the main thread stands, so what they
-// do appears below main/parallel, each recorded without locks in a lane of its own. Each OS thread
+// Two OS threads and the clock. The workers are spawned at the main thread's position, so they
+// appear below main/parallel, each recorded without locks in a lane of its own. Each OS thread
 // starts its own clock, which charges wall-clock time: main/parallel is the time of waiting.
 //
 // With a file name as argument the profile is live: another process can read the file at any

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: MIT
 //
-// Takes the pictures of the documents anew: tools/pictures.mjs BUILD
+// Takes new screenshots for the documents: tools/pictures.mjs BUILD
 //
-// Records the game of life as `make run` and the tutorial do, opens the viewer in the system's Chromium without a screen, and
-// writes docs/pictures. More pixels than the page has, because pages that show a picture make it smaller. Run it when
-// the viewer looks different; what `tools/bootstrap test` installs is needed.
+// Records the game of life as `make run` and the tutorial do, opens the viewer in the system's Chromium, headless, and
+// writes docs/pictures. Run it when the viewer looks different, after `tools/bootstrap test`. The scale factor is above
+// 1 because pages show the pictures smaller than they are.
 
 import {execFileSync} from "node:child_process";
 import fs from "node:fs";
@@ -17,7 +17,7 @@ const {browser, folder, run, view} = await import(path.join(root, "tests/web/sup
 const life = path.join(root, "hosts/fble/bench/programs/Life.fble");
 const WIDTH = 1080;
 
-// Files have the names that a reader sees who pastes the commands.
+// The paths in the pictures are the ones that the tutorial's commands give.
 process.env.FBLE_PACKAGE_PATH = "packages";
 fs.symlinkSync(path.join(build, "packages"), path.join(folder, "packages"));
 function record(profile, ...options) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Starts the page and leads from one to the next. An address becomes a state, a state becomes a
-// question, its answer is shown; what was there stays until then. Every change of state goes
-// through
-// go(), so the back button and a copied address always lead to the same thing.
+// Starts the page and goes from one page to the next. An address becomes a state, a state becomes a
+// question, and the answer is shown; the old page stays until then. Every change of state goes
+// through go(), so the back button and a copied address always show the same page.
 
 import {PAGES, href, parse, to} from "./model/url.js";
 import {ApiError, ask} from "./parts/client.js";
@@ -31,11 +30,10 @@ import * as tree from "./views/tree.js";
  * @property {HTMLElement} element
  * @property {(state: import("./model/url.js").State) => string} title
  * @property {(state: import("./model/url.js").State, signal: AbortSignal) => Promise<any>} load
- * @property {(state: import("./model/url.js").State, answer: any) => boolean|void} show true: it
- *   scrolled to its place by itself
- * @property {(state: import("./model/url.js").State) => string|null} [csv] address of the table as
- *   CSV
- * @property {string} [csvName] what that is, if it is not the page's table
+ * @property {(state: import("./model/url.js").State, answer: any) => boolean|void} show true: the
+ *   view has scrolled by itself
+ * @property {(state: import("./model/url.js").State) => string|null} [csv] address of a CSV file
+ * @property {string} [csvName] what the CSV file holds, if not the page's table
  * @property {() => void} [close]
  */
 
@@ -75,7 +73,7 @@ export class App {
     this.main = at("main");
     this.asking = new AbortController();
     /** @type {import("./model/colour.js").Groups|null} */ this.groups = null;
-    this.groupsOf = 0; // generation
+    this.groupsOf = 0; // the profile's generation
     /** @type {any} */ this.answer = null;
   }
 
@@ -91,21 +89,21 @@ export class App {
   }
 
   /**
-   * To another state.
+   * Goes to another state.
    * @param {import("./model/url.js").State} state
    * @param {{replace?: boolean}} [how]
    */
   go(state, how = {}) {
     const address = href(state);
     if (address === href(this.state) && !how.replace) return this.refresh();
-    this.keepPlace();
+    this.keepScroll();
     if (how.replace) history.replaceState(history.state, "", address);
     else history.pushState({top: 0}, "", address);
     return this.arrive(how.replace ? null : {top: 0});
   }
 
   /**
-   * The answer is about less than was asked for: the address says what is shown.
+   * The answer is about less than was asked for: the address is changed to what is shown.
    * @param {import("./model/url.js").State} state
    */
   settle(state) {
@@ -113,27 +111,27 @@ export class App {
     return (this.state = state);
   }
 
-  /** Where the reader is on the page, for the way back. */
-  keepPlace() {
+  /** Keeps the scroll position for the back button. */
+  keepScroll() {
     history.replaceState({...history.state, top: scrollY}, "");
   }
 
-  /** The same again, with new numbers. */
+  /** Shows the same page with new numbers. */
   refresh() {
     return this.arrive(null);
   }
 
   /**
    * Shows what the address says.
-   * @param {{top: number}|null} place where to scroll to; null: stay
+   * @param {{top: number}|null} scroll where to scroll to; null: stay
    */
-  async arrive(place) {
+  async arrive(scroll) {
     closeMenu();
     this.asking.abort();
     const asking = (this.asking = new AbortController());
     const state = (this.state = parse(location.href));
     const moved = state.page !== this.viewPage;
-    let placed = false;
+    let scrolled = false;
     this.main.setAttribute("aria-busy", "true");
     try {
       const view = moved || !this.view ? this.make(state) : this.view;
@@ -141,15 +139,15 @@ export class App {
       const answer = view ? await view.load(state, asking.signal) : null;
       if (asking.signal.aborted) return;
       if (!view) throw new ApiError(404, "no-such-page", "There is no such page.", []);
-      placed = this.put(view, state, answer, moved);
+      scrolled = this.put(view, state, answer, moved);
     } catch (error) {
       if (asking.signal.aborted) return;
       this.drop();
       showError(this, error);
     }
     this.main.removeAttribute("aria-busy");
-    if (place && (place.top || !placed)) scrollTo(0, place.top);
-    if (moved && place && this.started)
+    if (scroll && (scroll.top || !scrolled)) scrollTo(0, scroll.top);
+    if (moved && scroll && this.started)
       at("main").querySelector("h1")?.focus({preventScroll: true});
     this.started = true;
     document.documentElement.dataset.shown = location.href;
@@ -165,7 +163,7 @@ export class App {
    * @param {import("./model/url.js").State} state
    * @param {any} answer
    * @param {boolean} moved
-   * @returns {boolean} whether the view scrolled to its place by itself */
+   * @returns {boolean} whether the view has scrolled by itself */
   put(view, state, answer, moved) {
     if (this.view !== view) {
       this.drop();
@@ -188,7 +186,7 @@ export class App {
     this.viewPage = "";
   }
 
-  /** @param {import("./model/url.js").State} state What stands around every page. */
+  /** @param {import("./model/url.js").State} state The frame around every page. */
   showFrame(state) {
     const pages = Object.keys(NAMES).filter(page => page !== "compare" || this.profile.compare);
     fill(
@@ -212,7 +210,7 @@ export class App {
     this.showCurrent();
     const {metrics, default_metric: own} = this.file;
     const listed = [...at("metric").options].map(option => option.value);
-    // A list that is open is not exchanged under the reader's hand.
+    // A list that is open must not change under the reader's hand.
     if (listed.join("\n") !== metrics.map(m => m.name).join("\n"))
       fill(
         at("metric"),
@@ -227,8 +225,8 @@ export class App {
   }
 
   /**
-   * On a narrow screen the pages scroll sideways: the current one is in sight. Only that moves, not
-   *   the page.
+   * On a narrow screen the list of pages scrolls sideways. This brings the current one into sight,
+   * without scrolling the page.
    */
   showCurrent() {
     const bar = at("pages").parentElement,
@@ -240,7 +238,7 @@ export class App {
     else if (box.right > room.right) bar.scrollLeft += box.right - room.right;
   }
 
-  /** To screen readers. @param {string} text */
+  /** Tells screen readers. @param {string} text */
   say(text) {
     at("said").textContent = text;
   }
@@ -267,7 +265,7 @@ function setUpLinks(app) {
     app.go(parse(url.href));
   });
   addEventListener("popstate", event => app.arrive({top: event.state?.top ?? 0}));
-  addEventListener("pagehide", () => app.keepPlace());
+  addEventListener("pagehide", () => app.keepScroll());
   history.scrollRestoration = "manual";
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Before anything is painted: light or dark, if the reader chose one. A script of its own, not a
+// Sets the theme before anything is painted, if the reader chose one. A script of its own and not a
 // module, because modules wait for the page.
 
 "use strict";
@@ -8,5 +8,5 @@ try {
   const chosen = localStorage.getItem("ouro-theme");
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
 } catch {
-  // No storage: the system's choice holds.
+  // No storage: the system's theme is used.
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Makes the profiles that the benchmarks read: bench/tools/fixtures.py OURO FOLDER
 
-wide.pb: 200,000 paths of 20,000 blocks, mean depth 11. deep.pb: 400,000 paths, mean depth 118. The same bytes every time.
-Files that are there are kept.
+wide.pb: 200,000 paths of 20,000 blocks, mean depth 11. deep.pb: 400,000 paths, mean depth 118. The same bytes every
+time. Existing files are kept.
 """
 import os, random, subprocess, sys
 

@@ -3,11 +3,10 @@
 //
 // The flame graph in a browser: bench/web/run.mjs BUILD [FOLDER]
 //
-// FOLDER keeps wide.pb between runs. First paint is from the last byte of the answer to the frame
-// that has the
-// picture in it. A zoom lasts 220 ms: frames are those that the browser asked for meanwhile,
-// drawing is what one
-// of them took. Each is the best of ROUNDS; what misses its goal is marked.
+// FOLDER keeps wide.pb between runs. First paint is the time from the last byte of the answer to
+// the frame that shows the graph. A zoom lasts 220 ms: `frames` are those that the browser asked
+// for in that time, `drawing` is the time of one of them. Each figure is the best of ROUNDS; a
+// figure that misses its target is marked.
 
 import {execFileSync, spawn} from "node:child_process";
 import fs from "node:fs";
@@ -61,8 +60,7 @@ function watch() {
       paint.call(this);
       if (!this.layout || !this.width) return;
       seen.draws.push(performance.now() - began);
-      // A message after the next frame's callbacks comes when that frame is on its way to the
-      // screen.
+      // A message after the next frame's callbacks comes when that frame goes to the screen.
       if (!seen.firstFrame)
         requestAnimationFrame(() =>
           setTimeout(() => {

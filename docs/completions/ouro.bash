@@ -19,7 +19,8 @@ _ouro() {
         COMPREPLY=($(compgen -d -- "$current"))
         return
         ;;
-    --port | --host | --metric | --select | --exclude | --fold | --block | --top | --min | --period | --fail-above | --hz | --max-nodes) return ;;
+    --port | --host | --metric | --select | --exclude | --fold | --block | --top | --min | --period | --fail-above | \
+        --hz | --max-nodes) return ;;
     esac
     if [ -z "$words" ]; then
         case $command in
@@ -31,8 +32,8 @@ _ouro() {
         merge) words="--output --to --metric --period --min $reading" ;;
         lua) words='--output --view --quiet --hz --precise --instructions --memory --live --max-nodes --compact --luajit
                     --help --version' ;;
-        run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder --symbolise
-                    --help --version' ;;
+        run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder
+                    --symbolise --help --version' ;;
         cc | c++) words='--xray --all --help' ;;
         help) words='view report diff convert merge lua run cc c++' ;;
         esac

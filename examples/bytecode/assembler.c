@@ -2,8 +2,8 @@
 //
 // Text to code, one word at a time. `fn NAME PARAMETER...` on a line of its own begins a function,
 // `WORD:` is a label in it, `;` begins a comment; everything else is an instruction and, if it has
-// one, its operand. Two passes over the same loop: the first finds functions and labels, the
-// second, which knows where they are, makes the code.
+// one, its operand. The same loop makes two passes: the first finds functions and labels, the
+// second makes the code.
 
 #include "bytecode.h"
 
@@ -25,7 +25,7 @@ typedef struct {
     const char *at;
     uint32_t line;
     bool second_pass;
-    int function; // the one that is being assembled
+    int function; // the one being assembled
     int size;     // of the code so far
     name parameters[PARAMETERS_MAX];
     label labels[LABELS_MAX];
@@ -65,7 +65,7 @@ static bool next_word(assembler *a, bool stay_on_line, name word) {
     return true;
 }
 
-// The machine does not look for the end of a function, so it must not be able to run past it.
+// The machine does not check for the end of a function, so code must not run past it.
 static bool ends_well(const assembler *a) {
     if (a->function < 0) return true;
     const function *f = &a->program->functions[a->function];
@@ -103,7 +103,7 @@ static bool add_label(assembler *a, name word) {
     return true;
 }
 
-// -1 if it is none, as those below.
+// -1 if there is none, as in the functions below.
 static int find_number(const char *word) {
     char *end;
     long number = strtol(word, &end, 10);
@@ -139,7 +139,7 @@ static int find_native(const char *word) {
     return -1;
 }
 
-// A channel is there as soon as it is named.
+// A channel exists from its first mention on.
 static int find_channel(assembler *a, const char *word) {
     for (int i = 0; i < a->channel_count; i++) {
         if (!strcmp(a->channels[i], word)) return i;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A stack machine with calls, tail calls, errors and green threads: small, but with every kind of
-// control flow that a profiler has to follow. demo.c is the program, assembler.c makes it code,
-// machine.c runs and records it (the file to read: all that embedding Ouro takes is there), and
+// control flow that a profiler has to follow. demo.c is the program, assembler.c translates it,
+// machine.c runs and records it (the file to read: it shows everything about embedding Ouro), and
 // report.c prints the profile.
 
 #ifndef BYTECODE_H
@@ -10,7 +10,7 @@
 
 #include <ouro.h>
 
-// What stands after an instruction in the text.
+// The kind of operand that follows an instruction in the text.
 typedef enum { NOTHING, NUMBER, LOCAL, LABEL, FUNCTION, NATIVE, CHANNEL } operand_kind;
 
 // One list makes the opcodes, their names and their operands.
@@ -75,25 +75,25 @@ typedef struct {
     instruction code[CODE_MAX];
 } program;
 
-// A function in C. `cost` is what it charges, as if it were so many instructions.
+// A function in C. It charges `cost` instructions.
 typedef struct {
     const char *name;
     int parameters;
     int64_t (*function)(const int64_t *arguments);
     uint64_t cost;
-    bool has_block; // else it is phantom: its cost is its caller's
+    bool has_block; // else it is phantom: its cost is charged to its caller
     ouro_block block;
 } native;
 
 extern native natives[];
 extern const int native_count;
 
-// What a run did, by the machine's own books.
+// The machine's own counts of a run.
 typedef struct {
     int64_t answers[ANSWERS_MAX];
     int answer_count;
     uint64_t instructions, calls, tail_calls;
-    uint64_t unwound; // frames that errors left behind
+    uint64_t unwound; // frames that errors unwound
     int green_threads;
 } result;
 

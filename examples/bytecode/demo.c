@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The program that is profiled, and what it must answer. The text is assembled when the example
+// The program to profile, and its expected answers. The text is assembled when the example
 // starts; its lines are the lines of this file, so `go tool pprof -list fib` shows them.
 
 #include "bytecode.h"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// The interpreter, and in it all that embedding Ouro takes:
+// The interpreter, which shows everything about embedding Ouro:
 //
 //   call    ouro_enter, and the token goes into the machine's frame
 //   tail    ouro_replace: the frame stays, and so does its token
 //   ret     ouro_exit with the frame's token
-//   throw   ouro_exit with the token of the frame that catches, however far below the others are
+//   throw   ouro_exit with the token of the frame that catches, however many frames are between
 //   spawn   ouro_thread_fork: the green thread begins where its parent stands
 //
-// Instructions are counted in a local number and charged once per stretch, that is, just before
-// the position moves. Without a profile every `ouro_thread *` is NULL and nothing else changes.
+// Instructions are counted in a local variable and charged once per stretch, just before the
+// position moves. Without a profile every `ouro_thread *` is NULL and nothing else changes.
 
 #include "bytecode.h"
 
@@ -26,7 +26,7 @@ typedef struct {
     ouro_position caller; // the token
 } frame;
 
-// A green thread. All of them stand in a ring; it is the current one's turn until it waits.
+// A green thread. All are in a ring; the current one runs until it waits.
 typedef struct task {
     struct task *next;
     ouro_thread *thread;
@@ -45,7 +45,7 @@ typedef struct {
     const program *program;
     result *result;
     task *current, *last; // last->next == current
-    int tasks, waiting;   // waiting: how many turns in a row ended with nothing done
+    int tasks, waiting;   // waiting: turns in a row that did nothing
     channel channels[CHANNELS_MAX];
     uint64_t stretch; // instructions not yet charged
     bool failed;
@@ -72,7 +72,7 @@ static int64_t pop(machine *m) {
     return 0;
 }
 
-// Before the position moves: what ran since it moved last belongs to where it still is.
+// Before the position moves: charges the instructions since its last move.
 static void charge(machine *m) {
     ouro_sample(m->current->thread, m->stretch);
     m->result->instructions += m->stretch;
@@ -116,7 +116,7 @@ static task *task_new(machine *m, ouro_thread *thread) {
     return t;
 }
 
-// Leaves what is still entered: a task may be ended from outside, in the middle of its work.
+// Exits the frames that are still open: a task may be ended from outside.
 static void task_free(task *t) {
     while (t->depth > 0) ouro_exit(t->thread, t->frames[--t->depth].caller);
     ouro_thread_free(t->thread);
@@ -140,14 +140,14 @@ static void end_current(machine *m) {
     task_free(ended);
 }
 
-// The next one's turn. Nothing happens to the profile: each green thread has its own position.
+// Switches to the next task. The profile needs no call: each green thread has its own position.
 static void yield(machine *m) {
     charge(m);
     m->last = m->current;
     m->current = m->current->next;
 }
 
-// The instruction was not done: it will be tried again when the turn comes round.
+// The instruction was not executed: it is tried again on the task's next turn.
 static void wait(machine *m) {
     m->current->pc--;
     m->stretch--;
@@ -199,8 +199,8 @@ static void tail_call(machine *m, const function *callee) {
     m->result->tail_calls++;
 }
 
-// Back to the caller of frame number `depth`, which is the top one for a return and lies further
-// down for an error. One exit serves both: the token says where that caller stood.
+// Returns to the caller of frame number `depth`: of the top frame for a return, of a lower one for
+// an error. One exit serves both, because the token is the position of that caller.
 static void leave(machine *m, int depth, int64_t value) {
     task *t = m->current;
     const frame *f = &t->frames[depth];
@@ -327,8 +327,8 @@ static void step(machine *m) {
 }
 // clang-format on
 
-// One range of ids for the module: function i is first + i. If that fails they are all phantom,
-// which is 0: do not add to it.
+// One range of ids for the module: function i is first + i. If that fails, all functions are
+// phantom: OURO_PHANTOM is 0 and must not be added to.
 static void register_blocks(program *p, ouro_profile *profile) {
     ouro_block_info infos[FUNCTIONS_MAX];
     for (int i = 0; i < p->function_count; i++)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Runs the demo program with a profiler in it, or without (--off), and shows what was recorded. A
-// file name as argument gets the profile in pprof's format. The exit status is not zero if an
-// answer of the program is wrong, or if the profile does not agree with the machine's own books.
+// Runs the demo program with a profiler in it, or without (--off), and prints the profile. If a
+// file name is given, the profile is written there in pprof's format. The exit status is not zero
+// if an answer of the program is wrong, or if the profile disagrees with the machine's own counts.
 
 #include "bytecode.h"
 
@@ -41,7 +41,7 @@ static void print_answers(const result *r) {
     printf("\n");
 }
 
-// Recording is exact, so the profile must say what the machine says.
+// Recording is exact, so the profile must agree with the machine.
 static bool books_agree(const ouro_stats *stats, const result *result) {
     if (stats->calls == result->calls && stats->totals[0] == result->instructions) return true;
     fprintf(stderr, "bytecode: the profile and the machine do not agree\n");

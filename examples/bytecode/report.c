@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A profile as an indented tree. Ouro visits parents before children, so rows come in the order in
-// which they are printed. Overall is what a path and all paths below it were charged: one backward
-// pass adds each row to its parent, which is complete when its own turn comes.
+// A profile as an indented tree. Ouro visits parents before children, so rows arrive in the order
+// in which they are printed. The overall of a path includes all paths below it: one backward pass
+// adds each row to its parent, which is complete when its own turn comes.
 
 #include "bytecode.h"
 
@@ -15,7 +15,7 @@
 enum { INDENT = 2, BAR_WIDTH = 10 };
 
 typedef struct {
-    char name[48], place[48];
+    char name[48], where[48];
     size_t depth, parent; // parent: the number of a row, its own if it has none
     uint64_t calls, recursions, self, overall;
     bool special; // [pruned] or [lost]
@@ -59,15 +59,15 @@ static void describe(const report *r, ouro_block block, row *to) {
     if (block != OURO_PHANTOM) ouro_block_get(r->profile, block, &info);
     const char *slash = strrchr(info.file, '/');
     snprintf(to->name, sizeof to->name, "%s", info.name);
-    snprintf(to->place, sizeof to->place, "%s", slash ? slash + 1 : info.file);
-    size_t used = strlen(to->place);
-    if (info.line) snprintf(to->place + used, sizeof to->place - used, ":%u", info.line);
+    snprintf(to->where, sizeof to->where, "%s", slash ? slash + 1 : info.file);
+    size_t used = strlen(to->where);
+    if (info.line) snprintf(to->where + used, sizeof to->where - used, ":%u", info.line);
 }
 
 static void collect(void *user, const ouro_visit *visit) {
     report *r = user;
     if (!make_room(r)) return;
-    // A [pruned] account has the path of the node that it belongs to, and is shown below that.
+    // A [pruned] account has the path of its node, and is shown below it.
     size_t depth = visit->length + visit->pruned;
     ouro_block block = visit->length ? visit->path[visit->length - 1] : OURO_PHANTOM;
     if (visit->pruned) block = OURO_PRUNED;
@@ -95,7 +95,7 @@ static void add_up(report *r) {
 
 // ---------------------------------------------------------------- lines
 
-// Colour NULL is none.
+// NULL: no colour.
 __attribute__((format(printf, 3, 4))) static void paint(const report *r, const char *colour,
                                                         const char *format, ...) {
     va_list arguments;
@@ -119,7 +119,7 @@ const char *grouped(uint64_t n, char text[32]) {
 }
 
 // The bar is drawn in eighths of a cell.
-static void print_bar_and_place(const report *r, const row *row) {
+static void print_bar_and_where(const report *r, const row *row) {
     static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     double share = r->total ? (double)row->overall / (double)r->total : 0;
     int eighths = (int)(share * BAR_WIDTH * 8 + 0.5), cells = (eighths + 7) / 8;
@@ -127,7 +127,7 @@ static void print_bar_and_place(const report *r, const row *row) {
     for (int i = 0; i < eighths / 8; i++) strcat(bar, "█");
     strcat(bar, parts[eighths % 8]);
     paint(r, share >= 0.2 ? warm : NULL, "  %s", bar);
-    if (*row->place) paint(r, dim, "%*s  %s", BAR_WIDTH - cells, "", row->place);
+    if (*row->where) paint(r, dim, "%*s  %s", BAR_WIDTH - cells, "", row->where);
 }
 
 static void print_counts(const report *r, const row *row) {
@@ -146,7 +146,7 @@ static void print_row(const report *r, const row *row) {
     paint(r, row->special ? danger : bold, "%s", row->name);
     printf("%*s", r->path_width - indent - (int)strlen(row->name), "");
     print_counts(r, row);
-    print_bar_and_place(r, row);
+    print_bar_and_where(r, row);
     printf("\n");
 }
 

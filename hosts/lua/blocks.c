@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // Blocks by what identifies them. Two functions with the same name, file, line and column are one
-// block: that is what a reader can tell apart. So a program that loads the same text a million
-// times, or makes a million closures, has one block for each function that it wrote.
+// block, because a reader could not tell them apart. So a program that loads the same text a
+// million times, or makes a million closures, has one block for each function that it wrote.
 //
-// Keys are 64-bit hashes and are not compared any further: two texts of one key would be one block.
-// With a million blocks that happens once in 37 million programs.
+// Keys are 64-bit hashes, and a match is not verified: two texts with the same hash would share a
+// block. With a million blocks that happens in one of 37 million programs.
 
 #include "blocks.h"
 

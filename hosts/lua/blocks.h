@@ -15,7 +15,7 @@ typedef struct {
 typedef struct {
     ouro_profile *profile;
     block_map by_text;     // name, file, line, column
-    block_map by_function; // file, lines, parameters: what Lua tells of a function
+    block_map by_function; // file, lines, parameters: Lua's data about a function
     block_map by_pointer;  // C functions
 } block_table;
 
@@ -24,7 +24,7 @@ uint64_t hash_number(uint64_t hash, uint64_t number);
 
 // False if the key is not there.
 bool block_map_get(const block_map *map, uint64_t key, ouro_block *block);
-// Without memory it is forgotten: it will be asked for again.
+// Without memory the block is not stored, and the next lookup misses again.
 void block_map_put(block_map *map, uint64_t key, ouro_block block);
 
 // The block with this text, made if it is new. OURO_PHANTOM without memory.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Coroutines in precise mode: a record per lua_State, found by its address, with the frames that
-// are open in it and a green thread of the profile.
+// Coroutines in precise mode: a record per lua_State, found by its address, with its open frames
+// and a green thread of the profile.
 //
-// Nobody tells when a coroutine is resumed, yields or dies. But an event comes from the lua_State
-// that runs, so when it is not the one that ran before, one of two things has happened: it is among
-// those that wait for the one that ran (then all above it have yielded or ended), or it was resumed.
-// By whom: by the last one that is neither suspended nor dead.
+// Lua has no event for resume, yield or the end of a coroutine. But every event comes from the
+// lua_State that runs. If that is not the one that ran before, there are two cases. Either it is
+// among those that wait for the one that ran; then all above it have yielded or ended. Or it was
+// resumed, by the last state that is neither suspended nor dead.
 //
-// A path starts where the coroutine was resumed. If it goes on somewhere else than before, its
-// frames are laid out there again, without counting calls.
+// A path starts where the coroutine was resumed. If it is resumed from another position than
+// before, its frames are entered again there, without counting calls.
 //
-// Records die with their lua_State: memory.c sees it freed.
+// A record is freed with its lua_State: memory.c sees that.
 
 #include "precise.h"
 
@@ -50,8 +50,8 @@ static bool frames_grow(coroutine *co) {
     return true;
 }
 
-// Without memory the frame is not recorded: what it does is charged to its caller, and a later
-// event looks for it again.
+// Without memory the frame is not recorded. Its costs are charged to its caller, and a later event
+// looks for it again.
 void coroutine_push(coroutine *co, void *ci, ouro_block block, bool counted) {
     if (co->depth == co->capacity && !frames_grow(co)) return;
     ouro_position token = counted ? ouro_enter(co->thread, block) : ouro_reenter(co->thread, block);
@@ -60,7 +60,7 @@ void coroutine_push(coroutine *co, void *ci, ouro_block block, bool counted) {
 
 // ---------------------------------------------------------------- who runs
 
-// Moves what is open in a coroutine to where `parent` stands now.
+// Moves the open frames of a coroutine to the position of `parent`.
 static void set_base(coroutine *co, ouro_thread *parent) {
     ouro_position base = ouro_thread_position(parent);
     if (co->thread && co->base == base) return;
@@ -94,7 +94,7 @@ static void record_free(coroutine *co) {
     free(co);
 }
 
-// The one that ran gives back control. If it has ended, its record is not needed any more.
+// The state that ran gives back control. If it has ended, its record is freed.
 static void leave_current(session *s) {
     coroutine *co = s->current;
     s->current = co->resumer;
@@ -119,7 +119,7 @@ static coroutine *resumed(session *s, lua_State *L, coroutine *co) {
 
 coroutine *coroutine_arrive(lua_State *L) {
     uint64_t epoch = __atomic_load_n(&sessions_ended, __ATOMIC_RELAXED);
-    // Mostly it is another coroutine of the same state.
+    // Mostly another coroutine of the same session.
     session *s = here.co && here.epoch == epoch ? here.co->session : NULL;
     coroutine *co = s ? coroutine_find(s, L) : NULL;
     if (!co) {
@@ -139,7 +139,7 @@ coroutine *coroutine_arrive(lua_State *L) {
 void coroutine_forget(session *s, const lua_State *L) {
     coroutine *co = coroutine_find(s, L);
     if (!co) return;
-    if (s->current == co) s->current = co->resumer; // it ended, and nothing happened since
+    if (s->current == co) s->current = co->resumer; // it ended, and no event came since
     for (coroutine *c = s->current; c; c = c->resumer) {
         if (c->resumer == co) c->resumer = co->resumer;
     }

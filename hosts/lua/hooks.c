@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // Hooks that the program sets itself. Lua has one hook per coroutine, and in precise mode it is
-// ours. So while a session runs, debug.sethook and debug.gethook are functions that put the
-// program's hook into place, let the original do its work, and then put ours before it. Ours calls
-// it for the events that it asked for, after recording them. What such a hook does is charged to
-// the function that was interrupted: Lua calls no hook inside a hook.
+// ours. So while a session runs, debug.sethook and debug.gethook are replaced: ours put the
+// program's hook into place, call the original, and then set our hook again, which calls the
+// program's for the events that it asked for, after recording them. The costs of such a hook are
+// charged to the function that it interrupted, because Lua calls no hook inside a hook.
 //
-// A program that kept the original debug.sethook from before, or C code that calls lua_sethook,
-// takes our hook away: what happens in that coroutine is then charged to the frame where it stood,
-// until a call from another coroutine, or its own next start, brings ours back.
+// A program that kept the original debug.sethook, or C code that calls lua_sethook, removes our
+// hook. Everything in that coroutine is then charged to its last known frame, until a call from
+// another coroutine, or its own next start, sets our hook again.
 
 #include "session.h"
 
@@ -34,7 +34,7 @@ static coroutine *lay_bare(lua_State *L1) {
 static int hooked_sethook(lua_State *L) {
     lua_State *L1 = target(L);
     lua_CFunction original = original_of(L);
-    // Wrong arguments raise an error: before anything has changed.
+    // Wrong arguments raise an error here, before anything has changed.
     if (lua_gettop(L) > (L1 == L ? 0 : 1) && !lua_isnoneornil(L, L1 == L ? 1 : 2)) {
         luaL_checktype(L, L1 == L ? 1 : 2, LUA_TFUNCTION);
         luaL_checkstring(L, L1 == L ? 2 : 3);
@@ -73,7 +73,7 @@ void hooks_install(lua_State *L) {
     bool there = push_debug(L);
     for (int i = 0; there && i < FUNCTIONS; i++) {
         lua_getfield(L, -1, functions[i].name);
-        // One that somebody has replaced before us is left alone.
+        // A function that the program has already replaced stays as it is.
         bool plain = lua_iscfunction(L, -1) && !lua_getupvalue(L, -1, 1);
         if (plain) {
             lua_pushcclosure(L, functions[i].replacement, 1);
@@ -95,8 +95,8 @@ void hooks_remove(lua_State *L) {
     lua_pop(L, 1);
 }
 
-// The events that the program's hook asked for. With our instruction count running, its own count
-// is told late, by a period of ours at most.
+// Calls the program's hook for the events that it asked for. While we count instructions, its own
+// count events come late, by one period of ours at most.
 void hooks_call(coroutine *co, lua_State *L, lua_Debug *ar) {
     static const int masks[] = {[LUA_HOOKCALL] = LUA_MASKCALL,
                                 [LUA_HOOKRET] = LUA_MASKRET,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Lua's headers, in one place: every file of this host but the one for LuaJIT takes them from here.
+// Lua's headers, in one file: all of this host includes them from here, except luajit.c.
 
 #ifndef OURO_LUA_API_H
 #define OURO_LUA_API_H

@@ -2,10 +2,10 @@
 //
 // ouro-luajit: runs a script with LuaJIT and records what LuaJIT's own profiler samples.
 //
-// LuaJIT compiles calls away, so hooks see nothing of compiled code. Its profiler does: at every
-// tick it calls back with a stack, as text, and with what the machine was doing. That is all there
-// is: no calls are counted, a coroutine's path begins at its own first function, a function that
-// was tail called away is not on the stack, and a C function has no name but its address, which is
+// LuaJIT compiles calls away, so hooks do not see compiled code. Its profiler does: at every tick
+// it calls back with the stack as text and with the state of the virtual machine. It tells no more
+// than that: calls are not counted, a coroutine's path begins at its own first function, a
+// function that ended in a tail call is not on the stack, and a C function is an address, which is
 // not shown.
 //
 // The callback may use nothing of Lua but luaJIT_profile_dumpstack.
@@ -69,7 +69,7 @@ static void charge(char *stack, int state, uint64_t time) {
     size_t depth = 0;
     bool first = true;
     for (char *f; depth < DEEPEST && (f = strsep(&stack, ";")); first = false) {
-        bool host = first && *f == '@'; // whoever started Lua
+        bool host = first && *f == '@'; // the C function that started Lua
         if (*f && !host) tokens[depth++] = ouro_reenter(run.thread, frame_block(f));
     }
     if (state_name(state)) {
@@ -106,7 +106,7 @@ static int write_profile(void) {
     return result;
 }
 
-// However the script ends.
+// Registered with atexit, so that it runs at every ordinary end of the script.
 static void finish(void) {
     ouro_profile *profile = run.profile;
     run.profile = NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// ouro-lua: runs a script as `lua` does and records a profile of it. What the script sees is what
-// it sees in lua: arguments, standard streams, messages, exit status. The profile is written at
-// exit, however that comes: the end of the script, an error, os.exit, an interrupt, SIGTERM.
+// ouro-lua: runs a script as `lua` does and records a profile of it. The script gets the same
+// arguments, streams, messages and exit status as under lua. The profile is written however the
+// process ends: at the end of the script, or by an error, os.exit, an interrupt or SIGTERM.
 
 #include "options.h"
 #include "ouro_lua.h"
@@ -18,17 +18,17 @@
 #include <time.h>
 #include <unistd.h>
 
-// A script that is to end is told so this often, this far apart: for two seconds.
+// A script that gets SIGTERM is signalled this often, at this distance: for two seconds.
 enum { PATIENCE = 40, PATIENCE_NS = 50000000 };
 
-// What the end of the process needs, from wherever it comes.
+// What the end of the process needs, wherever it is reached.
 static struct {
     command_line command;
     session *session;
     pid_t pid;             // a child of fork(2) writes nothing
     volatile int ended_by; // a signal
     volatile int ends;     // how many signals
-    timer_t patience;      // ends a script that stays in a C function
+    timer_t patience;      // sends the signal again
 } run;
 
 static void complain(const char *message) {
@@ -63,7 +63,7 @@ static void interrupt_hook(lua_State *L, lua_Debug *ar) {
     luaL_error(L, "interrupted!");
 }
 
-// The script cannot catch it; in lua it would have ended at once.
+// Ends the process. An error would not do, because the script could catch it.
 static void end_hook(lua_State *L, lua_Debug *ar) {
     (void)ar;
     timer_settime(run.patience, 0, &(struct itimerspec){0}, NULL);
@@ -87,15 +87,15 @@ static bool call_soon(lua_Hook hook) {
     return L != NULL;
 }
 
-// As lua does: the first one is an error in the script, the second one ends it.
+// As in lua: the first interrupt raises an error in the script, the second ends the process.
 static void on_interrupt(int signal_number) {
     signal(signal_number, SIG_DFL);
     call_soon(interrupt_hook);
 }
 
-// The first one writes the profile and then ends the process. It may come just before the script
-// waits for input, or while a tick interrupts that, and then the wait goes on after it: so the timer
-// sends it again and again. A script that stays in a C function for all that time ends as it is.
+// The first signal writes the profile and then ends the process. It may arrive just before the
+// script waits for input, and then the wait goes on, so a timer sends the signal again. A script
+// that stays in a C function for two seconds is ended without a profile.
 static void on_end(int signal_number) {
     if (!run.ended_by) run.ended_by = signal_number;
     struct timespec soon = {.tv_nsec = PATIENCE_NS};
@@ -152,7 +152,7 @@ static bool begin(lua_State *L) {
     return true;
 }
 
-// Called as lua calls its own: so that a traceback ends as there. Returns whether all went well.
+// Called with lua_pcall, as in lua, so that tracebacks end alike. Returns whether all went well.
 static int protected_main(lua_State *L) {
     const command_line *command = &run.command;
     luaL_checkversion(L);
@@ -192,7 +192,7 @@ int main(int count, char **arguments) {
         return EXIT_FAILURE;
     }
     atexit(finish);
-    lua_gc(L, LUA_GCGEN, 0, 0); // as lua does
+    lua_gc(L, LUA_GCGEN, 0, 0); // as in lua
     lua_pushcfunction(L, protected_main);
     int status = lua_pcall(L, 0, 1, 0);
     if (status != LUA_OK) complain(lua_tostring(L, -1));

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The allocator of the Lua state, with ours in front of it. Precise mode needs it for two things
-// that Lua does not tell otherwise: that a function is made where another one was, and that a
-// coroutine is gone. On request it also charges what is allocated and freed to where the program
-// stands.
+// The allocator of the Lua state, with ours in front of it. Precise mode needs it for two events
+// that Lua does not report: a new function is made at the address of an old one, and a coroutine is
+// freed. On request it also charges allocated and freed bytes to the current position.
 //
-// The manual of Lua (lua_Alloc) says how objects are recognised: when one is made, the old size is
+// The manual of Lua (lua_Alloc) says how objects are recognised: for a new object, the old size is
 // its type. A coroutine's memory starts with its extra space (lua_getextraspace); its size is
 // learnt when one is made.
 
@@ -20,7 +19,8 @@ static void charge(session *s, size_t before, size_t after) {
         ouro_count(co->thread, s->allocations, 1);
         ouro_count(co->thread, s->allocated, after - before);
     } else if (after < before) {
-        // Nearly always the collector. It has a block of its own below whom it interrupted.
+        // Nearly always the collector. It has a block of its own, below the function
+        // it interrupted.
         ouro_position caller = ouro_reenter(co->thread, s->gc);
         ouro_count(co->thread, s->freed, before - after);
         ouro_exit(co->thread, caller);
@@ -31,7 +31,7 @@ static void *on_memory(void *ud, void *block, size_t old_size, size_t new_size) 
     allocator *a = ud;
     session *s = a->session;
     if (!s) return a->next(a->next_ud, block, old_size, new_size);
-    if (block && new_size == 0 && old_size == a->thread_size) // lua_getextraspace, backwards
+    if (block && new_size == 0 && old_size == a->thread_size) // the inverse of lua_getextraspace
         coroutine_forget(s, (lua_State *)(void *)((char *)block + LUA_EXTRASPACE));
     void *result = a->next(a->next_ud, block, old_size, new_size);
     if (!result && new_size) return NULL;
@@ -62,5 +62,5 @@ void memory_unwatch(session *s) {
     if (s->main && lua_getallocf(s->main, &ud) == on_memory && ud == a) {
         lua_setallocf(s->main, a->next, a->next_ud);
         free(a);
-    } // else somebody stands in front of it, and it must go on passing on
+    } // else another allocator still calls it, and it must stay to pass calls on
 }

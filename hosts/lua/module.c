@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// require "ouro": what a Lua program sees. Arguments in, a session's functions called, messages
-// out.
+// require "ouro": the functions that a Lua program sees. They read arguments, call the session's
+// functions, and turn failures into errors of Lua.
 
 #include "ouro_lua.h"
 #include "report.h"
@@ -135,7 +135,7 @@ static int lua_report(lua_State *L) {
     return 1;
 }
 
-// After fn: `context` says whether the session is ours to stop.
+// After fn. `context` is the session if ouro.profile started it and must stop it.
 static int profile_end(lua_State *L, int status, lua_KContext context) {
     if (context) session_stop((session *)context);
     if (status != LUA_OK && status != LUA_YIELD) return lua_error(L);
@@ -172,7 +172,7 @@ static int lua_block(lua_State *L) {
     return 1;
 }
 
-// Closing twice, or after the session, is nothing.
+// Closing a mark twice, or after its session, does nothing.
 static int lua_unblock(lua_State *L) {
     mark_handle *handle = luaL_checkudata(L, 1, MARK);
     session *s = session_of(L);
@@ -186,7 +186,7 @@ static int lua_unblock(lua_State *L) {
     return 0;
 }
 
-// A mark that was not closed: in sampling mode nothing else ends it.
+// For a mark that was never closed. Sampling mode has no frame that would end it.
 static int lua_block_gc(lua_State *L) {
     const session *s = session_of(L);
     return s && s->running && !s->settings.precise ? lua_unblock(L) : 0;
@@ -208,7 +208,7 @@ int luaopen_ouro(lua_State *L) {
     lua_setfield(L, -2, "__gc");
     lua_createtable(L, 0, 8);
     luaL_setfuncs(L, ouro_module_functions, 0);
-    lua_pushnil(L); // only by its handle
+    lua_pushnil(L); // programs call it through the handle
     lua_setfield(L, -2, "unblock");
     lua_pushliteral(L, OURO_VERSION);
     lua_setfield(L, -2, "_VERSION");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// From a function to its block. A Lua function is what Lua tells of it (chunk, lines, parameters);
-// its name is the one that its definition gives, else the one that its first call gave, else
-// (anonymous). A C function is named as package.loaded says (string.format), else as it was called.
+// From a function to its block. A Lua function is identified by its chunk, lines and parameters.
+// Its name is the one in its definition, else the one that its first call used, else (anonymous). A
+// C function has its name in package.loaded (string.format), else the one that its call used.
 //
 // This runs inside hooks, with the 20 stack slots that a hook has. It makes no Lua objects, so it
 // raises no error and starts no garbage collection.
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Above so many functions, text that was loaded is not told apart by its first line any more.
+// With more functions than this, chunks that were loaded from strings are no longer told apart.
 enum { LOADED_MAX = 1 << 16, NAME_ROOM = 256 };
 
 static const char *call_name(lua_State *L, lua_Debug *ar, char room[static NAME_ROOM]) {
@@ -70,8 +70,8 @@ static ouro_block lua_block(session *s, lua_State *L, lua_Debug *ar) {
 
 // ---------------------------------------------------------------- C functions
 
-// Takes the better of two names: one of _G, else the first by alphabet, so that it does not depend
-// on the order of a table.
+// Keeps the better of two names: a global one, else the first by alphabet, so that the choice does
+// not depend on the order of a table.
 static void take_name(char best[static NAME_ROOM], const char *module, const char *field) {
     char name[NAME_ROOM];
     if (strcmp(module, "_G") == 0) {
@@ -123,11 +123,11 @@ static bool has_thread(lua_State *L) {
     return thread;
 }
 
-// Without upvalues a C function is an address that never changes, and its name is kept. With them,
-// each closure may be another function to the program. If the first closure of a C function stands
-// in no module, the others are not looked for: iterators are made all the time.
+// A C function without upvalues is an address that never changes, so its name is kept. With
+// upvalues each closure may be a different function to the program. If the first closure of a C
+// function is in no module, the others are not searched for: iterators are made all the time.
 static ouro_block c_block(session *s, lua_State *L, lua_Debug *ar, bool *resumes) {
-    enum { LISTED = 1, UNLISTED = 2 }; // no blocks that are entered
+    enum { LISTED = 1, UNLISTED = 2 }; // kept in place of a block; never entered
     lua_CFunction function = lua_tocfunction(L, -1);
     uint64_t key = hash_number(0, (uint64_t)(uintptr_t)function);
     bool closure = ar->nups > 0, wrap = closure && has_thread(L);

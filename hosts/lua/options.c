@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The command line of ouro-lua: options up to the script's name, which is the first word that is no
-// option; all after it is the script's.
+// The command line of ouro-lua. The first word that is not an option is the script's name, and
+// everything after it belongs to the script.
 
 #include "options.h"
 
@@ -139,7 +139,7 @@ static const char *default_output(const char *script) {
     return name;
 }
 
-// The program for LuaJIT stands beside this one and takes the same options but these.
+// ouro-luajit is installed beside this program and takes the same options, except these.
 static int run_luajit(int count, char **arguments, int at) {
     char folder[PATH_MAX], path[PATH_MAX + 16];
     if (!ouro__own_folder(folder)) return usage("cannot find ouro-luajit", "");

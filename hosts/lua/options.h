@@ -10,7 +10,7 @@ typedef struct {
     bool view, quiet;
     int count; // of all arguments
     char **arguments;
-    int script; // index of the script's name; what follows is the script's
+    int script; // index of the script's name; its arguments follow
 } command_line;
 
 // -1: go on. Else the status to exit with: after --help, --version, or a message.

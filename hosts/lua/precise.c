@@ -2,16 +2,16 @@
 //
 // Precise mode: the hook that is called for every call and tail call.
 //
-// It is not called for returns, which would cost as much again, and could not be relied on: an
-// error leaves frames without a word. Instead, a call says who its caller is, by the address of its
-// frame, and the frames that we have above that one are those that have ended since. If the caller
-// is not there at all (recording began in the middle, or the hook was away), it is looked up in
-// Lua's stack. Between a return and the next call we stand too deep; what is charged there (a tick,
-// an instruction) first looks where Lua is. Only what is allocated does not tell: with memory as a
-// metric, returns are asked for as well.
+// It is not called for returns: that would cost as much again, and would miss the frames that an
+// error unwinds. Instead, a call names its caller by the address of the caller's frame, and the
+// frames that we have above it have ended. If the caller is missing (recording began in the middle,
+// or the hook was removed for a while), it is looked up in Lua's stack. Between a return and the
+// next call our position is too deep, so ticks and instructions are charged only after comparing
+// with Lua's stack. An allocation cannot do that: with memory as a metric, the hook is called for
+// returns as well.
 //
-// A function is known by its address: once seen, its block is found with one look into a table.
-// memory.c takes an address out when another function is made there.
+// A direct-mapped cache finds the block of a function by the function's address. memory.c removes
+// an address when another function is made there.
 
 #include "precise.h"
 
@@ -39,7 +39,7 @@ static __attribute__((noinline)) void cache_fill(session *s, lua_State *L, lua_D
     entry->function = function;
 }
 
-// The function of a frame stays on the stack.
+// Leaves the function of the frame on the stack.
 static inline const cached *look_up(session *s, lua_State *L, lua_Debug *ar) {
     lua_getinfo(L, "f", ar);
     const void *function = lua_topointer(L, -1);
@@ -48,14 +48,14 @@ static inline const cached *look_up(session *s, lua_State *L, lua_Debug *ar) {
     return entry;
 }
 
-// Whoever starts Lua is a C function without a name, below everything. It is not shown.
+// The outermost frame is the nameless C function that started Lua. It is not shown.
 static bool is_host(lua_State *L, lua_Debug *ar, int level) {
     lua_Debug below;
     if (lua_getstack(L, level + 1, &below) || !lua_getinfo(L, "Sn", ar)) return false;
     return *ar->what == 'C' && !ar->name;
 }
 
-// Looks for the frames from `first` outwards that we do not have, and enters them.
+// Enters the frames from level `first` outwards that have no record yet.
 static void look_up_frames(coroutine *co, lua_State *L, int first) {
     lua_Debug ar;
     size_t depth = 0;
@@ -75,7 +75,7 @@ static void look_up_frames(coroutine *co, lua_State *L, int first) {
     }
 }
 
-// Leaves what has ended above the frame `ci`, which is Lua's frame at `level`. NULL: all has.
+// Exits the frames that ended above the frame `ci`, Lua's frame at `level`. NULL: all have ended.
 static inline void synchronise(coroutine *co, lua_State *L, const void *ci, int level) {
     size_t depth = ci ? find_frame(co, ci) : 0;
     if (__builtin_expect(ci && !depth, 0)) {
@@ -89,7 +89,7 @@ static inline void *top_ci(const coroutine *co) {
     return co->depth ? co->frames[co->depth - 1].ci : NULL;
 }
 
-// Charges the ticks to where we stand, which is where Lua stands, and disarms.
+// Charges the ticks to the current position, which agrees with Lua's stack now, and disarms.
 static __attribute__((noinline)) void on_tick(coroutine *co, const lua_Debug *ar) {
     session *s = co->session;
     ticker *t = s->ticker;
@@ -108,7 +108,7 @@ static __attribute__((noinline)) void on_tick(coroutine *co, const lua_Debug *ar
 
 static inline bool is_due(const coroutine *co) { return co->session->ticker->due != 0; }
 
-// A coroutine that was made before the session, or by somebody who hides it, has no hook.
+// A coroutine that was made before the session, or by C code, may have no hook yet.
 static void before_resume(session *s, lua_State *L, lua_Debug *ar) {
     bool pushed = lua_getupvalue(L, -1, 1) != NULL;
     if (!pushed) pushed = lua_getlocal(L, ar, 1) != NULL;
@@ -139,7 +139,7 @@ static inline void on_call(coroutine *co, lua_State *L, lua_Debug *ar) {
 
 static void on_tail_call(coroutine *co, lua_State *L, lua_Debug *ar) {
     size_t depth = find_frame(co, ar->i_ci);
-    if (!depth) { // we never saw the frame that is replaced
+    if (!depth) { // the frame that is replaced has no record
         on_call(co, L, ar);
         return;
     }
@@ -155,7 +155,7 @@ static void on_tail_call(coroutine *co, lua_State *L, lua_Debug *ar) {
 static void on_return(coroutine *co, lua_State *L, lua_Debug *ar) {
     synchronise(co, L, ar->i_ci, 0);
     if (is_due(co)) on_tick(co, ar);
-    if (!co->session->returns) return; // the next call will say
+    if (!co->session->returns) return; // the next call will show it
     while (co->depth && top_ci(co) == ar->i_ci) coroutine_unwind(co, co->depth - 1);
 }
 
@@ -192,8 +192,8 @@ static int usual_mask(const coroutine *co) {
            (s->settings.instructions ? LUA_MASKCOUNT : 0);
 }
 
-// In the signal handler: the hook is to be called for whatever comes next. With instructions being
-// counted it is called often enough, and setting it would upset the count.
+// In the signal handler: the hook is called for the next event of any kind. If instructions are
+// counted, it is called often enough anyway, and setting it would restart the count.
 static void precise_arm(session *s, ticker *t) {
     (void)t;
     const coroutine *co = s->current;
@@ -203,7 +203,7 @@ static void precise_arm(session *s, ticker *t) {
     session_urgent(s, co->L);
 }
 
-// Sets our hook, with what the program's own asks for as well.
+// Sets our hook for our events and for those that the program's own hook asks for.
 void precise_rehook(const coroutine *co) {
     const session *s = co->session;
     int count = s->settings.instructions ? s->settings.period : co->chain.count;
@@ -221,8 +221,8 @@ static coroutine *adopt(session *s, lua_State *L) {
 
 // ---------------------------------------------------------------- garbage collection
 
-// An object that nobody refers to, with the session's number in it: its finalizer runs at the end
-// of each collection, and by setting the metatable again asks for the next one.
+// An object without references, with the session's number in it. Its finalizer runs at the end of
+// each collection, and sets the metatable again to run at the end of the next one.
 static const char sentinel_key = 0;
 
 static int sentinel_gc(lua_State *L) {
@@ -262,7 +262,7 @@ bool precise_start(session *s, lua_State *L) {
     if (!adopt(s, s->main)) return false;
     coroutine *co = s->main == L ? coroutine_find(s, L) : adopt(s, L);
     s->running = true;
-    // Below the main one, as if it were resumed from there: who resumed it is not to be found out.
+    // As if the main state had resumed it: Lua does not tell who did.
     if (!co || !coroutine_arrive(s->main)) return false;
     look_up_frames(s->current, s->main, 0);
     co = coroutine_arrive(L);
@@ -287,7 +287,7 @@ void precise_stop(session *s) {
 
 // ---------------------------------------------------------------- marks
 
-// Called by a function of ours, which is the frame on top: the mark belongs to its caller.
+// The frame on top is our own C function; the mark belongs to its caller.
 uint64_t precise_mark(session *s, lua_State *L, ouro_block block) {
     coroutine *co = coroutine_here(L);
     lua_Debug caller;
@@ -298,7 +298,7 @@ uint64_t precise_mark(session *s, lua_State *L, ouro_block block) {
     return co->frames[co->depth - 1].mark = ++s->next_mark;
 }
 
-// It may stand in a frame further up than the caller, or be gone already.
+// The mark may stand in a frame outside the caller's, or be gone already.
 void precise_unmark(session *s, lua_State *L, uint64_t mark) {
     (void)s;
     coroutine *co = coroutine_here(L);

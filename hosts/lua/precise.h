@@ -8,7 +8,7 @@
 typedef struct {
     const lua_State *L;
     coroutine *co;
-    uint64_t epoch; // the number of sessions that had ended: another OS thread may have ended this
+    uint64_t epoch; // sessions_ended at that time: another OS thread may have ended this one
 } running_here;
 extern _Thread_local __attribute__((tls_model("initial-exec"))) running_here here;
 extern uint64_t sessions_ended;
@@ -19,7 +19,7 @@ static inline coroutine *coroutine_here(lua_State *L) {
     return LIKELY(here.L == L && here.epoch == epoch) ? here.co : coroutine_arrive(L);
 }
 
-// Another function is made at this address.
+// Called when another function is made at this address.
 void precise_forget_function(session *s, const void *function);
 
 #endif

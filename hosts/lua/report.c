@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A short report as text: the blocks with the most time (or calls, if there is no time). `ouro
-// report` on a written profile says far more; this is for programs that want to print something.
+// A short report as text: the blocks with the most time (or calls, if there is no time). For
+// programs that want to print something; `ouro report` says far more about a written profile.
 
 #include "report.h"
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// coroutine.resume and coroutine.wrap for sampling mode: they do what the originals do, as the
-// manual of Lua says, and keep a list of who was resumed by whom. The timer's handler looks at it
-// to find the state that runs, and the sampler to find the whole path.
+// coroutine.resume and coroutine.wrap for sampling mode. They do what the manual of Lua says of the
+// originals, and keep a list of the coroutines that wait for each other. The timer's handler finds
+// the running state in it, and the sampler the whole path.
 //
-// The list is of C locals. Between the two ends of a resume no error can leave: lua_resume catches
-// all.
+// The list's links are locals of C functions. No error can jump over them, because lua_resume
+// catches every error.
 
 #include "sample.h"
 
-// Runs `co` with a link for it, if the session that made the function still runs.
+// Runs `co` with a link for it, if the session that made this function still runs.
 static int resume_linked(lua_State *L, lua_State *co, int arguments, int *results,
                          const void *ticket) {
     const ticker *t = ticker_of_ticket(ticket);
@@ -18,7 +18,7 @@ static int resume_linked(lua_State *L, lua_State *co, int arguments, int *result
     resume_link link = {.L = co, .from = p->link};
     p->link = &link;
     int status = lua_resume(co, L, arguments, results);
-    // The session may have been stopped, and another one started, meanwhile.
+    // Meanwhile the session may have been stopped, and another one started.
     if (ticker_of_ticket(ticket)) p->link = link.from;
     return status;
 }
@@ -55,7 +55,7 @@ static int linked_resume(lua_State *L) {
     return results + 1;
 }
 
-// An error goes on to the caller, with its position if it is a text; the coroutine is closed.
+// Raises the error in the caller, with its position if it is a string. The coroutine is closed.
 static int wrap_failed(lua_State *L, lua_State *co) {
     int status = lua_status(co);
     if (status != LUA_OK && status != LUA_YIELD) {
@@ -96,7 +96,8 @@ static bool push_coroutine(lua_State *L) {
     return lua_istable(L, -1);
 }
 
-// Upvalue 2 is the original. One that is no C function is somebody else's and is left alone.
+// Upvalue 2 is the original. A function that is not a C function was replaced by the program and
+// stays as it is.
 void resume_install(const session *s, lua_State *L) {
     bool there = push_coroutine(L);
     for (int i = 0; there && i < FUNCTIONS; i++) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Sampling mode. A timer's signal arms a hook, the hook is called at the next thing that Lua does,
-// charges the path where the program stands, and disarms itself. In between nothing is added to the
-// program.
+// Sampling mode. A timer's signal arms a hook. Lua calls the hook at its next event; the hook
+// charges the current path and disarms itself. Between two ticks the program runs at full speed.
 //
-// Where it stood when the signal came: if the hook is called for an instruction, in the function
-// that runs; for a return, in the function that returns, so long C functions are seen; for a call,
-// in the caller.
+// The event tells where the program was when the signal came. An instruction: in the running
+// function. A return: in the function that returns, so long C functions are seen. A call: in
+// the caller.
 //
 // ticker.c has the timer, and says what is charged to `(gc)`.
 
@@ -21,7 +20,7 @@ static void sample_hook(lua_State *L, lua_Debug *ar);
 static void sample_arm(session *s, ticker *t) {
     (void)t;
     resume_link *link = s->sampler->link;
-    // The one that began the session may have ended without us.
+    // The coroutine that began the session may have ended while no hook was set.
     while (link->from && !coroutine_is_active(link->L)) link = link->from;
     if (lua_gethook(link->L) != sample_hook) {
         link->saved =
@@ -35,7 +34,7 @@ static void sample_arm(session *s, ticker *t) {
 
 // ---------------------------------------------------------------- the walk
 
-// One allocation per array and doubling; without memory the path stays shorter at its outer end.
+// All arrays double at once. Without memory the path is cut at its outer end.
 static bool make_room(sampler *p) {
     if (p->walked_length < p->room) return true;
     size_t room = p->room ? p->room * 2 : 64;
@@ -78,7 +77,7 @@ static void walk_state(session *s, sampler *p, lua_State *L, int level, bool out
     }
 }
 
-// Leaves what is not on the new path any more and enters what is new on it.
+// Exits the blocks that are not on the new path and enters its new ones.
 static void move_to_walked(sampler *p) {
     size_t n = p->walked_length, same = 0;
     while (same < p->length && same < n && p->path[same] == p->walked[n - 1 - same]) same++;
@@ -101,7 +100,7 @@ static void charge(session *s, lua_State *L, const lua_Debug *ar, bool collectin
     ouro_count(p->thread, s->time, ticker_take(s->ticker) * s->ticker->period);
 }
 
-// The hook of L, when ours was armed; there may be none, and L may be a new one that inherited ours.
+// Returns the program's hook for L. L may have no hook now, or be new and have inherited ours.
 static chain disarm(const sampler *p, lua_State *L) {
     resume_link *link = p->link;
     while (link && link->L != L) link = link->from;
@@ -111,7 +110,7 @@ static chain disarm(const sampler *p, lua_State *L) {
     return saved;
 }
 
-// Its count has not come to an end: the count of 1 was ours.
+// A count event is ours alone: we set the count to 1, so the program's count has not elapsed.
 static bool is_wanted(const chain *saved, int event) {
     if (event == LUA_HOOKCALL || event == LUA_HOOKTAILCALL) return saved->mask & LUA_MASKCALL;
     if (event == LUA_HOOKRET) return saved->mask & LUA_MASKRET;
@@ -162,7 +161,7 @@ void sample_stop(session *s) {
     sampler *p = s->sampler;
     s->sampler = NULL;
     if (!p) return;
-    if (p->length) ouro_count(p->thread, s->time, rest); // to where it was seen last
+    if (p->length) ouro_count(p->thread, s->time, rest); // where it was seen last
     for (const resume_link *link = p->link; link && s->main; link = link->from) {
         if (link->armed && lua_gethook(link->L) == sample_hook)
             lua_sethook(link->L, link->saved.hook, link->saved.mask, link->saved.count);

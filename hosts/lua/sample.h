@@ -4,12 +4,12 @@
 
 #include "session.h"
 
-// A coroutine that runs, or waits for one that it resumed. On the C stack of the function that
-// resumed it.
+// A coroutine that runs, or waits for one that it resumed. Lives on the C stack of the function
+// that resumed it.
 typedef struct resume_link {
     lua_State *L;
     struct resume_link *from;
-    chain saved; // what the hook was before ours was armed
+    chain saved; // the program's hook
     bool armed;
 } resume_link;
 
@@ -22,9 +22,10 @@ typedef struct {
 
 typedef struct sampler {
     resume_link *volatile link;
-    resume_link base[2]; // the main state, and the one that started the session if it is another
+    resume_link
+        base[2]; // the main state, and the state that started the session if that is another
     ouro_thread *thread;
-    // The path that was charged last, outermost first, and the one that is being looked at,
+    // `path` was charged last, outermost first; `walked` is being read from Lua's stack,
     // innermost first.
     ouro_block *path, *walked;
     ouro_position *tokens;
@@ -33,7 +34,7 @@ typedef struct sampler {
     size_t mark_count, mark_room;
 } sampler;
 
-// coroutine.resume and coroutine.wrap that keep `link`. May raise an error of Lua.
+// Installs coroutine.resume and coroutine.wrap that keep `link`. May raise an error of Lua.
 void resume_install(const session *s, lua_State *L);
 void resume_remove(lua_State *L);
 

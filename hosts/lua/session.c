@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The life of a session. A Lua state has a holder in its registry, a userdata, which keeps the
-// session that runs or the one that ran last. When the state is closed, the holder's finalizer
-// stops the session, before anything else of ours is gone; whoever kept the session (main.c) can
-// still write its profile.
+// running session or the last one. When the state is closed, the holder's finalizer stops the
+// session before any other object of ours is freed. main.c keeps a reference of its own and can
+// still write the profile afterwards.
 
 #include "session.h"
 
@@ -44,7 +44,7 @@ void session_release(session *s) {
     if (s && --s->references == 0) session_free(s);
 }
 
-// The state is being closed.
+// Runs when the state is closed.
 static int holder_gc(lua_State *L) {
     holder *h = lua_touserdata(L, 1);
     session *s = h->session;
@@ -125,7 +125,7 @@ static session *session_new(const settings *wanted) {
     s->settings = *wanted;
     if (s->settings.period <= 0) s->settings.period = 1000;
     bool made = profile_new(s);
-    s->settings.live = NULL; // the caller's text
+    s->settings.live = NULL; // belongs to the caller
     if (!made) {
         int error = errno;
         session_free(s);
@@ -150,13 +150,13 @@ static lua_CFunction coroutine_function(lua_State *L, const char *name) {
     return function;
 }
 
-// Called by lua_pcall, with the session: memory may run out anywhere. The state to record is the
-// one that asked. Returns whether it runs; errno says why not.
+// Called by lua_pcall with the session, because any step may raise an out-of-memory error. Records
+// the state that called ouro.start. Returns whether the session runs; errno says why not.
 static int start_protected(lua_State *L) {
     session *s = lua_touserdata(L, 1);
     s->resume = coroutine_function(L, "resume");
     s->close = coroutine_function(L, "close");
-    lua_pushthread(L); // so that it is there as long as we look at it
+    lua_pushthread(L); // keeps it alive while the session refers to it
     lua_rawsetp(L, LUA_REGISTRYINDEX, &starter_key);
     bool runs = s->settings.precise ? precise_start(s, L) : sample_start(s, L);
     lua_pushboolean(L, runs);

@@ -3,14 +3,13 @@
 // A session: one recording of one Lua state, from start to stop, and its profile afterwards.
 //
 // WORDS
-//   session    what is between ouro.start and ouro.stop; at most one runs per Lua state
+//   session    the recording between ouro.start and ouro.stop; at most one runs per Lua state
 //   coroutine  our record of a lua_State, also of the main one; precise mode only
 //   frame      our record of a Lua call frame, identified by the lua_Debug field i_ci. That field
-//              is not for programs to follow, and we do not follow it: it is only compared. It
-//              identifies a frame as long as the frame lives, and later the frame that took its
-//              place.
+//              is private to Lua: we compare it and never follow it. It identifies a frame as long
+//              as the frame lives; afterwards another frame may have the same address.
 //   mark       a block that the program opened with ouro.block
-//   chain      the hook that the program (or its host) has set itself
+//   chain      the program's own hook, which ours calls
 //
 // WHO CALLS WHOM
 //   module, main -> session -> precise -> coroutines, memory, hooks
@@ -50,7 +49,7 @@ typedef struct {
 } chain;
 
 typedef struct {
-    void *ci;            // a mark has that of the frame that it stands in
+    void *ci;            // of a mark: the frame that it is in
     ouro_position token; // what to give to ouro_exit
     ouro_block block;
     uint64_t mark; // 0: a call
@@ -63,10 +62,10 @@ struct coroutine {
     frame *frames;
     size_t depth, capacity; // of frames; those that have returned since the last call included
     ouro_position base;     // where it was resumed
-    bool running;           // or waiting for one that it resumed
+    bool running;           // or waiting for a coroutine that it resumed
     coroutine *resumer;     // while running
     chain chain;
-    int owed;        // instructions that the chain's count hook has not heard of
+    int owed;        // instructions not yet reported to the chain's count hook
     coroutine *next; // in its bucket
 };
 
@@ -79,7 +78,7 @@ typedef struct {
 
 enum { CACHE_BITS = 13, BUCKETS = 1024 };
 
-// The allocator outlives its session if another one was put on top of it meanwhile.
+// Outlives its session if the program has installed another allocator that calls it.
 typedef struct {
     lua_Alloc next;
     void *next_ud;
@@ -102,24 +101,24 @@ struct session {
     block_table blocks;
     source_cache sources;
     uint64_t next_mark;
-    bool quiet; // what is allocated now is ours, not the program's
+    bool quiet; // allocations are ours now, not the program's
     // precise
     coroutine *current;
     coroutine *buckets[BUCKETS];
-    chain foreign; // what the main state's hook was
+    chain foreign; // the main state's hook before the session
     allocator *allocator;
     lua_CFunction resume, close;
-    bool returns; // the hook is called for returns, too
+    bool returns; // the hook is called for returns as well
     // sampling
     struct sampler *sampler;
     // both
     ticker *ticker;
     ticker_arm *arm;
-    lua_Hook volatile urgent; // a signal handler wants it to be called before the next instruction
+    lua_Hook volatile urgent; // set by a signal handler: call it before the next instruction
     cached cache[1 << CACHE_BITS];
 };
 
-// After setting a hook of ours: a signal that came in the meantime is not lost.
+// Called after setting a hook of ours, so that a signal that came just before is not lost.
 static inline void session_urgent(const session *s, lua_State *L) {
     int mask = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
     if (__builtin_expect(s->urgent != NULL, 0)) lua_sethook(L, s->urgent, mask, 1);
@@ -132,7 +131,7 @@ session *session_start(lua_State *L, const settings *wanted);
 void session_stop(session *s);
 session *session_keep(session *s);
 void session_release(session *s);
-// Writes pprof; gzipped if the path ends so. 0, or -1 with errno.
+// Writes pprof, gzipped if the path ends in .gz. 0, or -1 with errno.
 int session_write(session *s, const char *path);
 
 // The block of a function that is on top of the stack and runs in the frame `ar`.
@@ -140,7 +139,7 @@ ouro_block names_block(session *s, lua_State *L, lua_Debug *ar, bool *resumes);
 // Functions of this module are not shown.
 extern const luaL_Reg ouro_module_functions[];
 
-// These may raise errors of Lua and leave it to session_stop to clean up. False: errno says why.
+// These may raise errors of Lua; session_stop then cleans up. False: errno says why.
 bool precise_start(session *s, lua_State *L);
 void precise_stop(session *s);
 void precise_hook(lua_State *L, lua_Debug *ar);

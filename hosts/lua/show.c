@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// After the script: what its profile says, as `ouro report` says it, and the viewer. Without the
-// program `ouro` a short report of our own.
+// After the script: prints `ouro report` of the profile and opens the viewer. If the program `ouro`
+// is not found, prints a short report of our own.
 
 #include "show.h"
 
@@ -19,7 +19,7 @@
 
 extern char **environ;
 
-// The program `ouro`: who started us has said where, else it stands beside us.
+// The program `ouro`: $OURO, which `ouro lua` sets, else the file beside this program.
 static bool find_ouro(char path[static PATH_MAX]) {
     const char *named = getenv("OURO");
     if (named && *named) {
@@ -31,7 +31,7 @@ static bool find_ouro(char path[static PATH_MAX]) {
     return snprintf(path, PATH_MAX, "%souro", folder) < PATH_MAX && access(path, X_OK) == 0;
 }
 
-// Runs `ouro COMMAND FILE`, with standard output going where messages go.
+// Runs `ouro COMMAND FILE` with its standard output redirected to standard error.
 static bool run_ouro(const char *command, const char *file) {
     char path[PATH_MAX];
     if (!find_ouro(path)) return false;

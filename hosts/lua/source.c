@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // The names of functions as they are written. Lua knows a function by its first and last line and
-// by how it is called, so a callback has no name, a method has that of a field, and a function that
-// is tail called has none. The text knows better: `function Account:deposit`, `local function f`,
-// `t.x = function`, `M = { encode = function`.
+// by how it is called. So a callback and a tail-called function have no name, and a method has only
+// the name of its field. The source text has all of it: `function Account:deposit`,
+// `local function f`, `t.x = function`, `M = { encode = function`.
 //
-// This reads tokens and counts what opens and closes; it is no parser. Text that is not Lua gives
-// fewer definitions or none, and then names.c asks Lua. Nesting is a stack in memory, not
-// recursion.
+// This is a lexer that tracks open brackets and blocks, not a parser. Text that is not Lua gives
+// fewer definitions or none, and then names.c asks Lua. Nesting is a stack in memory; there is
+// no recursion.
 
 #include "source.h"
 
@@ -34,7 +34,7 @@ typedef struct {
     uint32_t line;
 } lexer;
 
-// What is open: a bracket, or a block that ends with `end` or `until`.
+// An open bracket, or an open block that ends with `end` or `until`.
 typedef struct {
     char what;         // ( [ { or b
     size_t definition; // of a function: its index + 1
@@ -46,11 +46,11 @@ typedef struct {
     source *source;
     opener *open;
     size_t depth, room;
-    token last;                     // the one before
+    token last;                     // the token before this one
     char chain[NAME_MAX_LENGTH];    // the name a.b["c"] that is being read; "" = none
-    char assigned[NAME_MAX_LENGTH]; // what stands before `=`, if the last token was that
-    bool several;                   // of a list of names: which gets the function is not told
-    bool swallowed;                 // the token brought others with it, and `last` is set
+    char assigned[NAME_MAX_LENGTH]; // the name before `=`, if the last token was `=`
+    bool several;                   // a list of names: unknown which one gets the function
+    bool swallowed;                 // the token consumed others and has set `last`
     bool failed;
 } reader;
 
@@ -59,7 +59,7 @@ static void new_line(lexer *x) {
     x->line_start = x->at + 1;
 }
 
-// The number of = in [==[, or -1 if this is no long bracket.
+// The number of = in [==[, or -1 if this is not a long bracket.
 static int long_bracket(const lexer *x) {
     const char *p = x->at + 1;
     int level = 0;
@@ -138,7 +138,7 @@ static token next_token(lexer *x) {
     } else {
         t.kind = SIGN;
         x->at++;
-        // == ~= <= >= are not assignments, and .. is no field.
+        // == ~= <= >= are not assignments, and .. is not a field.
         if (strchr("=~<>", c) && x->at < x->end && *x->at == '=') x->at++;
         while (c == '.' && x->at < x->end && *x->at == '.') x->at++;
     }
@@ -227,7 +227,7 @@ static void function_begins(reader *r, const token *at) {
     push(r, 'b', r->source->count, NULL);
 }
 
-// A name of the program, not a word of the language.
+// A name that the program chose, not a keyword.
 static void on_name(reader *r, const token *t) {
     if (is(&r->last, ".") && *r->chain) {
         append(r->chain, ".", t);
@@ -263,7 +263,7 @@ static void on_sign(reader *r, const token *t) {
     if (c == '}') pop(r, '{', t->line);
     r->assigned[0] = '\0';
     if (c == '=' && !r->several) memcpy(r->assigned, r->chain, sizeof r->assigned);
-    // What a name goes on with: a.b, a["b"], and `local a <const> =`.
+    // A name continues with these: a.b, a["b"], and `local a <const> =`.
     bool goes_on = c && strchr("<>.[", c);
     if (c == ']') goes_on = r->last.kind == STRING;
     if (!goes_on) r->chain[0] = '\0';
@@ -361,7 +361,7 @@ static const source *source_get(source_cache *cache, const char *chunk, size_t l
     for (size_t i = cache->count; i > 0; i--) {
         if (cache->list[i - 1].key == key) return &cache->list[i - 1];
     }
-    if (cache->count == SOURCES_MAX) source_cache_free(cache); // a program that loads and loads
+    if (cache->count == SOURCES_MAX) source_cache_free(cache); // a program that keeps loading
     if (cache->count == cache->room) {
         size_t room = cache->room ? cache->room * 2 : 8;
         source *list = realloc(cache->list, room * sizeof *list);

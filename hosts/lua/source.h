@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// A function as it is written. The first line, the last line and the parameters are what Lua tells
-// of a running function; name and column are what it does not.
+// A function as it is written. Lua reports the first line, the last line and the parameters of a
+// running function; only the text has its name and column.
 typedef struct {
     uint32_t line, last_line, column;
     uint32_t parameters; // without `...` and `self`, as they are written
@@ -31,14 +31,14 @@ typedef struct {
     bool vararg;
 } definition_key;
 
-// Finds a function of a chunk; `chunk` is lua_Debug's source. NULL if the text cannot be had or is
-// not Lua. If several functions fit, which is to say that they stand in one line, the one that is
-// called `name` (which may be NULL), or NULL; and *several is set.
+// Finds a function of a chunk; `chunk` is lua_Debug's source. NULL if the text cannot be read or is
+// not Lua. Several functions fit if they are on one line. Then *several is set, and the result is
+// the one that is called `name` (which may be NULL), or NULL.
 const definition *source_find(source_cache *cache, const char *chunk, size_t length,
                               definition_key key, const char *name, bool *several);
 void source_cache_free(source_cache *cache);
 
-// For tests, too: all functions of a text, in the order of their `function`.
+// All functions of a text, in the order of their `function` keywords. Also for tests.
 bool source_read(source *s, const char *text, size_t length);
 void source_free(source *s);
 

@@ -2,18 +2,19 @@
 //
 // The clock of a session: a timer whose signal counts ticks and arms a hook of Lua.
 //
-// The handler may run between any two instructions. lua_sethook is made for that; what else it
-// touches is one word each, and where two must change together, `busy` keeps it from arming.
+// The handler may run between any two instructions. lua_sethook is made for that. Everything else
+// that the handler touches is one word, and where two words must change together, `busy` stops it
+// from arming.
 //
-// Arming and charging cost what the stack is deep (lua_sethook walks it, too). So after each of them
-// the next one waits for a hundred times as long; the ticks of the meantime are charged with it.
-// What they cost is the processor's time: on a busy machine the thread may have to wait in between.
+// Arming and charging walk the stack (lua_sethook does so, too), so their cost grows with its
+// depth. After each of them the next one waits a hundred times as long, and charges the ticks
+// of that time together. Cost is measured in processor time, because other processes may run
+// in between.
 //
-// One instruction of the virtual machine takes nanoseconds, coming back from a signal one or two
-// microseconds, a step of the collector some ten to some hundred. So a tick is charged to `(gc)` if
-// the instruction that it interrupted took LATE nanoseconds more. That is a conclusion and no
-// report: an instruction that copies a very large string or table looks the same, and the last
-// microseconds of a step do not show.
+// One instruction of the virtual machine takes nanoseconds, the return from a signal 1 to 2 us, and
+// a step of the collector 10 to some 100 us. So a tick is charged to `(gc)` if the interrupted
+// instruction took LATE nanoseconds or more. This is an inference: an instruction that copies a
+// very large string or table looks the same, and the last microseconds of a step do not show.
 
 #include "ticker.h"
 
@@ -55,8 +56,8 @@ static void on_tick(int signal_number, siginfo_t *info, void *context) {
             t->due = 1;
             t->session->arm(t->session, t);
             t->arm_cost = ticker_now() - t->armed_at;
-            // Should nobody charge them: a handler that takes as long as a period must not be called
-            // again and again, or the program would not get a step further.
+            // If no hook charges them: a handler that takes as long as a period must not run at
+            // every period, or the program would make no progress.
             t->wait = t->ticks + ticks_to_rest(t, t->arm_cost);
         }
     }
@@ -78,7 +79,7 @@ bool ticker_was_late(const ticker *t, uint64_t now) {
 
 // ---------------------------------------------------------------- start and stop
 
-// Takes the signal, unless the program has a handler of its own for it.
+// Installs the handler, unless the program has its own for this signal.
 static bool handler_install(void) {
     struct sigaction action, before;
     if (sigaction(SIGNAL, NULL, &before)) return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What is called from outside: the functions of ouro-native.h, what the interposed malloc calls, and
-// the start of XRay. The hooks themselves start everything else.
+// The entry points from outside: the functions of ouro-native.h, the callback of the interposed
+// malloc, and the start of XRay. The hooks themselves start everything else.
 
 #include "native.h"
 #include "ouro-native.h"
@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-// Called by memory.c. Not for what the recorder itself allocates.
+// Called by memory.c, but not for allocations of the recorder itself.
 OURO_API void ouro_native_allocated_(size_t bytes);
 
 ouro_profile *ouro_native_profile(void) {
@@ -28,11 +28,11 @@ void ouro_native_allocated_(size_t bytes) {
     ouro_count(self->thread, METRIC_ALLOCATIONS, 1);
 }
 
-// Weak: a static program need not have it.
+// Weak, because a static program may not have it.
 __attribute__((weak)) extern __typeof__(dlsym) dlsym;
 
-// A program may have this code twice: linked with it, and preloaded by `ouro run`. The one whose
-// hooks are called is the one that works.
+// A program may have this code twice: linked, and preloaded by `ouro run`. Only the copy whose
+// hooks are called records.
 static bool is_the_one(void) {
     extern void __cyg_profile_func_enter(void *, void *);
     if (!dlsym) return true;

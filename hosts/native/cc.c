@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// ouro-cc and ouro-c++: `ouro cc ...` is the compiler, with what is needed to be profiled. All
-// arguments are passed on; flags are put in front of them (so that the project's own win) and, when
-// an executable is linked, the run-time library behind them. Shared libraries get nothing: their
-// hooks are those of the program that loads them.
+// ouro-cc and ouro-c++: `ouro cc ...` is the compiler, with the flags for profiling. All arguments
+// are passed on. Our flags come first, so that the project's own win; the run-time library comes
+// last, if an executable is linked. Shared libraries get no library: they call the hooks of the
+// program that loads them.
 
 #include "run/folders.h"
 
@@ -40,7 +40,7 @@ typedef struct {
     bool cxx, xray, all;
     bool links;      // an executable
     bool is_static;  // without shared libraries
-    bool has_inputs; // else it is only asked for its version, or the like
+    bool has_inputs; // else the command only asks for a version or the like
     bool has_g, has_threshold;
     char **arguments;
     size_t count;
@@ -57,7 +57,7 @@ static bool is_one_of(const char *word, const char *const *words) {
     return *words != NULL;
 }
 
-// Whoever says one of these does not link an executable that has a C library to call.
+// With one of these options no executable with a C library is linked.
 static bool forbids_linking(const char *a) {
     static const char *const words[] = {"-c",
                                         "-S",
@@ -91,13 +91,13 @@ static void look_at(command *c, int argc, char **argv) {
     }
 }
 
-// A value that runs this program again is not the compiler underneath.
+// A value that names this program cannot be the compiler to run.
 static bool is_this(const char *value) {
     return strstr(value, "ouro cc") || strstr(value, "ouro c++") || strstr(value, "ouro-cc") ||
            strstr(value, "ouro-c++");
 }
 
-// May have arguments of its own (`ccache gcc`).
+// The value may have arguments of its own (`ccache gcc`).
 static char *compiler(const command *c) {
     const char *ours = getenv(c->cxx ? "OURO_CXX" : "OURO_CC");
     const char *usual = getenv(c->cxx ? "CXX" : "CC");
@@ -107,7 +107,7 @@ static char *compiler(const command *c) {
     return strdup(c->cxx ? "c++" : "cc");
 }
 
-// `cc` may be a link to it. clang has no way to leave files out.
+// `cc` may be a link to clang, which has no option to exclude files.
 static bool is_clang(const char *name) {
     const char *folder = getenv("PATH");
     char path[PATH_MAX], whole[PATH_MAX];
@@ -131,12 +131,12 @@ static void add_flags(command *c) {
         return;
     }
     add(c, "-fxray-instrument");
-    // Else small functions are left out.
+    // Else XRay skips small functions.
     if (!c->has_threshold) add(c, "-fxray-instruction-threshold=1");
 }
 
-// The library's names must be found by what `ouro run` preloads, and its interposers linked though
-// nobody asks for them. A static program is told to call them (--wrap).
+// The library's names are exported for the libraries that `ouro run` preloads, and its interposers
+// are linked though nothing refers to them. In a static program --wrap redirects calls to them.
 static void add_library(command *c) {
     static char library[PATH_MAX];
     static const char *const wrapped[] = {
@@ -153,7 +153,7 @@ static void add_library(command *c) {
         add(c, "-Wl,-u,ouro_native_interposed_");
         add(c, "-Wl,--export-dynamic-symbol=ouro_native_*");
     }
-    // A language given by -x must not make a source of it.
+    // Else a language given by -x would apply to the library, too.
     add(c, "-x");
     add(c, "none");
     add(c, library);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Events that the hot path does not take: the first of a thread, of a function, after a fork; on
-// another machine stack; after frames were abandoned; in a signal handler that interrupted an enter.
-// Each runs in a section: signals wait, and nothing that the section itself calls is recorded.
+// Events that the hot path does not handle: the first event of a thread, of a function or after a
+// fork; an event on another machine stack, after abandoned frames, or in a signal handler that
+// interrupted an enter. Each runs in a section: signals are blocked, and calls that the section
+// itself makes are not recorded.
 
 #include "native.h"
 
@@ -13,8 +14,8 @@
 
 // ---------------------------------------------------------------- the queue
 
-// Called in a signal handler that interrupted an enter: only system calls here.
-static void queue_put(native_self *self, uintptr_t function, uintptr_t place, int kind) {
+// Called in a signal handler that interrupted an enter: only system calls are allowed here.
+static void queue_put(native_self *self, uintptr_t function, uintptr_t sp, int kind) {
     if (self->queued == self->queue_room) {
         size_t bytes = self->queue_room * sizeof *self->queue;
         size_t larger = bytes ? bytes * 2 : 16384;
@@ -25,13 +26,13 @@ static void queue_put(native_self *self, uintptr_t function, uintptr_t place, in
         self->queue = queue;
         self->queue_room = larger / sizeof *self->queue;
     }
-    self->queue[self->queued++] = (native_event){function, place, kind};
+    self->queue[self->queued++] = (native_event){function, sp, kind};
     self->limit = NULL;
 }
 
 // ---------------------------------------------------------------- frames
 
-// Position first, then top: a signal handler in between finds its frames above.
+// Position first, then top: a signal handler in between pushes its frames above this one.
 static void pop(native_self *self) {
     if (self->stack->unsaved) {
         self->stack->unsaved--;
@@ -62,7 +63,7 @@ static void push(native_self *self, uint64_t height, uint32_t key, ouro_block bl
 
 static bool has_frames(const native_self *self) { return self->top > self->stack->frames + 1; }
 
-// Leaves what stands lower than a place that is in use again.
+// Leaves the frames that are lower than an address that is in use again.
 static void abandon(native_self *self, uint64_t height) {
     while (has_frames(self) && self->top[-1].height < height) {
         self->stack->unsaved = 0;
@@ -72,7 +73,7 @@ static void abandon(native_self *self, uint64_t height) {
 
 // ---------------------------------------------------------------- machine stacks
 
-// Makes a stack's frames stand in this OS thread's lane of the present profile.
+// Enters a stack's frames again in this OS thread's lane of the current profile.
 static bool adopt(native_self *self, native_stack *stack, ouro_thread *parent) {
     ouro_profile *profile = ouro_native_session.profile;
     ouro_thread *thread =
@@ -99,18 +100,18 @@ static void load_stack(native_self *self, native_stack *stack) {
     self->thread = stack->thread;
 }
 
-// A coroutine that begins anew on an old stack begins where it is started from.
+// A new coroutine on an old stack begins at the position that starts it.
 static void begin_anew(native_stack *stack) {
     ouro_thread_free(stack->thread);
     stack->thread = NULL;
 }
 
-static void switch_to(native_self *self, native_stack *stack, uintptr_t place, bool entering) {
+static void switch_to(native_self *self, native_stack *stack, uintptr_t sp, bool entering) {
     native_stack *from = self->stack;
     from->top = self->top;
     if (is_adopted(self, stack)) {
         load_stack(self, stack);
-        if (entering) abandon(self, place - stack->low);
+        if (entering) abandon(self, sp - stack->low);
         stack->top = self->top;
         if (entering && stack->coroutine && !has_frames(self)) begin_anew(stack);
     }
@@ -122,16 +123,16 @@ static void switch_to(native_self *self, native_stack *stack, uintptr_t place, b
     ouro_clock_move(from->thread, stack->thread);
 }
 
-static bool is_on(const native_stack *stack, uintptr_t place) {
-    return place - stack->low <= stack->size;
+static bool is_on(const native_stack *stack, uintptr_t sp) {
+    return sp - stack->low <= stack->size;
 }
 
-// The stack of the main thread has grown beyond what its limit was at the start.
-static bool own_stack_has_grown(native_self *self, uintptr_t place) {
+// The main thread's stack has grown beyond the limit that it had at the start.
+static bool own_stack_has_grown(native_self *self, uintptr_t sp) {
     uintptr_t low, size;
     native_stack *own = &self->own;
     ouro_native_stack_of_thread(&low, &size);
-    if (place - low > size || low > own->low) return false;
+    if (sp - low > size || low > own->low) return false;
     uintptr_t more = own->low - low;
     native_frame *end = self->stack == own ? self->top : own->top;
     for (native_frame *f = own->frames; f < end; f++) f->height += more;
@@ -144,33 +145,32 @@ static bool own_stack_has_grown(native_self *self, uintptr_t place) {
     return true;
 }
 
-// Goes to the machine stack that `place` is on. Returns the height there. A signal handler on a
-// stack of its own is a call like any other, as high as what it interrupted.
-static uint64_t settle(native_self *self, uintptr_t place, bool entering) {
-    if (is_on(self->stack, place)) return place - self->low;
-    if (ouro_native_on_signal_stack(place)) return self->top[-1].height;
+// Switches to the machine stack that `sp` is on and returns the height there. A signal handler on
+// the alternate signal stack is a call like any other, at the height of the frame it interrupted.
+static uint64_t settle(native_self *self, uintptr_t sp, bool entering) {
+    if (is_on(self->stack, sp)) return sp - self->low;
+    if (ouro_native_on_signal_stack(sp)) return self->top[-1].height;
     native_stack *stack = &self->own;
-    // What is known is asked first: the other two read the memory map.
-    if (!is_on(stack, place)) stack = ouro_native_stack_known(place);
-    if (!stack)
-        stack = own_stack_has_grown(self, place) ? &self->own : ouro_native_stack_find(place);
+    // Known stacks first: the other two lookups read the memory map.
+    if (!is_on(stack, sp)) stack = ouro_native_stack_known(sp);
+    if (!stack) stack = own_stack_has_grown(self, sp) ? &self->own : ouro_native_stack_find(sp);
     if (!stack) return self->top[-1].height;
-    if (stack != self->stack) switch_to(self, stack, place, entering);
-    return is_on(self->stack, place) ? place - self->low : self->top[-1].height;
+    if (stack != self->stack) switch_to(self, stack, sp, entering);
+    return is_on(self->stack, sp) ? sp - self->low : self->top[-1].height;
 }
 
 // ---------------------------------------------------------------- events
 
-static void enter(native_self *self, uintptr_t function, uintptr_t place) {
-    uint64_t height = settle(self, place, true);
+static void enter(native_self *self, uintptr_t function, uintptr_t sp) {
+    uint64_t height = settle(self, sp, true);
     abandon(self, height);
     push(self, height, (uint32_t)function, ouro_native_block_of(function));
 }
 
-// A function that is left without being on top: what is above it was abandoned. One that was never
-// entered (the profile began later) is ignored.
-static void leave(native_self *self, uintptr_t function, uintptr_t place) {
-    settle(self, place, false);
+// Leaves a function. If it is not on top, the frames above it were abandoned. A function that was
+// never entered, because the profile began later, is ignored.
+static void leave(native_self *self, uintptr_t function, uintptr_t sp) {
+    settle(self, sp, false);
     if (self->stack->unsaved) {
         pop(self);
         return;
@@ -181,10 +181,10 @@ static void leave(native_self *self, uintptr_t function, uintptr_t place) {
     while (self->top >= f) pop(self);
 }
 
-// XRay's events come at the first and the last instruction of a function, so heights are exact. A
-// frame that has left by a tail call has LEFT_BY_TAIL_CALL in its height until its successor comes.
-static void xray_enter(native_self *self, uintptr_t function, uintptr_t place) {
-    uint64_t height = settle(self, place, true);
+// XRay's events come at the first and the last instruction of a function, so heights are exact.
+// LEFT_BY_TAIL_CALL is set in the height of a frame between its tail call and the callee's enter.
+static void xray_enter(native_self *self, uintptr_t function, uintptr_t sp) {
+    uint64_t height = settle(self, sp, true);
     ouro_block block = ouro_native_block_of(function);
     abandon(self, height | LEFT_BY_TAIL_CALL);
     native_frame *under = self->top - 1;
@@ -196,8 +196,8 @@ static void xray_enter(native_self *self, uintptr_t function, uintptr_t place) {
     }
 }
 
-static void xray_leave(native_self *self, uintptr_t place) {
-    uint64_t height = settle(self, place, false);
+static void xray_leave(native_self *self, uintptr_t sp) {
+    uint64_t height = settle(self, sp, false);
     if (self->stack->unsaved) {
         pop(self);
     } else {
@@ -205,8 +205,8 @@ static void xray_leave(native_self *self, uintptr_t place) {
     }
 }
 
-static void xray_tail(native_self *self, uintptr_t place) {
-    uint64_t height = settle(self, place, false);
+static void xray_tail(native_self *self, uintptr_t sp) {
+    uint64_t height = settle(self, sp, false);
     abandon(self, height);
     if (self->top[-1].height == height) self->top[-1].height |= LEFT_BY_TAIL_CALL;
 }
@@ -214,26 +214,26 @@ static void xray_tail(native_self *self, uintptr_t place) {
 static void take(native_self *self, native_event event) {
     switch (event.kind) {
     case NATIVE_ENTER:
-        enter(self, event.function, event.place);
+        enter(self, event.function, event.sp);
         break;
     case NATIVE_EXIT:
-        leave(self, event.function, event.place);
+        leave(self, event.function, event.sp);
         break;
     case NATIVE_XRAY_ENTER:
-        xray_enter(self, event.function, event.place);
+        xray_enter(self, event.function, event.sp);
         break;
     case NATIVE_XRAY_EXIT:
-        xray_leave(self, event.place);
+        xray_leave(self, event.sp);
         break;
     case NATIVE_XRAY_TAIL:
-        xray_tail(self, event.place);
+        xray_tail(self, event.sp);
         break;
     }
 }
 
 // ---------------------------------------------------------------- sections
 
-// The profile, the thread, the frames in this profile, and what a signal handler has left.
+// Makes sure of a profile, a thread and frames in this profile, and empties the queue.
 static bool prepare(native_self *self) {
     if (!ouro_native_session.profile && !ouro_native_session_begin()) return false;
     if (!self->started && !ouro_native_thread_begin()) return false;
@@ -272,42 +272,42 @@ void ouro_native_section_end(const native_section *section) {
     errno = section->error;
 }
 
-NATIVE_COLD void ouro_native_event(uintptr_t function, uintptr_t place, int kind) {
+NATIVE_COLD void ouro_native_event(uintptr_t function, uintptr_t sp, int kind) {
     native_self *self = &ouro_native_self;
     if (ouro_native_session.off) return;
     if (is_entering(self)) {
-        queue_put(self, function, place, kind);
+        queue_put(self, function, sp, kind);
         return;
     }
     native_section section;
     if (!ouro_native_section_begin(&section)) return;
-    take(self, (native_event){function, place, kind});
+    take(self, (native_event){function, sp, kind});
     ouro_native_section_end(&section);
 }
 
-// The program is about to go on at `place`, or has done so: frames below it are gone. A handler that
-// leaves by siglongjmp may have interrupted an enter, which then never ends. Programs that jump do so
-// often: without a section, because leaving is safe against signals.
-void ouro_native_unwind(uintptr_t place) {
+// The program goes on at `sp`, or is about to, so the frames below it are gone. A handler that
+// leaves by siglongjmp may have interrupted an enter, which then never ends. There is no section on
+// the fast path, because programs jump often and leaving is safe against signals.
+void ouro_native_unwind(uintptr_t sp) {
     native_self *self = &ouro_native_self;
     native_section section;
     if (!self->started) return;
     if (is_entering(self)) self->top = (native_frame *)~(uintptr_t)self->top;
-    if (self->limit && is_on(self->stack, place) && !self->stack->unsaved) {
-        abandon(self, place - self->low);
+    if (self->limit && is_on(self->stack, sp) && !self->stack->unsaved) {
+        abandon(self, sp - self->low);
         return;
     }
     if (!ouro_native_section_begin(&section)) return;
-    if (is_on(self->stack, place)) abandon(self, place - self->low);
+    if (is_on(self->stack, sp)) abandon(self, sp - self->low);
     ouro_native_section_end(&section);
 }
 
-void ouro_native_settle(uintptr_t place) {
+void ouro_native_settle(uintptr_t sp) {
     native_self *self = &ouro_native_self;
     native_section section;
-    if (!self->started || place - self->low <= self->size || !ouro_native_section_begin(&section))
+    if (!self->started || sp - self->low <= self->size || !ouro_native_section_begin(&section))
         return;
-    settle(self, place, false);
+    settle(self, sp, false);
     ouro_native_section_end(&section);
 }
 

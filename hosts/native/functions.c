@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// From the address of a function to its block. A block is named by its module and the offset there,
-// with the module's path and build id as its file: `ouro run` finds the real name afterwards, when
-// the program has ended. All functions stand in one hash table under a lock; what was asked for
-// last stands in the cache that the hooks look at.
+// From the address of a function to its block. A block's name is its module and the offset there;
+// its file is the module's path and build id. `ouro run` finds the real names after the program has
+// ended. All functions are in one hash table under a lock; the hooks look first into a
+// direct-mapped cache.
 
 #include "native.h"
 
@@ -33,9 +33,9 @@ static size_t size, used;
 // ---------------------------------------------------------------- modules
 
 typedef struct {
-    uintptr_t address; // asked for
+    uintptr_t address; // the function's
     uintptr_t base;
-    const char *path; // the loader's own text; "" for the program
+    const char *path; // owned by the loader; "" for the program
     unsigned char build_id[BUILD_ID_MOST];
     size_t build_id_size;
     bool found;
@@ -82,12 +82,12 @@ static int look_at(struct dl_phdr_info *info, size_t bytes, void *user) {
     return 1;
 }
 
-// Static (under the lock): the stack may be a small one.
+// Static, and used under the lock, because the stack may be small.
 static struct {
     char path[2 * PATH_MAX], name[NAME_MAX + 32], file[2 * PATH_MAX + 2 * BUILD_ID_MOST + 16];
 } text;
 
-// The program itself has no name there; a relative one is no use in another folder.
+// The program itself has no name in the loader, and a relative path is useless in another folder.
 static void put_path(const module *m) {
     text.path[0] = '\0';
     if (!m->path[0]) {
@@ -142,7 +142,7 @@ static void insert(entry *to, size_t mask, entry e) {
     to[i] = e;
 }
 
-// At most half full. What was unloaded is left behind.
+// Keeps the table at most half full. Entries of unloaded modules are not copied.
 static bool reserve(void) {
     if (used * 2 < size) return true;
     size_t larger = size ? size * 2 : TABLE_FIRST;
@@ -167,7 +167,7 @@ static void cache_put(uintptr_t function, ouro_block block) {
 }
 
 static ouro_block add(const module *m) {
-    entry *e = find(m->address); // another thread may have been here first
+    entry *e = find(m->address); // another thread may have added it
     if (e) return e->block;
     ouro_block block = reserve() ? block_new(m) : OURO_PHANTOM;
     if (block == OURO_PHANTOM) return block;
@@ -176,8 +176,8 @@ static ouro_block add(const module *m) {
     return block;
 }
 
-// Without memory: OURO_PHANTOM, and it is asked for again. The loader is asked without our lock: its
-// own may be held by one who waits for ours.
+// Without memory the result is OURO_PHANTOM, and the next call tries again. The loader is asked
+// before we take our lock: a thread that holds the loader's lock may wait for ours.
 ouro_block ouro_native_block_of(uintptr_t function) {
     pthread_mutex_lock(&lock);
     entry *e = find(function);
@@ -194,7 +194,7 @@ ouro_block ouro_native_block_of(uintptr_t function) {
     return block;
 }
 
-// Of a frame: only the lower half of the address is kept there.
+// A frame has only the lower half of the address.
 ouro_block ouro_native_block_by_key(uint32_t key) {
     ouro_block block = OURO_PHANTOM;
     pthread_mutex_lock(&lock);
@@ -246,7 +246,7 @@ static void forget(const loaded *all) {
     pthread_mutex_unlock(&lock);
 }
 
-// Another library may be loaded where one was: forget the functions of what is gone.
+// Forgets the functions of unloaded modules, because another library may be loaded there.
 void ouro_native_forget_unloaded(void) {
     native_section section;
     loaded all = {0};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The hooks of -finstrument-functions: the hot path. One cache line of thread-local state, one word
-// of the cache of functions, one node, one frame; no lock, no call. Whatever is unusual goes to
-// events.c.
+// The hooks of -finstrument-functions: the hot path. It touches one cache line of thread-local
+// state, one word of the cache of functions, one node and one frame; no lock, no call. All unusual
+// cases go to events.c.
 //
-// Leaving is safe against signals without a mark: a handler that runs in the middle of it enters and
-// leaves on top of the frame that is being left, and puts position and top back as they were.
+// Leaving is safe against signals without a mark: a handler that runs in the middle of it enters
+// and leaves on top of the frame that is being left, and restores position and top.
 
 #include "native.h"
 
@@ -14,13 +14,13 @@
 __thread native_self ouro_native_self;
 uint64_t ouro_native_cache[1 << CACHE_BITS];
 
-// The compiler keeps the order of what stands before and after.
+// A compiler barrier: memory accesses do not move across it.
 #define SIGNAL_FENCE __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 HOOK void __cyg_profile_func_enter(void *function, void *site);
 HOOK void __cyg_profile_func_exit(void *function, void *site);
 
-// Ends the enter, so that the hook has fewer registers to save.
+// Completes the enter. A function of its own, so that the hook saves fewer registers.
 static NATIVE_COLD void search_and_enter(native_frame *top, ouro_thread *thread, ouro_block block) {
     ouro_enter(thread, block);
     SIGNAL_FENCE;
@@ -31,13 +31,13 @@ void __cyg_profile_func_enter(void *function, void *site) {
     (void)site;
     native_self *self = &ouro_native_self;
     uintptr_t address = (uintptr_t)function;
-    uintptr_t place = (uintptr_t)__builtin_frame_address(0) + 16;
+    uintptr_t sp = (uintptr_t)__builtin_frame_address(0) + 16;
     native_frame *top = self->top;
-    uint64_t height = place - self->low;
+    uint64_t height = sp - self->low;
     uint64_t block = *cache_place(address) ^ address << CACHE_BLOCK_BITS;
     if (UNLIKELY(top >= self->limit) || UNLIKELY(height > top[-1].height) ||
         UNLIKELY(block >> CACHE_BLOCK_BITS)) {
-        ouro_native_event(address, place, NATIVE_ENTER);
+        ouro_native_event(address, sp, NATIVE_ENTER);
         return;
     }
     ouro_thread *thread = self->thread;
@@ -46,7 +46,7 @@ void __cyg_profile_func_enter(void *function, void *site) {
     SIGNAL_FENCE;
     top->height = height;
     top->key = (uint32_t)address;
-    // Atomic only to keep the compiler from collecting key and token in a vector register.
+    // Atomic only so that the compiler does not combine key and token in a vector register.
     __atomic_store_n(&top->token, ouro_thread_position(thread), __ATOMIC_RELAXED);
     if (UNLIKELY(!ouro_try_enter(thread, (ouro_block)block))) {
         search_and_enter(top, thread, (ouro_block)block);
@@ -60,11 +60,11 @@ void __cyg_profile_func_exit(void *function, void *site) {
     (void)site;
     native_self *self = &ouro_native_self;
     uintptr_t address = (uintptr_t)function;
-    uintptr_t place = (uintptr_t)__builtin_frame_address(0) + 16;
+    uintptr_t sp = (uintptr_t)__builtin_frame_address(0) + 16;
     native_frame *top = self->top;
     if (UNLIKELY(top >= self->limit) || UNLIKELY(top[-1].key != (uint32_t)address) ||
-        UNLIKELY(place - self->low > self->size)) {
-        ouro_native_event(address, place, NATIVE_EXIT);
+        UNLIKELY(sp - self->low > self->size)) {
+        ouro_native_event(address, sp, NATIVE_EXIT);
         return;
     }
     ouro_thread *thread = self->thread;

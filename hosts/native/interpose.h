@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Functions of the C library that the host stands in front of. In a program with shared libraries
-// ours has the real name and finds the real one behind it; in a static program the linker is told
-// (--wrap) to call ours, __wrap_NAME, and gives the real one as __real_NAME. Each file that includes
-// this is compiled for both.
+// Interposed functions of the C library. In a program with shared libraries ours has the real name
+// and finds the real function with dlsym. In a static program the linker (--wrap) redirects calls
+// to ours, __wrap_NAME, and offers the real function as __real_NAME. Each file that includes this
+// is compiled for both.
 
 #ifndef OURO_NATIVE_INTERPOSE_H
 #define OURO_NATIVE_INTERPOSE_H
@@ -12,7 +12,7 @@
 
 #define INTERPOSED __attribute__((visibility("default")))
 
-// Each file has a name of its own, by which the linker takes it out of the static library.
+// A symbol per file, by which the linker takes the file out of the static library.
 #define PART(name)                                                                   \
     __attribute__((visibility("hidden"))) extern const char ouro_native_part_##name; \
     const char ouro_native_part_##name = 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Coroutines by ucontext. Before a switch: the stack of the context that is switched to, so that its
-// bounds are known. After it, which is when somebody has switched back: this stack is current again,
-// though no function was entered.
+// Coroutines by ucontext. Before a switch it registers the bounds of the stack that is switched to.
+// After the switch, when another context has switched back, this stack is current again though no
+// function was entered.
 
 #include "interpose.h"
 
@@ -15,8 +15,7 @@ DECLARE(setcontext);
 REAL_OF(swapcontext)
 REAL_OF(setcontext)
 
-// A context that getcontext filled says nothing of its stack, or something by chance: the stack
-// pointer must be there.
+// A context filled by getcontext has no stack, or stale bounds: the stack pointer must lie in them.
 static void tell(const ucontext_t *to) {
 #if defined(__x86_64__)
     uintptr_t low = (uintptr_t)to->uc_stack.ss_sp, size = to->uc_stack.ss_size;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// dlclose: what was at the addresses of an unloaded library must be forgotten, another library may
-// come there. Only for programs with shared libraries.
+// dlclose: forgets the functions of an unloaded library, because another library may be loaded at
+// the same addresses. Only for programs with shared libraries.
 
 #include "interpose.h"
 
@@ -10,8 +10,8 @@ REAL_OF(dlclose)
 
 extern const char ouro_native_part_longjmp, ouro_native_part_context, ouro_native_part_exception;
 
-// Named by the linker's command line (-u), so that a static library brings its interposers along,
-// also where another library has functions of the same names.
+// Named on the linker's command line (-u), so that a static library brings its interposers along
+// even if another library has functions of the same names.
 extern INTERPOSED const char *const ouro_native_interposed_[];
 const char *const ouro_native_interposed_[] = {&ouro_native_part_longjmp, &ouro_native_part_context,
                                                &ouro_native_part_exception};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// C++ exceptions. The personality routine is asked about each frame on the way up; when it says that
-// the program goes on there (a handler or a cleanup), the frames below have been left. gcc leaves
-// instrumented functions by itself, in a cleanup; clang and XRay do not.
+// C++ exceptions. The unwinder asks the personality routine about each frame. When the routine says
+// that the program continues in a frame (a handler or a cleanup), the frames below have been left.
+// Code by gcc leaves instrumented functions itself, in a cleanup; code by clang and XRay does not.
 
 #include "interpose.h"
 
@@ -24,7 +24,7 @@ static uintptr_t stack_pointer(struct _Unwind_Context *context) { return _Unwind
 static __typeof__(__gxx_personality_v0) *found;
 static __typeof__(_Unwind_GetCFA) *get_cfa;
 
-// C++ may have come with a library that was loaded later, for itself alone.
+// The C++ library may have been loaded later, with dlopen and without RTLD_GLOBAL.
 static __typeof__(__gxx_personality_v0) *real___gxx_personality_v0(void) {
     if (found) return found;
     *(void **)&get_cfa = dlsym(RTLD_DEFAULT, "_Unwind_GetCFA");

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// longjmp and its kin: the frames that are jumped over are left at once. Without this they would be
-// left when something is next entered above them; but what is entered at exactly their height would
-// be taken for inlined.
+// longjmp and its variants: the frames that are jumped over are left at once. Otherwise they would
+// be left at the next enter above them, and a function that is entered at exactly their height
+// would look inlined.
 
 #include "interpose.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
 
-// In fortified programs longjmp is this. No header declares it.
+// The name of longjmp in fortified programs. No header declares it.
 void __longjmp_chk(struct __jmp_buf_tag env[1], int value) __attribute__((noreturn));
 
 PART(longjmp)
@@ -23,7 +23,7 @@ REAL_OF(siglongjmp)
 REAL_OF(__longjmp_chk)
 
 #ifndef OURO_NATIVE_WRAP
-// Early: a signal handler may be the first to jump.
+// A constructor, because the first jump may be made by a signal handler.
 __attribute__((constructor)) static void find(void) {
     real_longjmp();
     real__longjmp();
@@ -32,12 +32,12 @@ __attribute__((constructor)) static void find(void) {
 }
 #endif
 
-// glibc keeps the stack pointer mangled, x86-64: word 6, rotated and mixed with a secret word.
+// glibc on x86-64 mangles the stack pointer: word 6, rotated and xored with a secret word.
 static void leave_frames(const struct __jmp_buf_tag *env) {
 #if defined(__x86_64__) && defined(__GLIBC__)
-    uintptr_t place = (uintptr_t)env->__jmpbuf[6], secret;
+    uintptr_t sp = (uintptr_t)env->__jmpbuf[6], secret;
     __asm__("movq %%fs:0x30, %0" : "=r"(secret));
-    ouro_native_unwind((place >> 17 | place << 47) ^ secret);
+    ouro_native_unwind((sp >> 17 | sp << 47) ^ secret);
 #else
     (void)env;
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// malloc and its kin, for `ouro run --memory`: each allocation and its bytes are charged to where the
-// program stands. A library of its own, because whoever does not ask for it does not pay for it;
-// static programs are told to call it (--wrap). free is not counted. A realloc counts as an
+// malloc and its variants, for `ouro run --memory`: each allocation and its bytes are charged to
+// the current position. A separate library, so that programs pay for it only with that option; in
+// static programs --wrap redirects calls to it. free is not counted. A realloc counts as an
 // allocation of its new size.
 
 #include "interpose.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Of libouro-native, wherever that is: in the program, or preloaded.
+// Of libouro-native, which is in the program or preloaded.
 __attribute__((weak)) void ouro_native_allocated_(size_t bytes);
 
 static void *charged(void *memory, size_t bytes) {
@@ -35,7 +35,7 @@ REAL_OF(memalign)
 #ifdef OURO_NATIVE_WRAP
 REAL_OF(calloc)
 #else
-// dlsym may ask for zeroed memory while it looks for calloc: it gets some that is never freed.
+// dlsym may need zeroed memory while it looks for calloc. It gets some that is never freed.
 static __typeof__(calloc) *found_calloc;
 static void *calloc_early(size_t count, size_t size) {
     static char early[4096] __attribute__((aligned(16)));

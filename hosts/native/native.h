@@ -6,23 +6,24 @@
 // frame of their own to keep a token in, so each machine stack has an array of frames beside it.
 //
 //   frame     an instrumented function that was entered: the token to leave it with, which function
-//             it is (key), and where on the machine stack it stands (height)
+//             it is (key), and its address on the machine stack (height)
 //   stack     a machine stack: of an OS thread, or of a coroutine, with its array of frames
-//   self      what one OS thread needs: the stack it is on, the hot fields first
+//   self      the state of one OS thread, with the stack that it is on; the hot fields first
 //   session   the profile of this process; another one after fork(2)
 //   function  an address that was entered, and its block
+//   sp        the stack pointer when the hook was called
 //
-// Height: bytes from the low end of the machine stack to the place where the hook was called. A
-// function that is called stands lower than its caller, or, inlined, as high. So:
+// Height: bytes from the low end of the machine stack to sp. A callee is lower than its caller, or,
+// inlined, at the same height. So:
 //   - a function that is entered higher than the frame on top: the frames below it were abandoned
 //     (longjmp, an exception) and are left now
 //   - a height beyond the size of the stack: the program has changed its stack
 //
-// Signals. A handler may run between any two instructions of a hook. While an enter is under way,
-// `top` has all its bits inverted, which is above every limit: a hook that comes then puts its event
-// into a queue, and the next event takes it from there. Leaving needs no such care: see hooks.c. The
-// slow paths block all signals, so an event that comes while one is under way is made by what the
-// slow path itself calls (malloc of the program's own, instrumented), and is dropped.
+// Signals. A handler may run between any two instructions of a hook. During an enter, `top` has all
+// its bits inverted, which is above every limit. A hook that is called then puts its event into a
+// queue, and the next event takes it from there. Leaving needs no such care: see hooks.c. The slow
+// paths block all signals. An event during a slow path comes from a function that the slow path
+// itself calls (the program's own malloc, instrumented), and is dropped.
 
 #ifndef OURO_NATIVE_INTERNAL_H
 #define OURO_NATIVE_INTERNAL_H
@@ -39,50 +40,50 @@ typedef struct {
 
 typedef struct native_stack {
     uintptr_t low, size;
-    native_frame *frames; // [0] is no frame: its height is `size`, its key 0
-    native_frame *top;    // of the stack that is current: in `self`
+    native_frame *frames; // [0] is a sentinel: its height is `size`, its key 0
+    native_frame *top;    // valid unless the stack is current; then it is in `self`
     native_frame *end;
-    size_t unsaved; // frames on top that found no memory
+    size_t unsaved; // frames on top without memory
     ouro_thread *thread;
     uint64_t generation; // of the session that `thread` belongs to
-    uint64_t owner;      // the number of the OS thread whose lane that is
+    uint64_t owner;      // the number of the OS thread whose lane it is
     bool coroutine;
 } native_stack;
 
 typedef struct {
     uintptr_t function;
-    uintptr_t place;
+    uintptr_t sp;
     int kind;
 } native_event;
 
 typedef struct native_self {
-    native_frame *top;   // where the next frame goes; inverted while an enter is under way
-    native_frame *limit; // the end of the array; NULL: the slow path has something to do first
+    native_frame *top;   // the next free frame; inverted during an enter
+    native_frame *limit; // the end of the array; NULL: take the slow path
     uintptr_t low, size; // of the machine stack
     ouro_thread *thread;
     native_stack *stack; // the current one
     bool busy;           // on a slow path
-    bool dead;           // its keys are gone: the OS thread ends
+    bool dead;           // the OS thread is ending and has no keys any more
     bool started;
     int endings;
-    uint64_t number; // of the OS thread, never given twice
+    uint64_t number; // of the OS thread, never reused
     native_event *queue;
     size_t queued, queue_room;
     native_stack own;
 } native_self;
 
-// Initial-exec: one load and no call. The library is there when the program starts.
+// Initial-exec: one load and no call. That is allowed because the library is loaded at the start.
 extern __thread native_self ouro_native_self
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// Heights are multiples of 8. This one means: it has made a tail call to an instrumented function,
-// whose enter is the next event at this height.
+// Heights are multiples of 8. This bit means: the frame made a tail call to an instrumented
+// function, and the next event at this height is that function's enter.
 #define LEFT_BY_TAIL_CALL UINT64_C(1)
 
 enum { NATIVE_ENTER, NATIVE_EXIT, NATIVE_XRAY_ENTER, NATIVE_XRAY_EXIT, NATIVE_XRAY_TAIL };
 
-// A function's address in the upper 47 bits, its block in the lower 17: one word, so that threads
-// can look while others write.
+// A function's address in the upper 47 bits, its block in the lower 17: one word, so that a thread
+// can read it while another writes.
 enum { CACHE_BITS = 14, CACHE_BLOCK_BITS = 17 };
 extern uint64_t ouro_native_cache[1 << CACHE_BITS] __attribute__((visibility("hidden")));
 
@@ -96,12 +97,12 @@ static inline bool is_entering(const native_self *self) { return (intptr_t)self-
 #define NATIVE_COLD __attribute__((noinline, cold))
 
 // events.c: everything that is not the hot path of hooks.c
-void ouro_native_event(uintptr_t function, uintptr_t place, int kind);
-void ouro_native_unwind(uintptr_t place);
-void ouro_native_settle(uintptr_t place);
+void ouro_native_event(uintptr_t function, uintptr_t sp, int kind);
+void ouro_native_unwind(uintptr_t sp);
+void ouro_native_settle(uintptr_t sp);
 ouro_thread *ouro_native_thread_now(void);
 
-// A slow path: false if nothing is to be done. Signals wait until it ends.
+// A slow path. begin returns false if nothing is to be done; signals are blocked until end.
 typedef struct {
     sigset_t before;
     int error;
@@ -114,15 +115,15 @@ bool ouro_native_stack_init(native_stack *stack, uintptr_t low, uintptr_t size);
 bool ouro_native_stack_grow(native_stack *stack);
 void ouro_native_stack_drop(native_stack *stack);
 void ouro_native_stack_of_thread(uintptr_t *low, uintptr_t *size);
-bool ouro_native_on_signal_stack(uintptr_t place);
-native_stack *ouro_native_stack_known(uintptr_t place); // a coroutine's, or NULL
-native_stack *ouro_native_stack_find(uintptr_t place);
+bool ouro_native_on_signal_stack(uintptr_t sp);
+native_stack *ouro_native_stack_known(uintptr_t sp); // a coroutine's, or NULL
+native_stack *ouro_native_stack_find(uintptr_t sp);
 void ouro_native_stack_add(uintptr_t low, uintptr_t size);
 void ouro_native_stacks_lock(bool lock);
 
 // session.c
 typedef struct {
-    ouro_profile *profile; // NULL: not begun, or given up
+    ouro_profile *profile; // NULL: not begun, or failed
     uint64_t generation;   // counts fork(2)
     bool off;
     bool memory; // count allocations

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The profile of this process, made when the first function is entered: a live file in the folder
-// that OURO_NATIVE names, so that nothing has to be done at the end, however the program ends.
+// The profile of this process, made when the first function is entered. It is a live file in the
+// folder that OURO_NATIVE names, so nothing has to be done when the program ends, however it ends.
 // Without that variable everything is off. `ouro run` sets it, and reads the files afterwards.
 //
 //   OURO_NATIVE          the folder
@@ -11,8 +11,8 @@
 //   OURO_NATIVE_HZ       ticks of the clock per second
 //   OURO_NATIVE_MEMORY   1: count allocations
 //
-// A child of fork(2) makes a profile of its own when it enters or leaves its first function. It gets
-// the same blocks with the same numbers, so the cache of functions stays good.
+// A child of fork(2) makes a profile of its own when it enters or leaves its first function. It
+// gets the same blocks with the same numbers, so the cache of functions stays valid.
 
 #include "native.h"
 
@@ -54,8 +54,8 @@ static void read_clock(ouro_options *options) {
     if (clock && strcmp(clock, "off") == 0) ouro_native_session.hz = 0;
 }
 
-// PROGRAM.PID.ouro; a number more if this process has been another program before.
-// The texts are static (under the lock): the stack may be a small one.
+// PROGRAM.PID.ouro, with a number if this process ran another program before (exec).
+// The buffers are static, and used under the lock, because the stack may be small.
 static bool name_file(char path[static PATH_MAX], const char *folder) {
     static char program[PATH_MAX];
     ouro__own_path(program);
@@ -79,7 +79,7 @@ static void copy_blocks(ouro_profile *to, const ouro_profile *from) {
         ouro_add_block(to, &info);
 }
 
-// The reason goes where `ouro run` looks for files: a library does not print.
+// A library does not print: the reason goes to a file that `ouro run` reads.
 static void give_up(const char *path) {
     static char note[PATH_MAX + 8];
     int error = errno;
@@ -128,8 +128,8 @@ static void in_parent(void) {
     pthread_mutex_unlock(&lock);
 }
 
-// The library's own handler, registered earlier, has made the profile private to this process. It
-// is only read from now on.
+// The library's own handler was registered earlier and has made the profile private to this
+// process. From now on the profile is only read.
 static void in_child(void) {
     native_self *self = &ouro_native_self;
     in_parent();
@@ -142,11 +142,11 @@ static void in_child(void) {
 
 // ---------------------------------------------------------------- threads
 
-// Of ThreadSanitizer, if the program has it: it takes a thread's state away in the last round of the
+// Of ThreadSanitizer, if the program has it. It frees a thread's state in the last round of the
 // destructors of keys, and its pthread functions crash after that.
 extern void __tsan_init(void) __attribute__((weak));
 
-// Other keys' destructors may enter functions: ours comes in the last round that it can.
+// Other keys' destructors may enter functions, so ours waits for the last round that it can.
 static void thread_end(void *pointer) {
     native_self *self = pointer;
     native_section section;
@@ -191,7 +191,7 @@ static bool begin(void) {
     if (!watching && pthread_key_create(&thread_key, thread_end)) return false;
     ouro_profile *profile = open_profile(folder);
     if (!profile) return false;
-    // After ouro_profile_new: handlers of the child run in the order in which they came.
+    // After ouro_profile_new: the child's handlers run in the order of their registration.
     if (!watching) watching = pthread_atfork(before_fork, in_parent, in_child) == 0;
     if (parent) copy_blocks(profile, parent);
     __atomic_store_n(&ouro_native_session.profile, profile, __ATOMIC_RELEASE);

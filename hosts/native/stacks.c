@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Machine stacks and their arrays of frames. The stack of an OS thread is known to the system; those
-// of coroutines are told by makecontext's users (interpose.c), by the program (ouro-native.h), or
-// found in the memory map when something runs there. They are kept in one array, sorted by address.
+// Machine stacks and their arrays of frames. The system knows the stack of an OS thread. The stack
+// of a coroutine is registered by makecontext (interpose_context.c) or by the program
+// (ouro-native.h), or found in the memory map when a function runs there. Coroutine stacks are in
+// one array, sorted by address.
 //
 // Memory comes from mmap: malloc may be the program's own, and instrumented.
 
@@ -56,8 +57,8 @@ void ouro_native_stack_drop(native_stack *stack) {
 
 // ---------------------------------------------------------------- where stacks are
 
-// The mapping that `place` is in. By hand and without stdio: no malloc.
-static bool mapping_of(uintptr_t place, uintptr_t *low, uintptr_t *high) {
+// The mapping that `sp` is in. Parsed without stdio, which would call malloc.
+static bool mapping_of(uintptr_t sp, uintptr_t *low, uintptr_t *high) {
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     char buffer[4096];
     uintptr_t number = 0, first = 0;
@@ -74,7 +75,7 @@ static bool mapping_of(uintptr_t place, uintptr_t *low, uintptr_t *high) {
                 number = 0;
             } else if (in_numbers && c == ' ') {
                 in_numbers = false;
-                found = place >= first && place < number;
+                found = sp >= first && sp < number;
             } else if (in_numbers) {
                 number = number * 16 + (uintptr_t)(c <= '9' ? c - '0' : c - 'a' + 10);
             }
@@ -98,7 +99,7 @@ static void main_stack(uintptr_t *low, uintptr_t *size) {
     *low = high - *size;
 }
 
-// Of the OS thread that calls. The bounds of the main thread are its limit, not its present size.
+// Of the calling OS thread. For the main thread: its limit, not its current size.
 void ouro_native_stack_of_thread(uintptr_t *low, uintptr_t *size) {
     pthread_attr_t attributes;
     void *address = NULL;
@@ -115,10 +116,10 @@ void ouro_native_stack_of_thread(uintptr_t *low, uintptr_t *size) {
     *size = bytes;
 }
 
-bool ouro_native_on_signal_stack(uintptr_t place) {
+bool ouro_native_on_signal_stack(uintptr_t sp) {
     stack_t alternate;
     if (sigaltstack(NULL, &alternate) || alternate.ss_flags & SS_DISABLE) return false;
-    return place - (uintptr_t)alternate.ss_sp <= alternate.ss_size;
+    return sp - (uintptr_t)alternate.ss_sp <= alternate.ss_size;
 }
 
 // ---------------------------------------------------------------- coroutines
@@ -127,12 +128,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static native_stack **stacks; // sorted by `low`, without overlaps
 static size_t count, room;
 
-// The first that ends above `place`.
-static size_t position(uintptr_t place) {
+// The index of the first stack that ends above `sp`.
+static size_t first_above(uintptr_t sp) {
     size_t from = 0, to = count;
     while (from < to) {
         size_t middle = (from + to) / 2;
-        if (stacks[middle]->low + stacks[middle]->size < place) {
+        if (stacks[middle]->low + stacks[middle]->size < sp) {
             from = middle + 1;
         } else {
             to = middle;
@@ -152,21 +153,21 @@ static bool make_room(void) {
     return true;
 }
 
-// Descriptions are small and come in pages; one that was taken out is never given back, because an
-// OS thread may still stand on it.
+// Descriptions are small and are allocated by the page. They are never freed, because an OS thread
+// may still run on a stack that was removed.
 static native_stack *description_new(void) {
     static native_stack *block;
-    static size_t left;
-    if (left == 0) {
-        left = 16384 / sizeof *block;
+    static size_t unused;
+    if (unused == 0) {
+        unused = 16384 / sizeof *block;
         block = pages(16384);
-        if (!block) left = 0;
+        if (!block) unused = 0;
     }
-    return left ? &block[--left] : NULL;
+    return unused ? &block[--unused] : NULL;
 }
 
 static native_stack *add(uintptr_t low, uintptr_t size) {
-    size_t at = position(low + 1), end = at;
+    size_t at = first_above(low + 1), end = at;
     while (end < count && stacks[end]->low < low + size) end++;
     if (end == at + 1 && stacks[at]->low == low && stacks[at]->size == size) return stacks[at];
     native_stack *fresh = make_room() ? description_new() : NULL;
@@ -187,25 +188,25 @@ void ouro_native_stack_add(uintptr_t low, uintptr_t size) {
     ouro_native_section_end(&section);
 }
 
-static native_stack *known(uintptr_t place) {
-    size_t at = position(place);
-    return at < count && stacks[at]->low <= place ? stacks[at] : NULL;
+static native_stack *known(uintptr_t sp) {
+    size_t at = first_above(sp);
+    return at < count && stacks[at]->low <= sp ? stacks[at] : NULL;
 }
 
-native_stack *ouro_native_stack_known(uintptr_t place) {
+native_stack *ouro_native_stack_known(uintptr_t sp) {
     pthread_mutex_lock(&lock);
-    native_stack *found = known(place);
+    native_stack *found = known(sp);
     pthread_mutex_unlock(&lock);
     return found;
 }
 
-// The coroutine's stack at `place`; found in the memory map if nobody has told of it. NULL if there
-// is no memory.
-native_stack *ouro_native_stack_find(uintptr_t place) {
+// The coroutine's stack at `sp`, from the memory map if it was not registered. NULL if there is
+// no memory.
+native_stack *ouro_native_stack_find(uintptr_t sp) {
     pthread_mutex_lock(&lock);
-    native_stack *found = known(place);
+    native_stack *found = known(sp);
     uintptr_t low, high;
-    if (!found && mapping_of(place - 1, &low, &high)) found = add(low, high - low);
+    if (!found && mapping_of(sp - 1, &low, &high)) found = add(low, high - low);
     pthread_mutex_unlock(&lock);
     return found;
 }

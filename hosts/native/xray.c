@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
 // XRay (clang -fxray-instrument): functions have sleds of nops at entry, exit and tail calls, which
-// its runtime patches into calls of a handler. Nothing is patched, and nothing costs, until a
-// session is asked for. XRay's runtime is in the program; it is found by its weak names.
+// its runtime patches into calls of a handler. Nothing is patched, and nothing costs time, until a
+// session starts. XRay's runtime is in the program; it is found by its weak names.
 //
-// Where a function stands. The handler is called by a trampoline, which is called (entry, tail call)
-// or jumped to (exit) by the sled, when the stack pointer is at the function's return address. How
-// far that is from the handler's own frame is measured at the first event of each kind: at entries
-// and tail calls the sled's return address is found by the eleven bytes of the sled before it; at
-// exits, by the frame that was entered.
+// The height of a function. The sled calls (entry, tail call) or jumps to (exit) a trampoline,
+// which calls the handler; at that point the stack pointer is at the function's return address. The
+// distance from there to the handler's own frame is measured at the first event of each kind. At
+// entries and tail calls, the sled's return address is recognised by the eleven bytes of the sled
+// before it; at exits, by the frame that was entered.
 //
-// Tail calls. The event comes before the jump, and says not where it goes. A direct jump is read from
-// the code: to an instrumented function, the next enter at this height is its and becomes `replace`.
-// To any other, or through a register, the function is simply left: what that other calls is then
-// called by its caller's caller, as the machine stack has it. Nothing is guessed.
+// Tail calls. The event comes before the jump and does not tell its target. A direct jump is
+// decoded from the code. If its target is instrumented, the next enter at this height becomes
+// `replace`. If it is not, or if the jump goes through a register, the function is simply left, and
+// functions that the target calls are called by its caller's caller, as on the machine stack.
+// Nothing is guessed.
 
 #include "native.h"
 
@@ -61,7 +62,7 @@ static bool follows_sled(uintptr_t address, uint32_t id) {
     return sled[0] == 0x41 && sled[1] == 0xba && memcmp(sled + 2, &id, 4) == 0 && sled[6] == 0xe8;
 }
 
-// The place of the sled's return address above the handler's frame; 0 if there is none.
+// The distance of the sled's return address above the handler's frame; 0 if there is none.
 static uintptr_t find_sled(uintptr_t frame, uint32_t id, int kind) {
     if (distance[kind]) {
         uintptr_t at = frame + distance[kind] - sizeof(uintptr_t);
@@ -76,7 +77,7 @@ static uintptr_t find_sled(uintptr_t frame, uint32_t id, int kind) {
     return 0;
 }
 
-// Where the jump after a tail call's sled goes; 0 if the instruction does not say.
+// The target of the jump after a tail call's sled; 0 if the instruction does not tell it.
 static uintptr_t jump_target(uintptr_t at) {
     const unsigned char *code = (const unsigned char *)at;
     int32_t far;
@@ -100,22 +101,22 @@ static NATIVE_COLD void measure(uintptr_t frame, uint32_t id, int kind) {
     }
 }
 
-static NATIVE_COLD void enter_slowly(uint32_t id, uintptr_t place) {
-    ouro_native_event(functions[id].function, place, NATIVE_XRAY_ENTER);
+static NATIVE_COLD void enter_slowly(uint32_t id, uintptr_t sp) {
+    ouro_native_event(functions[id].function, sp, NATIVE_XRAY_ENTER);
     native_section section;
     if (functions[id].block != OURO_PHANTOM || !ouro_native_section_begin(&section)) return;
     functions[id].block = ouro_native_block_of(functions[id].function);
     ouro_native_section_end(&section);
 }
 
-static void enter(uint32_t id, uintptr_t place) {
+static void enter(uint32_t id, uintptr_t sp) {
     native_self *self = &ouro_native_self;
     xray_function f = functions[id];
     native_frame *top = self->top;
-    uint64_t height = place - self->low;
+    uint64_t height = sp - self->low;
     if (UNLIKELY(top >= self->limit) || UNLIKELY(height + 1 >= top[-1].height) ||
         UNLIKELY(f.block == OURO_PHANTOM)) {
-        enter_slowly(id, place);
+        enter_slowly(id, sp);
         return;
     }
     self->top = (native_frame *)~(uintptr_t)top;
@@ -127,11 +128,11 @@ static void enter(uint32_t id, uintptr_t place) {
     self->top = top + 1;
 }
 
-static void leave(uint32_t id, uintptr_t place) {
+static void leave(uint32_t id, uintptr_t sp) {
     native_self *self = &ouro_native_self;
     native_frame *top = self->top;
-    if (UNLIKELY(top >= self->limit) || UNLIKELY(top[-1].height != place - self->low)) {
-        ouro_native_event(functions[id].function, place, NATIVE_XRAY_EXIT);
+    if (UNLIKELY(top >= self->limit) || UNLIKELY(top[-1].height != sp - self->low)) {
+        ouro_native_event(functions[id].function, sp, NATIVE_XRAY_EXIT);
         return;
     }
     ouro_exit(self->thread, top[-1].token);
@@ -139,13 +140,13 @@ static void leave(uint32_t id, uintptr_t place) {
     self->top = top - 1;
 }
 
-static void leave_by_jump(uint32_t id, uintptr_t frame, uintptr_t place) {
+static void leave_by_jump(uint32_t id, uintptr_t frame, uintptr_t sp) {
     uintptr_t sled = find_sled(frame, id, XRAY_TAIL);
     uintptr_t target = sled ? jump_target(*(uintptr_t *)sled) : 0;
     if (target && is_instrumented(target)) {
-        ouro_native_event(functions[id].function, place, NATIVE_XRAY_TAIL);
+        ouro_native_event(functions[id].function, sp, NATIVE_XRAY_TAIL);
     } else {
-        leave(id, place);
+        leave(id, sp);
     }
 }
 
@@ -154,13 +155,13 @@ static void handle(int32_t number, int kind) {
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
     if (kind > XRAY_TAIL || id > count) return;
     if (UNLIKELY(!distance[kind])) measure(frame, id, kind);
-    uintptr_t place = frame + distance[kind];
+    uintptr_t sp = frame + distance[kind];
     if (kind == XRAY_ENTRY) {
-        enter(id, place);
+        enter(id, sp);
     } else if (kind == XRAY_EXIT) {
-        leave(id, place);
+        leave(id, sp);
     } else {
-        leave_by_jump(id, frame, place);
+        leave_by_jump(id, frame, sp);
     }
 }
 

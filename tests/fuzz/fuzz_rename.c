@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// `ouro run` puts names into pprof files: rename.c, with a name for every function that asks. Whatever
-// comes in, it ends; and what the reader takes before, it takes afterwards, with the same totals.
+// `ouro run` puts names into pprof files: rename.c, with a name for every function that asks.
+// Whatever comes in, it ends; and what the reader takes before, it takes afterwards, with the
+// same totals.
 
 #include "format.h"
 #include "rename.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The four rules on small examples, node by node: the table of the design, the AUTO_EXIT example
-// that replace is there for, and the square-free word that no rule based on repetition alone can
-// bound.
+// The four rules on small examples, node by node: the table of the design, the AUTO_EXIT
+// example that replace is there for, and the square-free word that no rule based on repetition
+// alone can bound.
 
 #include "lane_check.h"
 #include "ouro.h"

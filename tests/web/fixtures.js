@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The profiles of the tests in a browser: one of a real program (the bytecode example), a few that
-// are
-// written here so that every number on a page can be worked out by hand, and odd ones.
+// The profiles of the tests in a browser: one of a real program (the bytecode example), a few that are written here so
+// that every number on a page can be worked out by hand, and odd ones.
 
 import path from "node:path";
 import {build, ouro, run, write} from "./support.js";

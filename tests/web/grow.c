@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A program with a live profile that does only what it is told: each line on standard input makes it
-// recurse and charge once more, then it says so. The tests of the viewer watch its file grow, without
-// waiting for any time to pass. At the end of its input it ends.
+// A program with a live profile that does only what it is told: each line on standard input makes
+// it recurse and charge once more, then it says so. The tests of the viewer watch its file grow,
+// without waiting for any time to pass. At the end of its input it ends.
 
 #include <ouro.h>
 #include <stdio.h>

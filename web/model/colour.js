@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Which colour a box has. A hue stands for a file, or for a folder where there are many files:
-// those on the
-// most expensive paths have their own, the rest share a grey. If there are too few files to tell
-// apart, it
-// stands for the block's name. The shade follows the name, so that neighbours differ and the same
-// block looks
-// the same everywhere. What is not code of the program has no hue.
+// The colour of a box. A hue stands for a file, or for a folder if there are many files. The files
+// on the most expensive paths have hues of their own, the rest share a grey. If there are too few
+// files to tell apart, the hue stands for the block's name. The shade follows the name, so that
+// neighbours differ and a block looks the same everywhere. Blocks that are not code of the program
+// have no hue.
 
 export const HUES = [250, 160, 75, 310, 200, 110, 20, 285]; // degrees of OKLCH, far apart first
 const SHADES = 4;
@@ -25,11 +23,11 @@ function folderOf(file) {
 }
 
 /**
- * What has a hue of its own, the most expensive first: files, or folders where there are too many
- *   files.
+ * The files that have a hue of their own, the most expensive first; or folders, if there are too
+ *   many files.
  * @typedef {{folders: boolean, names: string[]}} Groups
  * @param {{file: string, overall: number}[]} files
- * @param {Groups|null} [before] of the same profile when it was younger: what has a hue keeps it
+ * @param {Groups|null} [before] the groups of the same live profile before: hues are kept
  * @returns {Groups}
  */
 export function groupsOf(files, before = null) {
@@ -60,7 +58,7 @@ export function groupNumber(file, groups) {
 }
 
 /**
- * "file" if that says something, else "block".
+ * "file" if there are files to tell apart, else "block".
  * @param {string} wanted
  * @param {Groups} groups
  * @returns {"file"|"block"}
@@ -70,7 +68,7 @@ export function colourBy(wanted, groups) {
   return groups.names.length > 2 ? "file" : "block";
 }
 
-/** A number of the palette for each block; -1 for what is not code.
+/** An index into the palette for each block; -1 if it is not code.
  * @param {{name: string, file?: string|null, mark?: string|null}[]} blocks
  * @param {"file"|"block"} by
  * @param {Groups} groups @returns {Int16Array} */
@@ -84,7 +82,7 @@ export function coloursOf(blocks, by, groups) {
 }
 
 /**
- * The colours by number, and those that are not in it.
+ * The palette, and the colours outside of it.
  * @param {boolean} dark
  */
 export function palette(dark) {

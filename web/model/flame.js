@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The flame graph without a screen: where boxes lie, which box is at a point, what is visible of a
-// part of the picture, what a search finds, where an arrow key leads. x runs from 0 to 1 over row 0
-// of the answer, depth is 0 there. Loops over typed arrays: a frame of 8,000 boxes must fit in 16
-// ms.
+// The flame graph without a screen: the layout of the boxes, the box at a point, the visible boxes
+// of a view, the matches of a search, the target of an arrow key. x runs from 0 to 1 over row 0 of
+// the answer; depth is 0 there. Loops run over typed arrays, because a frame of 8,000 boxes must
+// fit in 16 ms.
 
 /**
  * @typedef {object} Flame the server's columns
@@ -48,7 +48,7 @@ export function layout(flame) {
 }
 
 /**
- * The first place of a level whose box ends right of x.
+ * The index of a level's first box that ends right of x.
  * @param {Layout} l
  * @param {Int32Array} level
  * @param {number} x
@@ -73,9 +73,8 @@ export function hit(l, x, depth) {
 }
 
 /**
- * Calls draw(row, left, width) in pixels for the boxes of a level that are seen, left to right. A
- * box
- * that is narrower than `least` is drawn that wide, and hides those that lie under it.
+ * Calls draw(row, left, width) in pixels for the visible boxes of a level, left to right. A box
+ * that is narrower than `least` is drawn that wide, and hides the boxes under it.
  * @param {Layout} l
  * @param {number} depth
  * @param {View} view
@@ -114,7 +113,7 @@ export function viewOf(l, row) {
   return l.x1[row] > l.x0[row] ? {x0: l.x0[row], x1: l.x1[row]} : {x0: 0, x1: 1};
 }
 
-/** Between two views, t from 0 to 1. The width moves by ratio, so that deep zooms do not rush.
+/** Interpolates between two views, t from 0 to 1. The width changes by a constant ratio.
  * @param {View} a @param {View} b @param {number} t @returns {View} */
 export function between(a, b, t) {
   const ease = t < 0.5 ? 4 * t * t * t : 1 - (2 - 2 * t) ** 3 / 2;
@@ -123,7 +122,7 @@ export function between(a, b, t) {
   if (Math.abs(wa - wb) < 1e-12)
     return {x0: a.x0 + (b.x0 - a.x0) * ease, x1: a.x1 + (b.x1 - a.x1) * ease};
   const width = wa * (wb / wa) ** ease;
-  // The point that keeps its place on the screen while the width changes from wa to wb.
+  // The point that does not move on the screen while the width changes from wa to wb.
   const fixed = (a.x0 * wb - b.x0 * wa) / (wb - wa);
   const x0 = fixed + ((a.x0 - fixed) * width) / wa;
   return {x0, x1: x0 + width};
@@ -141,7 +140,7 @@ export function matching(blocks, text) {
   );
 }
 
-/** The boxes that match, topmost only: what they hold is not counted twice.
+/** The topmost boxes that match: boxes inside of them are not counted twice.
  * @param {Layout} l @param {Uint8Array} matches by block @returns {number[]} */
 export function topmost(l, matches) {
   const covered = new Uint8Array(l.count),
@@ -155,7 +154,7 @@ export function topmost(l, matches) {
   return found;
 }
 
-/** Where an arrow key leads; the row itself if there is nothing.
+/** The target of an arrow key; the row itself if there is none.
  * @param {Layout} l @param {number} row @param {string} key @returns {number} */
 export function step(l, row, key) {
   if (key === "ArrowUp") return l.parent[row] >= 0 ? l.parent[row] : row;

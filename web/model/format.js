@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Numbers as people read them. A column has one unit, chosen by its total, so that its digits stand
-// under each other and the larger number is the longer one. What is not nothing never looks like
-// nothing: "<0.1".
+// Numbers as people read them. A column has one unit, chosen by its total, so that its digits align
+// and the larger number is the longer one. A number that is not zero never looks like zero: "<0.1".
 
 /**
  * @typedef {object} Scale
@@ -53,7 +52,7 @@ const BYTES = {
 };
 
 /**
- * @param {number} value without loss of meaning: at most `digits` after the point
+ * @param {number} value rounded to `digits` after the point, without trailing zeros
  * @param {number} digits
  */
 function grouped(value, digits) {
@@ -84,13 +83,13 @@ export function scaleFor(unit, decimals, most) {
   const one = 10 ** decimals;
   const size = (Math.abs(most) / one) * first;
   // The largest unit that leaves three digits before the point: 12,345 ms rather than 12.3 s. Plain
-  // counts are told in full as long as that can be read.
+  // counts are shown in full while that is readable.
   const enough = ladder === LADDERS.plain ? 1e4 : 100;
   let at = 0;
   while (at + 1 < ladder.length && size >= ladder[at + 1][0] * enough) at++;
   const by = (one * ladder[at][0]) / first;
   const shown = Math.abs(most) / by;
-  const whole = by === 1; // already counted in this unit: there is nothing behind the point
+  const whole = by === 1; // counted in this unit: no digits after the point
   return {
     by,
     unit: ladder[at][1] || named(unit),
@@ -114,11 +113,11 @@ export function number(value, scale) {
 }
 
 /**
- * With its unit, as it stands in a sentence.
+ * A number with its unit, for a sentence.
  * @param {number} value
  * @param {string} unit
  * @param {number} decimals
- * @param {number} [most] on the scale of this one, to be compared with it */
+ * @param {number} [most] use the scale of this number, to compare with it */
 export function amount(value, unit, decimals, most = value) {
   const scale = scaleFor(unit, decimals, most);
   const text = number(value, scale);
@@ -136,14 +135,14 @@ export function count(value) {
   return value === null || value === undefined ? "–" : grouped(value, 0);
 }
 
-/** One digit after the point always, so that percentages align. Of nothing there is no part.
+/** Always one digit after the point, so that percentages align. No percentage of zero.
  * @param {number|null|undefined} part @param {number} whole */
 export function percent(part, whole) {
   if (part === null || part === undefined || !whole) return "–";
   const value = (100 * part) / whole;
   if (value === 0) return "0.0%";
   if (Math.abs(value) < 0.05) return (value < 0 ? "−<" : "<") + "0.1%";
-  // All but a little is not all.
+  // Nearly all must not look like all.
   if (value > 99.95 && value < 100) return ">99.9%";
   return grouped(value, 1) + "%";
 }
@@ -212,7 +211,7 @@ export function boxLabel(name, most) {
 
 /** Where a block stands: FILE:LINE:COLUMN as far as it is known.
  * @param {{file?: string|null, line?: number, column?: number}} block */
-export function place(block) {
+export function fileLine(block) {
   if (!block.file) return "";
   return (
     block.file + (block.line ? ":" + block.line + (block.column ? ":" + block.column : "") : "")
@@ -223,7 +222,7 @@ export function place(block) {
  * The same for a narrow column: the file and the folder it is in.
  * @param {{file?: string|null, line?: number}} block
  */
-export function shortPlace(block) {
+export function shortFileLine(block) {
   if (!block.file) return "";
   const name = block.file.replace(/^.*[/\\](?=[^/\\]+[/\\][^/\\]+$)/, "");
   return name + (block.line ? ":" + block.line : "");

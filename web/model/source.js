@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Which lines of a file are shown: a short file whole, a long one around the lines that have
-// numbers. No
-// page of a hundred thousand rows.
+// Which lines of a file are shown: all of a short file, and of a long one those around the lines
+// that have numbers. A page never has a hundred thousand rows.
 
 const WHOLE = 600; // lines that are shown without gaps
 const AROUND = 6; // lines of context

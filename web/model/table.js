@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// What a table shows and what its buttons lead to: columns, direction, how many rows. Rows come
-// from
-// the server already sorted and cut; this is the arithmetic around them.
+// The window and the order of a table, and the targets of its buttons. Rows come from the server
+// already sorted and cut; this is the arithmetic around them.
 
-export const FIRST = 100; // rows that a table has at once
-export const MOST = 1000; // rows that it ever has; the server's limit, too
+export const FIRST = 100; // rows at first
+export const MOST = 1000; // rows at most; also the server's limit
 
 /**
  * @typedef {{column: string, descending: boolean}} Order
@@ -21,7 +20,8 @@ export function order(sort, byDefault) {
 }
 
 /**
- * What a click on a heading asks for: numbers start with the largest, texts with A; again turns it.
+ * The order after a click on a heading: numbers start with the largest, texts with A; a second
+ * click reverses it.
  * @param {Order} now @param {string} column @param {boolean} isText */
 export function nextSort(now, column, isText) {
   const descending = now.column === column ? !now.descending : !isText;
@@ -46,10 +46,9 @@ export function window(state, first = FIRST) {
 /**
  * What the foot of a table offers.
  * @param {number} count rows there are @param {number} offset @param {number} shown
- * @returns {{from: number, to: number, count: number, more: number, next: number|null, previous:
- *   number|null}}
- * more: rows to show in all if asked for more, 0 if there is nothing or no room; next, previous:
- *   offsets
+ * @returns {{from: number, to: number, count: number, more: number, next: number|null,
+ *   previous: number|null}} more: the number of rows to ask for, 0 if there are no more or no room;
+ *   next, previous: offsets
  */
 export function foot(count, offset, shown) {
   const end = offset + shown;

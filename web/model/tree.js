@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The call tree as rows of one table: which paths are open, and in what order their levels stand.
-// Loops
+// The call tree as rows of one table: which paths are open, and the order of their levels. Loops
 // with a stack of their own, because a tree may be deep.
 
 const BETWEEN = "\u001f";
-const AT_ONCE = 40; // paths that are open, at most: they stand in the address
+const AT_ONCE = 40; // open paths at most, because they are part of the address
 
 /** @param {string[]} path @param {string[]} whole */
 export function leadsTo(path, whole) {
@@ -17,13 +16,13 @@ export function keyOf(path) {
   return path.join(BETWEEN);
 }
 
-/** With one more path open. Only the ends are kept: what leads there is open with them.
+/** Opens one more path. Only the ends are kept: the paths that lead there are open, too.
  * @param {string[][]} open @param {string[]} path */
 export function opened(open, path) {
   return [...open.filter(other => !leadsTo(other, path)), path].slice(-AT_ONCE);
 }
 
-/** Opened if it is closed, closed if it is open. @param {string[][]} open @param {string[]} path */
+/** Opens a closed path, closes an open one. @param {string[][]} open @param {string[]} path */
 export function toggled(open, path) {
   if (!open.some(other => leadsTo(path, other))) return opened(open, path);
   const rest = open.filter(other => !leadsTo(path, other));
@@ -32,7 +31,7 @@ export function toggled(open, path) {
   return isKept ? [...rest, above] : rest;
 }
 
-/** Every path whose callees are shown: those that are open, and those on the way there.
+/** Every path whose callees are shown: the open paths and their prefixes.
  * @param {string[]} at top of the table @param {string[][]} open @returns {string[][]} */
 export function levels(at, open) {
   const found = new Map();
@@ -45,9 +44,8 @@ export function levels(at, open) {
 }
 
 /**
- * Rows of all levels in the order of the table, each with `found` (its block), `path`, `level`,
- *   `isOpen`; a
- * row with `hidden` stands for callees that were not asked for.
+ * Rows of all levels in the order of the table, each with `found` (its block), `path`, `level` and
+ * `isOpen`. A row with `hidden` stands for callees that were not asked for.
  * @param {string[]} at
  * @param {any} first answer for the top
  * @param {Map<string, any>} below answers by keyOf(path)

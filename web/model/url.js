@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The state of a page is its address. This file turns one into the other, both ways, and knows what
-// stays when one page leads to another (metric, filters, side) and what does not (search, sort,
-// place). Nothing here touches the DOM, so the tests run it under node.
+// The state of a page is its address. This file turns one into the other, and knows which parts
+// stay when one page leads to another (metric, filters, side) and which do not (search, sort,
+// offset). Nothing here touches the DOM, so the tests run it under node.
 
 /**
  * @typedef {object} State
@@ -43,9 +43,10 @@ const TEXTS = /** @type {const} */ (["metric", "side", "search", "sort", "file",
 const LISTS = /** @type {const} */ (["select", "exclude", "fold", "block", "at", "state"]);
 const NUMBERS = /** @type {const} */ (["offset", "rows", "line"]);
 
-// A label holds any character but this one: control characters in names are never typed.
+// Separates the labels of a path. Labels hold any other character, but names have no
+// control characters.
 const BETWEEN = "\u001f";
-// What a page keeps when it leads to another.
+// The parts of a state that a page passes on to another page.
 const KEPT = /** @type {const} */ (["metric", "select", "exclude", "fold", "side"]);
 
 /** @param {string} page @returns {State} */
@@ -101,13 +102,13 @@ export function href(state) {
   return (state.page === "overview" ? "/" : "/" + state.page) + (text ? "?" + text : "");
 }
 
-/** The same page with something changed. A table starts at its first row again, unless told where.
+/** The same page with a change. A table starts at its first row again, unless `change` says where.
  * @param {State} state @param {Partial<State>} change @returns {State} */
 export function changed(state, change) {
   return {...state, offset: 0, ...change};
 }
 
-/** Another page of the same profile: filters and metric stay, search and place do not.
+/** Another page of the same profile: filters and metric stay, search and offset do not.
  * @param {State} state @param {string} page @param {Partial<State>} change @returns {State} */
 export function to(state, page, change = {}) {
   const next = blank(page);
@@ -115,7 +116,7 @@ export function to(state, page, change = {}) {
   return {...next, ...change};
 }
 
-/** Adds a block to a filter. It leaves the others: to select and to exclude it leaves nothing.
+/** Adds a block to a filter and removes it from the others, which would contradict it.
  * @param {State} state
  * @param {"select"|"exclude"|"fold"} filter
  * @param {string} label
@@ -148,7 +149,7 @@ export function hasFilters(state) {
   return FILTERS.some(key => state[key].length > 0);
 }
 
-/** What every question of the API takes.
+/** The parameters that every question of the API takes.
  * @param {State} state @param {Record<string, string|number|string[]|undefined>} more
  * @returns {URLSearchParams} */
 export function question(state, more = {}) {

@@ -2,10 +2,9 @@
 //
 // Every mention of a block: a link to its page, and a small menu to select, exclude or fold it. The
 // menu's button is not a tab stop (a table of a hundred rows would have two hundred); on the link
-// the
-// keys s, e, f do the same at once, and m opens the menu.
+// the keys s, e, f do the same at once, and m opens the menu.
 
-import {place, shortPlace} from "../model/format.js";
+import {fileLine, shortFileLine} from "../model/format.js";
 import {to, href} from "../model/url.js";
 import {h} from "./dom.js";
 
@@ -29,7 +28,7 @@ export function meaningOf(mark) {
 }
 
 /**
- * A name of blanks is shown in quotes, so that there is something to click on.
+ * A blank name is shown in quotes, so that there is something to click on.
  * @param {string} name
  */
 export function shownName(name) {
@@ -38,9 +37,8 @@ export function shownName(name) {
 
 /**
  * @param {import("../main.js").App} app @param {Block|null} block null: the root
- * @param {{href?: string, key?: string, where?: boolean}} [options] href: a link to something else
- *   than the
- *   block's page; where: with file and line
+ * @param {{href?: string, key?: string, where?: boolean}} [options] href: the link's target instead
+ *   of the block's page; where: with file and line
  */
 export function blockLink(app, block, options = {}) {
   if (!block)
@@ -48,7 +46,7 @@ export function blockLink(app, block, options = {}) {
   if (block.mark === "root" || block.label === null)
     return h("span.block.mark", null, block.name || "(root)");
   const target = options.href ?? href(to(app.state, "block", {block: [block.label]}));
-  const where = place(block);
+  const where = fileLine(block);
   const name = shownName(block.name);
   const link = h(
     block.mark ? "a.mark" : "a",
@@ -85,7 +83,7 @@ export function blockLink(app, block, options = {}) {
     "span.block",
     null,
     h("span.ref", null, link, more),
-    options.where && where ? h("bdi.where", {title: where, dir: "ltr"}, shortPlace(block)) : null,
+    options.where && where ? h("bdi.where", {title: where, dir: "ltr"}, shortFileLine(block)) : null,
   );
 }
 

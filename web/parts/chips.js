@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The filters at the top of every page: what is selected, excluded and folded, each removed with a
-// click, and how much of the profile they leave.
+// The filters at the top of every page: the selected, excluded and folded blocks, each removed with
+// a click, and how much of the profile the filters leave.
 
 import {amount, percent, shortened} from "../model/format.js";
 import {FILTERS, changed, hasFilters, href, to, unfiltered} from "../model/url.js";
@@ -60,12 +60,12 @@ function leftOver(answer) {
  * @param {any} answer
  */
 export function showFilters(app, state, answer) {
-  const place = document.getElementById("filters");
-  place.hidden = !hasFilters(state);
-  if (place.hidden) return place.replaceChildren();
+  const bar = document.getElementById("filters");
+  bar.hidden = !hasFilters(state);
+  if (bar.hidden) return bar.replaceChildren();
   const chips = FILTERS.flatMap(filter => state[filter].map(label => chip(state, filter, label)));
   fill(
-    place,
+    bar,
     h("ul.chips", {"aria-label": "Active filters"}, chips),
     leftOver(answer),
     h(

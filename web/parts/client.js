@@ -27,8 +27,8 @@ const TRIES = 8;
 const GONE = ["no-such-path", "no-such-block"];
 
 /**
- * Asks about a path, or about as much of it as is there: a filter, the other side of a comparison or
- * a profile that was recorded anew may have less.
+ * Asks about a path, or about the longest prefix of it that exists: with a filter, on the other
+ * side of a comparison, or in a new recording there may be less.
  * @param {string[]} path
  * @param {(at: string[]) => Promise<any>} one
  * @returns {Promise<any>} the answer, with `at`

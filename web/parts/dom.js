@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Makes elements. Text is always text: there is no way from here to innerHTML, so a name from a
-// profile cannot become markup.
+// Makes elements. Text is always text: nothing here uses innerHTML, so a name from a profile cannot
+// become markup.
 
 /**
- * @typedef {Node|string|number|null|undefined|false|any[]} Child lists are taken apart, however
- *   deep
+ * @typedef {Node|string|number|null|undefined|false|any[]} Child lists are flattened
  */
 
 /**
  * h("a.link", {href: "/"}, "text"). Properties that start with "on" are listeners, `data` and
- *   `vars`
- * are data-attributes and CSS variables, the rest are attributes; null and false leave them out.
+ * `vars` are data-attributes and CSS variables, the rest are attributes; null and false leave
+ * them out.
  * @param {string} tag a name, and classes after dots
  * @param {Record<string, any>|null} [properties] @param {...(Child|Child[])} children
  * @returns {any}
@@ -43,7 +42,7 @@ export function add(element, children) {
   }
 }
 
-/** Replaces what is in an element; what was focused there is focused again if it is there again.
+/** Replaces the children of an element. If the focused child is there again, it keeps the focus.
  * @param {Element} element @param {...any} children */
 export function fill(element, ...children) {
   const held = focusIn(element);
@@ -73,7 +72,7 @@ function keyed(element) {
   );
 }
 
-/** The same thing; else what stands in its place, so that the keyboard does not fall to the top.
+/** Focuses the same child, else the one at its index, so that the focus does not go to the top.
  * @param {Element} element @param {{key: string, index: number}} held */
 function refocus(element, held) {
   const there = keyed(element);
@@ -82,7 +81,7 @@ function refocus(element, held) {
   same?.focus({preventScroll: true});
 }
 
-/** Text for screen readers alone. @param {string} text */
+/** Text for screen readers only. @param {string} text */
 export function unseen(text) {
   return h("span.unseen", null, text);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// What went wrong, in the place of the page: the server's words, and a way on.
+// An error instead of the page: the server's message, and links to go on.
 
 import {FILTERS, changed, hasFilters, href, to} from "../model/url.js";
 import {ApiError} from "./client.js";
 import {h} from "./dom.js";
 
-/** A label that stands for several blocks: the same page with one of them in its place.
+/** For a label that means several blocks: the same page with one of them instead.
  * @param {import("../model/url.js").State} state @param {string} candidate */
 function with_(state, candidate) {
   const name = candidate.replace(/@[^@]*$/, "");

@@ -14,7 +14,7 @@ async function copyLink(app) {
     app.say("The link is copied.");
     flash("Link copied");
   } catch {
-    // No clipboard outside of secure pages: the reader can copy from here.
+    // Insecure pages have no clipboard: the reader can copy from here.
     prompt("The link to this page:", location.href);
   }
 }

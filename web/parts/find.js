@@ -2,7 +2,7 @@
 //
 // "Find a block", on every page: type, choose from the best twenty, go there.
 
-import {percent, shortPlace} from "../model/format.js";
+import {percent, shortFileLine} from "../model/format.js";
 import {href, question, to} from "../model/url.js";
 import {ask} from "./client.js";
 import {h} from "./dom.js";
@@ -10,8 +10,8 @@ import {h} from "./dom.js";
 const WAIT = 120;
 
 class Find {
-  /** @param {import("../main.js").App} app @param {HTMLElement} place */
-  constructor(app, place) {
+  /** @param {import("../main.js").App} app @param {HTMLElement} parent */
+  constructor(app, parent) {
     this.app = app;
     this.timer = 0;
     this.asked = new AbortController();
@@ -29,7 +29,7 @@ class Find {
     });
     this.list = h("ul.found-list", {id: "found-blocks", role: "listbox", "aria-label": "Blocks"});
     this.list.hidden = true;
-    place.append(this.input, this.list);
+    parent.append(this.input, this.list);
     this.input.addEventListener("input", () => this.later());
     this.input.addEventListener("focus", () => this.input.value && this.later());
     this.input.addEventListener("keydown", event => this.key(event));
@@ -74,7 +74,7 @@ class Find {
           data: {label: block.label},
         },
         h("bdi.name", null, block.name),
-        h("bdi.where", null, shortPlace(block)),
+        h("bdi.where", null, shortFileLine(block)),
         h("span.part", null, percent(row.overall, answer.total)),
       );
     });

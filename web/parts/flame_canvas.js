@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Draws a flame graph, root at the top, on a canvas that is as large as what is seen of it: a tall
-// graph
-// scrolls in its frame. Zooming asks for the tree below a box; until the answer is there, what is
-// known
-// already moves to its place, so the picture never jumps. Where things are is model/flame.js; what
-// a
-// click leads to is decided by whoever uses this.
+// Draws a flame graph, root at the top, on a canvas that is as large as its visible part: a tall
+// graph scrolls in its frame. Zooming asks for the tree below a box. Until the answer arrives, the
+// known boxes move to their new positions, so the picture never jumps. model/flame.js has the
+// layout. The handlers decide what a click does.
 
 import {coloursOf, palette} from "../model/colour.js";
 import {boxLabel, shortened} from "../model/format.js";
@@ -15,8 +12,8 @@ import {h} from "./dom.js";
 
 const FACES = 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 const LASTS = 220; // milliseconds of a zoom
-const LETTER = 7; // width of one in a row of 19, about
-const NARROWEST = 0.7; // pixels of a box
+const LETTER = 7; // width in pixels in a row of 19, about
+const NARROWEST = 0.7; // width of a box in pixels
 
 /**
  * @typedef {object} Handlers
@@ -29,14 +26,13 @@ const NARROWEST = 0.7; // pixels of a box
 
 export class FlameCanvas {
   /**
-   * @param {{label: string, rowHeight?: number, describedBy?: string, isDark: () => boolean}}
-   *   options
+   * @param {{label: string, rowHeight?: number, describedBy?: string, isDark: () => boolean}} options
    * @param {Handlers} handlers
    */
   constructor(options, handlers) {
     this.options = options;
     this.handlers = handlers;
-    this.scale = 1; // type is larger on very large screens
+    this.scale = 1; // the font is larger on very large screens
     this.row = options.rowHeight ?? 19;
     this.canvas = h("canvas", {"aria-hidden": "true"});
     this.space = h("div.flame-space", null, this.canvas);
@@ -58,7 +54,7 @@ export class FlameCanvas {
     this.over = -1;
     /** @type {Uint8Array|null} */ this.found = null;
     this.labels = new Map();
-    this.wanted = 0; // a frame that was asked for
+    this.wanted = 0; // the requested animation frame
     this.listen();
   }
 
@@ -76,7 +72,7 @@ export class FlameCanvas {
     element.addEventListener("focus", () => this.draw());
     this.repaint = () => this.draw();
     document.addEventListener("themechange", this.repaint);
-    // On paper nothing scrolls: all of it is drawn, up to a few pages, and dark on light.
+    // Paper does not scroll: all of the graph is drawn, up to a few pages, dark on light.
     this.printed = event => {
       this.printing = event.type === "beforeprint";
       element.classList.toggle("printing", this.printing);
@@ -111,14 +107,14 @@ export class FlameCanvas {
     this.at = at;
     this.colours = coloursOf(blocks, by, groups);
     this.labels.clear();
-    // The same box again, if it is still there; else the one that was zoomed to.
+    // Keeps the focus on the same box if it is still there; else on the zoomed one.
     this.focus = held ? Math.max(0, this.find(this.layout, blocks, held.slice(at.length))) : -1;
     this.over = -1;
     this.start(before);
     this.size();
   }
 
-  /** Where the new picture begins, so that it continues the old one. @param {any} before */
+  /** The view in which the new picture begins, so that it continues the old one. @param {any} before */
   start(before) {
     this.stop();
     this.view = {x0: 0, x1: 1};
@@ -248,7 +244,7 @@ export class FlameCanvas {
     }
   }
 
-  /** What the zoomed box stands in. Its number of the path: 0 is everything. */
+  /** The ancestors of the zoomed box, by their index in the path: 0 is everything. */
   paintAncestor(c, depth, y, colours) {
     c.fillStyle = colours.dimmed;
     c.fillRect(0, y, this.width - 1, this.row - 1);
@@ -297,7 +293,7 @@ export class FlameCanvas {
     c.strokeRect(left + 1, y + 1, Math.max(1, width - 2), this.row - 3);
   }
 
-  /** Names are cut once per room, not once per frame. */
+  /** Caches cut names, so that they are not cut again in every frame. */
   label(row, room, recursive) {
     const block = this.layout.block[row];
     const key = block * 8192 + Math.min(room, 4095) * 2 + Number(recursive);
@@ -352,7 +348,7 @@ export class FlameCanvas {
     if (row < 0) return;
     const again = row === this.focus;
     this.setFocus(row);
-    // A finger has no hover: the first tap tells, the second zooms.
+    // A finger has no hover: the first tap shows the details, the second zooms.
     if (event.pointerType !== "touch" || again) this.zoom(row);
   }
 
@@ -413,7 +409,7 @@ export class FlameCanvas {
     event.stopPropagation();
   }
 
-  /** Where a box is on the screen, for a menu. @param {number} row */
+  /** The point of a box on the screen, for a menu. @param {number} row */
   pointOf(row) {
     const box = this.canvas.getBoundingClientRect(),
       width = this.view.x1 - this.view.x0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The keys of every page, the menu of a block, and the page of keys. Letters act only where no text
-// is
-// typed and no modifier is held, and can be switched off.
+// The keys of every page, the menu of a block, and the page of keys. Letters act only while no text
+// is typed and no modifier is held, and can be switched off.
 
 import {filtered, href, to} from "../model/url.js";
 import {mentioned} from "./block.js";
@@ -50,9 +49,9 @@ export function applyFilter(app, filter, label) {
 /**
  * @param {import("../main.js").App} app
  * @param {string} label
- * @param {{file?: string, line?: number}} place
+ * @param {{file?: string, line?: number}} source
  * @param {HTMLElement|null} from @param {{x: number, y: number}|null} [point] */
-export function openBlockMenu(app, label, place, from, point = null) {
+export function openBlockMenu(app, label, source, from, point = null) {
   const {state} = app;
   openMenu(
     "Block " + label.slice(0, 80),
@@ -63,11 +62,11 @@ export function openBlockMenu(app, label, place, from, point = null) {
       null,
       {text: "Callers and callees", href: href(to(state, "block", {block: [label]}))},
       {text: "Flame graph of its paths", href: href(filtered(to(state, "flame"), "select", label))},
-      ...(place.file
+      ...(source.file
         ? [
             {
               text: "Source",
-              href: href(to(state, "source", {file: place.file, line: place.line || 0})),
+              href: href(to(state, "source", {file: source.file, line: source.line || 0})),
             },
           ]
         : []),
@@ -115,7 +114,7 @@ function search() {
   }
 }
 
-/** Whether letters act; kept by the browser. */
+/** Whether letters act; stored by the browser. */
 const letters = {
   get on() {
     try {
@@ -128,7 +127,7 @@ const letters = {
     try {
       localStorage.setItem("ouro-keys", value ? "on" : "off");
     } catch {
-      /* holds until the page is closed */
+      /* valid until the page is closed */
     }
   },
 };
@@ -174,12 +173,12 @@ function showHelp() {
   dialog.showModal();
 }
 
-let going = 0; // when "g" was pressed
+let going = 0; // the time when "g" was pressed
 
 /**
  * @param {import("../main.js").App} app
  * @param {KeyboardEvent} event
- * @returns {boolean} whether it was for us
+ * @returns {boolean} whether the key was handled
  */
 function letter(app, event) {
   const {key} = event;

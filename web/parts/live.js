@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A profile that is still being written: asks once a second whether there is something new, and
-// shows
-// the same page with new numbers. The mark is a button, because what moves by itself must be able
-// to
-// stand still.
+// A profile that is still being written: asks once a second for news, and shows the same page
+// with new numbers. The mark is a button, because readers must be able to stop content that moves
+// by itself.
 
 import {ask} from "./client.js";
 import {menuIsOpen} from "./menu.js";
@@ -52,7 +50,7 @@ export class Live {
       }
     }
     this.show();
-    // One more look after the end: the last numbers are written when the program goes.
+    // Asks once more after the end, because a program writes its last numbers when it ends.
     if (this.running || busy || this.lost || this.after !== app.profile.generation) {
       if (!this.running && !busy && !this.lost) this.after = app.profile.generation;
       this.wait();

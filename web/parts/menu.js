@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// A menu that opens at a button, at a link or at the pointer: one at a time, arrows move in it,
-// Escape
-// closes it and gives the focus back.
+// A menu that opens at a button, at a link or at the pointer. There is one at a time; arrows move
+// in it, Escape closes it and gives the focus back.
 
 import {h} from "./dom.js";
 
 /**
- * @typedef {{text: string, key?: string, href?: string, download?: string, act?: () => void}|null}
- *   Item null: a line
+ * @typedef {{text: string, key?: string, href?: string, download?: string,
+ *   act?: () => void}|null} Item null: a separator
  */
 
 /** @type {{element: HTMLElement, from: HTMLElement|null}|null} */
@@ -18,7 +17,7 @@ export function menuIsOpen() {
   return open !== null;
 }
 
-/** @param {boolean} [giveBack] the focus */
+/** @param {boolean} [giveBack] whether to give the focus back */
 export function closeMenu(giveBack = false) {
   if (!open) return;
   const {element, from} = open;
@@ -64,9 +63,9 @@ function put(menu, at) {
 function moveIn(event, menu) {
   const items = /** @type {HTMLElement[]} */ ([...menu.querySelectorAll("[role=menuitem]")]);
   const at = items.indexOf(/** @type {HTMLElement} */ (document.activeElement));
-  const places = {ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1};
+  const targets = {ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1};
   if (event.key === "Escape" || event.key === "Tab") closeMenu(true);
-  else if (event.key in places) items[(places[event.key] + items.length) % items.length].focus();
+  else if (event.key in targets) items[(targets[event.key] + items.length) % items.length].focus();
   else if (event.key.length === 1)
     items.find(item => item.querySelector("kbd")?.textContent === event.key)?.click();
   else return;
@@ -82,7 +81,7 @@ function moveIn(event, menu) {
 export function openMenu(label, items, from, point = null) {
   closeMenu();
   const menu = h("ul.menu", {role: "menu", "aria-label": label}, items.map(itemElement));
-  // Inside a landmark, where screen readers look for things.
+  // Inside a landmark, because screen readers expect content there.
   (from?.closest("header, main") ?? document.body).append(menu);
   put(
     menu,

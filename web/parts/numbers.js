@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A number and its two percentages, of the whole profile and of what the filters left: in a cell of
-// a table, with a quiet bar for the second, or in a line of text.
+// A number and its two percentages, of the whole profile and of the part that the filters leave: in
+// a cell of a table, with a light bar for the second, or in a line of text.
 
 import {amount, exact, number, percent, scaleFor, share} from "../model/format.js";
 import {h} from "./dom.js";

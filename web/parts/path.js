@@ -8,10 +8,10 @@ import {h} from "./dom.js";
 
 const FIRST = 1,
   LAST = 4;
-/** Paths that were opened stay so when a live profile is shown again. @type {Set<string>} */
+/** Opened paths stay open when a live profile is shown again. @type {Set<string>} */
 const opened = new Set();
 
-/** The sign after a step, but not after the last. @param {boolean} isLast */
+/** The arrow after a step, but not after the last one. @param {boolean} isLast */
 export function arrow(isLast, sign = "›") {
   return isLast ? null : h("span.arrow", {"aria-hidden": "true"}, sign);
 }
@@ -54,21 +54,21 @@ export function pathLine(app, blocks, key) {
 }
 
 /**
- * A path as places to go back to.
- * @param {[string, string][]} places text and address, the first is the top
+ * A path as links to its steps, to go back.
+ * @param {[string, string][]} steps text and address, the top first
  * @param {string} key */
-export function crumbLine(places, key) {
+export function crumbLine(steps, key) {
   return h(
     "ol.path",
     null,
-    places.map(([text, address], i) =>
+    steps.map(([text, address], i) =>
       h(
         "li",
         null,
         address
           ? h("a", {href: address, data: {key: `${key} ${i}`}}, h("bdi", null, text))
           : h("span.arrow", null, text),
-        arrow(i === places.length - 1),
+        arrow(i === steps.length - 1),
       ),
     ),
   );

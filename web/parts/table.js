@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A table of the server's rows: search as you type, headings that sort, more rows on demand. The
-// search
-// field and the table stay in the page while their rows are exchanged, so typing and the focus are
-// not
-// disturbed, also not by a live profile.
+// search field and the table stay in the page while their rows are replaced, so neither a new
+// answer nor a live profile disturbs typing or the focus.
 
 import {count} from "../model/format.js";
 import {ariaSort, foot, nextSort, order} from "../model/table.js";
@@ -14,10 +12,10 @@ import {add, fill, h} from "./dom.js";
 /**
  * @typedef {object} Column
  * @property {string} title
- * @property {string} [sort]     the server's name for it; without it, it does not sort
- * @property {boolean} [text]    sorts from A
+ * @property {string} [sort]     the server's name of the column; without it, no sorting
+ * @property {boolean} [text]    sorts from A first
  * @property {string} [kind]     a class
- * @property {(answer: any) => boolean} [when] left out where this says no
+ * @property {(answer: any) => boolean} [when] false: the column is left out
  * @property {(answer: any) => Node|null} [below] second line of the heading
  * @property {(row: any, answer: any, index: number) => HTMLElement} cell the td, or th
  */
@@ -58,8 +56,8 @@ export class Table {
   /**
    * @param {import("../main.js").App} app
    * @param {{caption: string, columns: Column[], sort: string, search?: string, empty?: string,
-   *   showCaption?: boolean,
-   * kind?: string}} options sort: how the server sorts by itself; search: hint of the search field
+   *   showCaption?: boolean, kind?: string}} options sort: the server's default order; search: hint
+   *   of the search field
    */
   constructor(app, options) {
     this.app = app;
@@ -180,7 +178,7 @@ export class Table {
   }
 }
 
-/** A table without the server's help: a few rows, headings that do not sort.
+/** A small table that does not ask the server: headings do not sort.
  * @param {string} caption
  * @param {{title: string, kind?: string, below?: Node|null}[]} heads
  * @param {HTMLElement[][]} rows

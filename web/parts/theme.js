@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Light, dark, or as the system has it: a preference of the reader, so it is kept by the browser
-// and
-// not in the address.
+// Light, dark, or the system's theme: a preference of the reader, so the browser stores it, and it
+// is not in the address.
 
 import {h} from "./dom.js";
 
@@ -21,7 +20,7 @@ function choose(theme) {
     if (theme === "auto") localStorage.removeItem("ouro-theme");
     else localStorage.setItem("ouro-theme", theme);
   } catch {
-    // No storage: it holds until the page is closed.
+    // No storage: the choice is valid until the page is closed.
   }
 }
 
@@ -32,7 +31,7 @@ export function setUpTheme(app) {
     const [sign, word] = SIGNS[chosen()];
     button.replaceChildren(sign, h("span.theme-word", null, word));
     button.setAttribute("aria-label", `Theme: ${chosen()}`);
-    // What is drawn, not styled, must be drawn again.
+    // A canvas does not follow the style sheet and must be drawn again.
     document.dispatchEvent(new Event("themechange"));
   };
   button.addEventListener("click", () => {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What the pointer rests on in a flame graph. For the eyes alone: the same is told below the graph,
-// and
-// to screen readers, for the box that has the focus.
+// The box under the pointer in a flame graph. Only for sighted readers: the same facts are below
+// the graph, and read to screen readers, for the box that has the focus.
 
-import {amount, count, percent, place, shortened} from "../model/format.js";
+import {amount, count, fileLine, percent, shortened} from "../model/format.js";
 import {h} from "./dom.js";
 
 /** @param {any} flame @param {any[]} blocks @param {any} answer @param {number} row */
@@ -24,7 +23,7 @@ export function boxFacts(flame, blocks, answer, row) {
   return {
     block,
     name: block.name,
-    where: place(block),
+    where: fileLine(block),
     overall: part(flame.value[row]),
     self: part(flame.self[row]),
     recursion: recursions ? `↻ entered ${count(recursions)} times by recursion` : "",

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A block, or a sequence of blocks that call each other: what goes in, what goes out. Each caller
-// and
-// callee leads to the sequence that is longer by it, so one walks from X to Y → X to Z → Y → X.
+// A block, or a sequence of blocks that call each other: its callers and its callees. Each of them
+// leads to the sequence that is longer by one block, so one walks from X to Y → X to Z → Y → X.
 
-import {count, place} from "../model/format.js";
+import {count, fileLine} from "../model/format.js";
 import {changed, filtered, href, question, to} from "../model/url.js";
 import {blockLink, meaningOf, shownName} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
@@ -79,7 +78,7 @@ function sideTable(app, answer, side) {
 
 /**
  * @param {import("../main.js").App} app
- * @param {any} answer The sequence, with a way to drop its ends.
+ * @param {any} answer The sequence, with buttons to drop its ends.
  */
 function crumbs(app, answer) {
   const {state} = app;
@@ -143,7 +142,7 @@ function actions(app, block) {
 }
 
 /**
- * Why there is nothing here, if a filter took the block away.
+ * Says so if a filter has removed the block.
  * @param {import("../model/url.js").State} state
  * @param {any[]} blocks
  */
@@ -182,7 +181,7 @@ function heading(app, answer) {
           )
         : h("h1", {tabindex: "-1"}, crumbs(app, answer)),
       single
-        ? h("p.where", null, h("bdi", {dir: "ltr"}, place(block) || meaningOf(block.mark)))
+        ? h("p.where", null, h("bdi", {dir: "ltr"}, fileLine(block) || meaningOf(block.mark)))
         : null,
       filteredNote(app.state, blocks),
     ),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Self and Overall: the same table of all blocks, by what is their own or by everything on paths
+// Self and Overall: the same table of all blocks, by their own numbers or by the sums of all paths
 // through them.
 
-import {count, place, shortPlace} from "../model/format.js";
+import {count, fileLine, shortFileLine} from "../model/format.js";
 import {window} from "../model/table.js";
 import {question} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
@@ -48,8 +48,8 @@ export function blockColumns(app) {
       cell: (row, answer) =>
         h(
           "td.where",
-          {title: place(answer.blocks[row.block])},
-          h("bdi", {dir: "ltr"}, shortPlace(answer.blocks[row.block])),
+          {title: fileLine(answer.blocks[row.block])},
+          h("bdi", {dir: "ltr"}, shortFileLine(answer.blocks[row.block])),
         ),
     },
   ];

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Compare: two profiles, block by block. Orange is more than before, blue is less; a sign and a
-// word
-// say the same, for those who do not see the colours.
+// word say the same, for readers who do not see the colours.
 
 import {
   amount,
@@ -76,7 +75,7 @@ function sideCell(value, answer, side) {
 
 /** @param {import("../main.js").App} app @param {any} row @param {any} answer */
 function nameCell(app, row, answer) {
-  // A block that is gone can only be looked at before.
+  // A block that is gone can only be shown in the profile before.
   const side = row.state === "gone" ? "" : "after";
   const found = row.block === null || row.block === undefined ? null : answer.blocks[row.block];
   const block = found ?? {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The flame graph: zoom, search with what it finds in all, recursion marks, keys. The box that has
-// the
-// focus is told in words below the picture and to screen readers; the call tree is the same as a
-// table.
+// The flame graph: zoom, search with the total of its matches, recursion marks, keys. The focused
+// box is described in words below the graph and to screen readers. The call tree shows the same
+// data as a table.
 
 import {HUES, colourBy, groupNumber, groupsOf, legendNumber, palette} from "../model/colour.js";
 import {amount, count, percent, plural} from "../model/format.js";
@@ -21,8 +20,8 @@ const FILTERS = {s: "select", e: "exclude", f: "fold"};
 const LIMIT = 4000;
 
 /**
- * The files and folders that have hues: those of the whole profile, whatever the filters, so that
- * colours stay.
+ * The files and folders that have hues. They come from the whole profile, whatever the filters,
+ * so that colours stay.
  * @param {import("../main.js").App} app @param {AbortSignal} [signal] */
 export async function hueGroups(app, signal) {
   const {generation} = app.profile;
@@ -80,7 +79,8 @@ class FlameView {
         h(
           "p",
           null,
-          "As wide as what was charged to a path and all below it. ↻ marks recursion. Click to zoom; the same as a table: ",
+          "As wide as what was charged to a path and all below it. ↻ marks recursion. Click to zoom; " +
+            "the same as a table: ",
           this.table,
           ".",
         ),

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Knots: groups of blocks that call each other in a circle, each as one thing, with what flows in
-// and
-// what flows out.
+// Knots: groups of blocks that call each other in a circle, each as one thing, with the calls into
+// it and out of it.
 
 import {count, plural} from "../model/format.js";
 import {window} from "../model/table.js";
@@ -20,37 +19,37 @@ const FIRST = 20;
  * @param {import("../main.js").App} app
  * @param {any} answer
  * @param {any} knot
- * @param {"in"|"out"} way
+ * @param {"in"|"out"} direction
  * @param {string} key
  */
-function flow(app, answer, knot, way, key) {
+function flow(app, answer, knot, direction, key) {
   const scale = scaleOf(answer);
-  const calls = callsAreKnown(knot[way]);
-  const rows = knot[way].map(row => [
+  const calls = callsAreKnown(knot[direction]);
+  const rows = knot[direction].map(row => [
     amountCell(row.overall, answer, scale, "overall"),
     calls ? h("td.calls", null, count(row.calls)) : null,
     h(
       "th.name",
       {scope: "row"},
       blockLink(app, row.block === null ? null : answer.blocks[row.block], {
-        key: key + way,
+        key: key + direction,
         where: true,
       }),
     ),
   ]);
-  const more = knot[way + "_count"] - rows.length;
+  const more = knot[direction + "_count"] - rows.length;
   return h(
     "section",
     null,
     plainTable(
-      way === "in" ? "Going in" : "Going out",
+      direction === "in" ? "Going in" : "Going out",
       [
         {title: "Overall", kind: "num", below: amountHead(scale)},
         ...(calls ? [{title: "Calls", kind: "calls"}] : []),
-        {title: way === "in" ? "From" : "To", kind: "name"},
+        {title: direction === "in" ? "From" : "To", kind: "name"},
       ],
       rows,
-      way === "in" ? "Nothing goes in." : "Nothing goes out.",
+      direction === "in" ? "Nothing goes in." : "Nothing goes out.",
     ),
     more > 0 ? h("p.foot", null, `and ${count(more)} more`) : null,
   );
@@ -130,7 +129,8 @@ export function mount(app) {
         h(
           "p",
           null,
-          "Blocks that call each other in a circle, each group taken as one: what goes into the circle and what leaves it.",
+          "Blocks that call each other in a circle, each group taken as one: what goes into the circle " +
+            "and what leaves it.",
         ),
       ),
       h("div.over", null, search.element),

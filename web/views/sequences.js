@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Sequences: every canonical path with what was charged to its end, and to it and all below.
+// Sequences: every canonical path, with the numbers of its end, and of its end and
+// everything below.
 
 import {count} from "../model/format.js";
 import {window} from "../model/table.js";

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Source: the files that the profile names, and in each the numbers beside the lines. A long file
-// is
-// shown around the lines that have numbers; the rest is opened piece by piece.
+// is shown around the lines that have numbers; the rest is opened piece by piece.
 
 import {count, plural} from "../model/format.js";
 import {window} from "../model/table.js";

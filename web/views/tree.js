@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The call tree: a level at a time, opened where the reader wants it. Which paths are open is part
-// of
-// the address. Rows of all levels stand in one table; deep ones are indented up to a limit, and
-// their
-// level is told as a number from there on.
+// The call tree, opened level by level. Which paths are open is part of the address. Rows of all
+// levels are in one table. Deep ones are indented up to a limit, and show their level as a number
+// from there on.
 
 import {count, plural} from "../model/format.js";
 import {window} from "../model/table.js";
@@ -17,7 +15,7 @@ import {amountCell, amountHead, callsAreKnown, scaleOf} from "../parts/numbers.j
 import {crumbLine} from "../parts/path.js";
 import {Table} from "../parts/table.js";
 
-const CHILDREN = 50; // of a row that is opened; the rest on a page of its own
+const CHILDREN = 50; // rows of an opened level; the rest has a page of its own
 const INDENTED = 14; // levels
 const HOT = 0.5; // a child with this share of its caller is on the hot path
 
@@ -44,7 +42,8 @@ class TreeView {
         h(
           "p",
           null,
-          "Who calls whom, the most expensive first. Recursion is compacted: a block stands again only after something new.",
+          "Who calls whom, the most expensive first. Recursion is compacted: a block stands again only " +
+            "after something new.",
         ),
       ),
       h(
@@ -128,7 +127,7 @@ class TreeView {
     return question(state, {sort: state.sort || "-overall", ...more});
   }
 
-  /** Every open level at once. */
+  /** Asks for all open levels at once. */
   async load(state, signal) {
     const first = await askAlong(state.at, at =>
       ask("tree", this.query(state, {at, ...window(state)}), signal),
@@ -142,7 +141,7 @@ class TreeView {
             await ask("tree", this.query(state, {at: path, limit: CHILDREN}), signal),
           );
         } catch (error) {
-          // A path that the filters took away is just not open.
+          // A path that the filters removed is just not open.
           if (signal.aborted || (error.status !== 404 && error.status !== 400)) throw error;
         }
       }),
@@ -154,7 +153,7 @@ class TreeView {
   show(asked, answer) {
     const state = this.app.settle({...asked, at: answer.at});
     const {count: all, offset} = answer;
-    // The table counts rows of the first level; those that were opened come on top.
+    // The table counts rows of the first level; the rows of opened levels are added.
     this.table.show(state, {...answer, count: all + answer.rows.length - this.topCount, offset});
     const top = path => href(changed(state, {at: path, open: [], rows: 0}));
     this.crumbs.hidden = !state.at.length;

@@ -45,13 +45,13 @@ end
 
 local last = red()
 
--- The state that saw that nothing is left was called as well, but made no transition.
+-- The last state was called as well, but had no transition left to make.
 local called = {red = counts.red, green = counts.green, amber = counts.amber}
 assert(counts.red + counts.green + counts.amber == TRANSITIONS)
 called[last] = called[last] + 1
 local sum = 0
 for _, state in ipairs {"red", "green", "amber"} do
-    -- The profile counts the last one, too: take it off where it belongs.
+    -- The profile counts that call as well: take it off.
     print(state, called[state] - (state == last and 1 or 0))
     sum = sum + called[state]
 end

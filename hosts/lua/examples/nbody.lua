@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --
--- Five bodies that attract each other, in double precision. The energy of the system stays what it was, nearly.
+-- Five bodies that attract each other, in double precision. The energy of the system is nearly constant.
 
 local sqrt = math.sqrt
 local PI = math.pi

@@ -111,7 +111,7 @@ for name, value in statements(tokens(characters(table.concat(lines, "\n")))) do
 end
 assert(count == LINES)
 
--- What is wrong comes through all three stages.
+-- An error comes through all three stages.
 local failed = 0
 for _, text in ipairs {"a = ;", "a 1;", "= 2;", "a = 1"} do
     local ok, message = pcall(function()

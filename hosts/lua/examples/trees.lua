@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --
--- Binary trees, made and dropped: what allocates, and what the collector has to do.
+-- Binary trees, made and dropped: work for the allocator and the collector.
 
 local made, visited = 0, 0
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --
--- Words of a text: counted, sorted, indexed, and a chain that makes new text of them. Nearly all of the time is spent in
--- C functions, which a profiler must not charge to whoever called them.
+-- Words of a text: counted, sorted, indexed, and a chain that makes new text of them. Nearly all of the time is spent
+-- in C functions, which a profiler must not charge to their callers.
 
 local vocabulary = {"the", "ring", "of", "a", "snake", "that", "eats", "its", "own", "tail", "is", "older", "than",
                     "any", "book", "and", "every", "end", "has", "begun", "before"}
@@ -62,7 +62,7 @@ for from, word, to in text:gmatch("()(%a+)()") do
 end
 for word, n in pairs(counts) do assert(#positions[word] == n) end
 
--- A chain: what follows on what.
+-- A Markov chain: which words follow a word.
 local follows, last = {}, nil
 local function follow(word)
     if last then

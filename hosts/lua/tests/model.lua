@@ -36,8 +36,8 @@ function hook(event)
         stack = {}
         paths[thread] = stack
     end
-    -- Resumed: everything in this thread now stands below whoever resumed it. Of a chain of tail calls, a frame that
-    -- moves keeps the last.
+    -- Resumed: everything in this thread is now below its resumer. Of a chain of tail calls, a frame that moves keeps
+    -- the last one.
     if thread == last_resumed and thread ~= last_thread and bases[thread] ~= last_path then
         bases[thread] = last_path
         for i, chain in ipairs(stack) do stack[i] = {chain[#chain]} end
@@ -52,7 +52,7 @@ function hook(event)
     counts[path] = (counts[path] or 0) + 1
     last_thread, last_path, last_resumed = thread, path, nil
     if name == "coroutine.resume" or name == "coroutine.close" then
-        -- One that waits for us cannot be resumed, and says so without an event. One that failed has variables to close.
+        -- A coroutine that waits for us cannot be resumed: no event. A failed one has variables to close.
         local other = select(2, debug.getlocal(4, 1))
         local status = coroutine.status(other)
         local runs = status == "suspended" or (status == "dead" and name == "coroutine.close")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Nothing but calls. `fib N`: one function that calls itself, N rounds of fib(25). `walk N`: four
-// functions that call each other in every way, so that what is entered next is never what was
-// entered last from the same place: the worst for a recorder that remembers.
+// functions that all call each other, so that a position never enters the same function twice in a
+// row: the worst case for a recorder that caches the last transition.
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 """What profiling costs a native program, side by side: run.py BUILD [PROGRAM]
 
 The same programs, built and run as each profiler wants it: bare; with hooks that do nothing (the floor); with ours;
-uftrace; gprof; callgrind. Processor time of all processes, the best of several runs, which take turns. XRay's sleds
-that are not switched on are compared with what clang makes without them. Prints a table for README.md.
+uftrace; gprof; callgrind. Processor time of all processes, the best of several runs, which take turns. A program with
+XRay's sleds, not switched on, is compared with clang's code without them. Prints a table for README.md.
 """
 import concurrent.futures, os, resource, shutil, subprocess, sys, tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -26,8 +26,8 @@ def build_calls(folder, cc, cxx, flags):
 # Only when it is asked for: it takes longer to build than all others together.
 ON_DEMAND = "sqlite3"
 
-# Name: build, arguments for a size, the size, by what it is divided for uftrace and callgrind (whose times are multiplied
-# again), and whether it does little but call.
+# Name: build, arguments for a size, the size, the divisor of the size for uftrace and callgrind (their times are
+# multiplied by it), and whether it does little but call.
 PROGRAMS = {
     "fib": (build_calls, lambda folder, n: ["fib", str(n)], 1280, 64, True),
     "walk": (build_calls, lambda folder, n: ["walk", str(n)], 1280, 64, True),
@@ -154,16 +154,19 @@ def main():
                added["ours"] < min(added["uftrace"], added["callgrind"]))
         xray = (best["xray"] / best["clang"] - 1) * 100
         row([name, *[f"{best[c]:.2f} s" for c in ("bare", "floor", "ours", "gprof", "uftrace", "callgrind")],
-             "-" if ratio != ratio else f"{ratio:.2f}{goal}{missed}", f"{xray:+.1f}%" + (" MISSED" if xray > 2 else "")])
+             "-" if ratio != ratio else f"{ratio:.2f}{goal}{missed}",
+             f"{xray:+.1f}%" + (" MISSED" if xray > 2 else "")])
         figure("native", f"{name}: XRay, not switched on, against clang", "<= 2%", f"{xray:+.1f}%", xray <= 2)
         if name in ("walk", "sqlite3"):
-            sizes.append((name, [[bench.data_size(name, case, made, f) for f in (1, 4)] for case in ("ours", "uftrace")]))
+            sizes.append((name, [[bench.data_size(name, case, made, f) for f in (1, 4)]
+                                 for case in ("ours", "uftrace")]))
     print()
     row(["size of the recording", "ours", "ours, 4 times as long", "uftrace", "uftrace, 4 times as long"])
     row(["---"] * 5)
     for name, (ours, theirs) in sizes:
         row([name, *[f"{n / 1e3:,.1f} KB" for n in ours + theirs]])
-        figure("native", f"{name}: size of the recording, 4 times as long", "flat", f"{ours[0] / 1e3:,.0f} and {ours[1] / 1e3:,.0f} KB; "
+        figure("native", f"{name}: size of the recording, 4 times as long", "flat",
+               f"{ours[0] / 1e3:,.0f} and {ours[1] / 1e3:,.0f} KB; "
                f"uftrace {theirs[0] / 1e3:,.0f} and {theirs[1] / 1e3:,.0f} KB", ours[1] < 1.1 * ours[0])
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// One long function, divided by hand: what it does in each phase has a block of its own, below the
-// function and above what the phase calls.
+// One long function, divided by hand: each phase has a block of its own, below the function and
+// above the functions that the phase calls.
 
 #include <ouro-native.h>
 #include <ouro.hpp>

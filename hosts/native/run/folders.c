@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Where the parts of the host are. OURO_LIBDIR is where libraries are installed, seen from
-// PREFIX/libexec/ouro, where these programs are.
+// Where the parts of the host are. OURO_LIBDIR is the folder of the installed libraries, relative
+// to PREFIX/libexec/ouro, the folder of these programs.
 
 #include "folders.h"
 
@@ -15,7 +15,7 @@
 
 _Static_assert(PATH_MAX == 4096, "as folders.h has it");
 
-// PATH of this program's folder + below + name, if there is such a file.
+// The path of this program's folder + below + name, if there is such a file.
 static bool try(const char *below, const char *name, char path[static PATH_MAX]) {
     char folder[PATH_MAX], together[PATH_MAX * 2];
     if (!ouro__own_folder(folder)) return false;

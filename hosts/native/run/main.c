@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// ouro-run: `ouro run [options] PROGRAM [arguments]`. Tells the program's run-time part where to put
-// its live files, runs it, and turns the files of all its processes into one profile with names:
+// ouro-run: `ouro run [options] PROGRAM [arguments]`. Tells the program's run-time part where
+// to put its live files, runs it, and turns the files of all its processes into one profile
+// with names:
 //
 //     PROGRAM.PID.ouro ... -> ouro merge -> names (rename.c, symbols.c) -> ouro convert -> OUT
 //
-// The live files are complete at any moment, so it does not matter how the program ends. The profile
-// is the same work later, by hand: `ouro run --symbolise FILES -o OUT`.
+// The live files are complete at any moment, so it does not matter how the program ends.
+// `ouro run --symbolise FILES -o OUT` makes the same profile from them later.
 
 #include "folders.h"
 #include "ouro.h"
@@ -28,7 +29,7 @@
 #include <unistd.h>
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2, FILES_AT_ONCE = 200 };
-// A tmpfs that is nearly full is no place for live files.
+// Below this, a tmpfs has too little room for live files.
 #define ROOM_WANTED (UINT64_C(512) << 20)
 
 static const char help[] =
@@ -125,7 +126,7 @@ static void read_options(options *o, int argc, char **argv) {
                                           {"version", no_argument, NULL, VERSION},
                                           {NULL, 0, NULL, 0}};
     bool symbolise = argc > 1 && strcmp(argv[1], "--symbolise") == 0;
-    // The program's own options are not ours: stop at its name.
+    // Stop at the program's name: the options after it are the program's.
     const char *shorts = symbolise ? "o:q" : "+o:q";
     for (int c; (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
         switch (c) {
@@ -220,7 +221,7 @@ static void add_file(files *all, char *name) {
     all->names[all->count++] = name;
 }
 
-// A name that begins with a point is a file that is not complete yet.
+// A name that begins with a dot is a file that is not complete yet.
 static void list_files(const char *folder, const char *ending, files *all) {
     DIR *d = opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));) {
@@ -251,7 +252,7 @@ static pid_t child;
 
 static void pass_on(int signal_number) { kill(child, signal_number); }
 
-// Whoever ends us means the child.
+// Signals that would end us are passed on to the child.
 static int wait_for_child(void) {
     struct sigaction pass = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
     sigaction(SIGTERM, &pass, NULL);
@@ -268,7 +269,7 @@ static void set(const char *name, const char *value) {
     if (value) setenv(name, value, 1);
 }
 
-// In the child. Libraries that are preloaded already stay.
+// In the child. Keeps libraries that are preloaded already.
 static void preload(const char *name) {
     char library[PATH_MAX], list[PATH_MAX * 2];
     const char *before = getenv("LD_PRELOAD");
@@ -278,8 +279,8 @@ static void preload(const char *name) {
     setenv("LD_PRELOAD", list, 1);
 }
 
-// A program with gcc's address sanitizer refuses to run behind any other library. It must be linked
-// with ours, then, by `ouro cc`.
+// A program with gcc's address sanitizer refuses to run if another library is loaded before it.
+// Such a program must be linked with ours, by `ouro cc`.
 static bool must_come_first(const char *program) {
     int fd = open(program, O_RDONLY | O_CLOEXEC);
     struct stat status;
@@ -312,7 +313,7 @@ static _Noreturn void become_program(const options *o, const char *folder) {
     _exit(error == ENOENT ? 127 : 126);
 }
 
-// Ctrl-C is for the program; the profile of what it did until then is still to be written.
+// Ctrl-C ends the program, not us: its profile up to then is still to be written.
 static int run_program(const options *o, const char *folder) {
     fflush(NULL);
     child = fork();
@@ -325,7 +326,7 @@ static int run_program(const options *o, const char *folder) {
 
 // ---------------------------------------------------------------- the profile
 
-// Runs ouro; what it prints goes to standard error, because standard output is the program's.
+// Runs ouro. Its output goes to standard error, because standard output is the program's.
 static bool run_ouro(char **arguments, bool visible) {
     fflush(NULL);
     child = fork();
@@ -386,7 +387,7 @@ static bool write_profile(const options *o, const files *all, const char *folder
     return run_ouro(convert, false);
 }
 
-// What a process that could not write has left.
+// Prints the messages of processes that could not write a profile.
 static void tell_failures(const char *folder) {
     files notes = {0};
     list_files(folder, ".failed", &notes);
@@ -411,7 +412,7 @@ static void show(const options *o, const char *output) {
     char *report[] = {ouro, "report", (char *)output, NULL};
     char *view[] = {ouro, "view", (char *)output, NULL};
     if (o->view) {
-        signal(SIGINT, pass_on); // of a terminal it comes to the viewer, too, and once is enough
+        signal(SIGINT, pass_on); // a terminal sends it to the viewer as well
         run_ouro(view, true);
     } else if (!o->quiet) {
         fprintf(stderr, "ouro run: the profile is in %s\n", output);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A pprof message (uncompressed, as `ouro merge` writes it) is a list of fields. Functions get other
-// texts, and locations the line of their function; all other fields are copied byte by byte. New
-// texts are put after the old ones, so every old number stays good.
+// A pprof message (uncompressed, as `ouro merge` writes it) is a list of fields. Functions get
+// other strings, and locations get the line of their function; all other fields are copied byte by
+// byte. New strings are added after the old ones, so every old index stays valid.
 
 #include "rename.h"
 
@@ -251,8 +251,8 @@ static void put_location(rewriter *w, const field *location) {
 
 // ---------------------------------------------------------------- the message
 
-// Functions first, so that their lines are known to the locations; the order of fields with
-// different numbers means nothing.
+// Functions first, because the locations need their lines. The order of fields with different
+// numbers has no meaning in a message.
 static bool rewrite(rewriter *w, reader message) {
     if (!read_strings(w, message)) return false;
     reader again = message;

@@ -12,7 +12,7 @@ typedef struct {
     uint64_t named;     // and now have a name
 } rename_counts;
 
-// From one file to another. 0, or -1 with errno; EILSEQ: that is no pprof profile.
+// From one file to another. 0, or -1 with errno; EILSEQ: not a pprof profile.
 int rename_functions(const char *from, const char *to, symbols *all, rename_counts *counts);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Symbols by libdw. A module is opened once: its own file if that still has the build id that ran,
-// else the debug file of that id; libdw finds the debug file that belongs to a stripped program. The
-// address is where a function begins, so a symbol must begin there too: the one before it in a
-// stripped file would be a wrong name. File and line are where the function is declared, from the
-// outermost function at that address: what was inlined at its very beginning is not it.
+// else the debug file with that id. libdw finds the debug file of a stripped program. The address
+// is the start of a function, so a symbol must start there, too: in a stripped file, the symbol
+// before it would be a wrong name. File and line are the declaration of the outermost function at
+// that address, not of a function that was inlined at its very start.
 
 #include "symbols.h"
 
@@ -40,7 +40,7 @@ struct symbols {
 symbols *symbols_new(const char *debug_folders) {
     symbols *all = calloc(1, sizeof *all);
     if (!all) return NULL;
-    // Before those, as libdw has it: the folder of the program, and .debug below it.
+    // libdw looks in the program's folder and in .debug below it first; we keep that.
     if (asprintf(&all->debug_folders, ":.debug:%s",
                  debug_folders ? debug_folders : "/usr/lib/debug") < 0)
         all->debug_folders = NULL;
@@ -96,7 +96,7 @@ static bool open_file(symbols *all, module *m, const char *path) {
     m->dwfl = dwfl_begin(&all->callbacks);
     if (!m->dwfl) return false;
     dwfl_report_begin(m->dwfl);
-    // At address 0: addresses are those of the file.
+    // Loaded at address 0, so that addresses are the file's own.
     m->handle = dwfl_report_elf(m->dwfl, m->path, path, -1, 0, false);
     dwfl_report_end(m->dwfl, NULL, NULL);
     if (m->handle && has_build_id(m->handle, m->build_id)) return true;
@@ -146,7 +146,7 @@ static const char *symbol_name(Dwfl_Module *handle, uint64_t address) {
     return name && offset == 0 ? name : NULL;
 }
 
-// The compilation unit of an address. clang writes no table for that: then all are asked.
+// The compilation unit of an address. clang writes no index for this, so all units may be searched.
 static Dwarf_Die *unit_of(Dwfl_Module *handle, uint64_t address, Dwarf_Addr *bias) {
     Dwarf_Die *unit = dwfl_module_addrdie(handle, address, bias);
     if (unit) return unit;
@@ -176,7 +176,7 @@ static const char *linkage_name(Dwarf_Die *function) {
     return name ? dwarf_formstring(name) : dwarf_diename(function);
 }
 
-// clang numbers files from 0, which libdw takes for none.
+// clang numbers files from 0, which libdw takes for "no file".
 static const char *declared_file(Dwarf_Die *function) {
     const char *file = dwarf_decl_file(function);
     Dwarf_Attribute attribute;

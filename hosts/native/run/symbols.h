@@ -16,14 +16,14 @@ typedef struct {
     uint32_t line;    // 0 if not known
 } symbol;
 
-// `debug_folders`: where separate debug files are looked for, by build id and by name, separated by
-// `:`; NULL is /usr/lib/debug. NULL if there is no memory.
+// `debug_folders`: the folders of separate debug files, which are found by build id and by name,
+// separated by `:`; NULL is /usr/lib/debug. Returns NULL if there is no memory.
 symbols *symbols_new(const char *debug_folders);
 void symbols_free(symbols *all);
 
-// The function that begins at `offset` of the module (as its file counts addresses). `build_id` is
-// hexadecimal, "" if the module had none: a file with another id is not the one that ran, and is not
-// used. False if nothing is known.
+// The function that begins at `offset` of the module, as its file counts addresses. `build_id` is
+// hexadecimal, "" if the module had none. A file with another id is not the one that ran, and is
+// not used. False if nothing is known.
 bool symbols_find(symbols *all, const char *path, const char *build_id, uint64_t offset,
                   symbol *found);
 

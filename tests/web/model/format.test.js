@@ -7,14 +7,14 @@ import {
   count,
   duration,
   exact,
+  fileLine,
   growth,
   number,
   percent,
-  place,
   plural,
   scaleFor,
   share,
-  shortPlace,
+  shortFileLine,
   shortened,
   signed,
 } from "../../../web/model/format.js";
@@ -128,12 +128,12 @@ test("a_box_keeps_the_end_of_a_qualified_name", () => {
 });
 
 test("places_are_as_long_as_what_is_known", () => {
-  assert.equal(place({file: "a/b.c", line: 3, column: 7}), "a/b.c:3:7");
-  assert.equal(place({file: "a/b.c", line: 0, column: 0}), "a/b.c");
-  assert.equal(place({file: null, line: 3}), "");
-  assert.equal(shortPlace({file: "x/a/b.c", line: 3}), "a/b.c:3");
-  assert.equal(shortPlace({file: "b.c", line: 3}), "b.c:3");
-  assert.equal(shortPlace({file: "a/b/", line: 0}), "a/b/");
+  assert.equal(fileLine({file: "a/b.c", line: 3, column: 7}), "a/b.c:3:7");
+  assert.equal(fileLine({file: "a/b.c", line: 0, column: 0}), "a/b.c");
+  assert.equal(fileLine({file: null, line: 3}), "");
+  assert.equal(shortFileLine({file: "x/a/b.c", line: 3}), "a/b.c:3");
+  assert.equal(shortFileLine({file: "b.c", line: 3}), "b.c:3");
+  assert.equal(shortFileLine({file: "a/b/", line: 0}), "a/b/");
 });
 
 test("one_is_not_many", () => {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The flame graph: where a click lands, what a zoom and a search say, and the same without a
-// pointer.
+// The flame graph: where a click lands, what a zoom and a search say, and the same without a pointer.
 
 import assert from "node:assert/strict";
 import * as fixtures from "../fixtures.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Coroutines by ucontext: two generators take turns, are left in the middle, begin anew on old
+// Coroutines by ucontext: two generators take turns, are left in the middle, begin again on old
 // stacks, and run deep in their own stacks while the main stack runs its own functions.
 // want: main 1
 // want: main;resume 210

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tail calls as XRay sees them. R calls A; A calls B, which tail calls C; then A calls D. C is
-// instrumented, and then not: neither may D become B's. Then tail calls in a circle, and one through
-// a pointer, which is a call of the caller.
+// instrumented, and then not: D must not become B's callee in either case. Then tail calls in a
+// circle, and one through a pointer, which is a call of the caller.
 // want: main 1
 // want: main;R 10
 // want: main;R;A 10
