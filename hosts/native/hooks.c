@@ -8,6 +8,7 @@
 // leaves on top of the frame that is being left, and puts position and top back as they were.
 
 #include "native.h"
+#include "ouro_site.h"
 
 #define HOOK __attribute__((visibility("default"), no_instrument_function))
 

@@ -66,12 +66,31 @@ static void check_shortcuts(const ouro__lane *lane) {
     }
 }
 
+// What a call site of a node knows is a transition of that node.
+static void check_sites(const ouro__lane *lane) {
+    for (uint32_t i = 0; i < lane->state->used; i++) {
+        ouro_position from = i * lane->stride;
+        const ouro_here *here = *ouro__here_at(lane, from);
+        if (!here) continue;
+        CHECK(here->node == node_at(lane, from));
+        for (size_t s = 0; s < here->count; s++) {
+            const ouro_known_ *known = here->known + s;
+            uint32_t slot = (uint32_t)(known->counter - lane->nodes);
+            if (!known->key || (slot & 3) == ENTRY_PHANTOM) continue;
+            ouro_block block = node_at(lane, slot_position(slot))->block;
+            CHECK_EQUAL(ouro__memo_find(lane, from, block), slot);
+            CHECK(known->to->node == node_at(lane, slot_position(slot)));
+        }
+    }
+}
+
 void check_lanes(ouro_profile *profile) {
     uint32_t nodes = 1;
     for (uint32_t i = 0; i < profile->lane_count; i++) {
         check_nodes(profile->lanes[i]);
         check_memos(profile->lanes[i]);
         check_shortcuts(profile->lanes[i]);
+        check_sites(profile->lanes[i]);
         nodes += profile->lanes[i]->live - 1;
     }
     CHECK_EQUAL(nodes, atomic_load(&profile->nodes_used));
@@ -80,7 +99,7 @@ void check_lanes(ouro_profile *profile) {
 
 const char *position_path(const ouro_thread *thread, ouro_position position) {
     static char text[1 << 16];
-    const ouro__lane *lane = thread->lane_;
+    const ouro__lane *lane = lane_of(thread);
     size_t at = sizeof text - 1;
     text[at] = '\0';
     for (; position != ROOT_POSITION; position = node_at(lane, position)->parent) {

@@ -42,7 +42,7 @@ static uint32_t rest(uint32_t count, uint32_t shown) {
 static uint32_t show_call(const struct reader *r, uint64_t w) {
     unsigned n = fble_x(w), shown = n < 2 ? n : 2;
     bool tail = fble_op(w) == FBLE_OP_TAIL;
-    uint32_t words = 2 + rest(n, 2);
+    uint32_t words = 1 + tail + rest(n, 2);
     fprintf(r->to, " s%u (", fble_a(w));
     fprintf(r->to, shown > 1 ? " s%u s%u" : " s%u", fble_b(w), fble_c(w));
     if (n > 2) show_list(r->to, r->at + (tail ? 2 : 1), n - 2);
@@ -53,8 +53,8 @@ static uint32_t show_call(const struct reader *r, uint64_t w) {
 static uint32_t show_call_code(const struct reader *r, uint64_t w) {
     unsigned n = fble_x(w);
     bool tail = fble_op(w) == FBLE_OP_TAIL_CODE;
-    uint32_t words = 3 + rest(n, 3), list = tail ? 3 : 1;
-    show_code_name(r->to, r->at[tail ? 1 : words - 2]);
+    uint32_t words = 2 + tail + rest(n, 3), list = tail ? 3 : 1;
+    show_code_name(r->to, r->at[tail ? 1 : words - 1]);
     fputs(" (", r->to);
     for (unsigned i = 0; i < n && i < 3; i++)
         fprintf(r->to, " s%u", i == 0 ? fble_a(w) : i == 1 ? fble_b(w) : fble_c(w));

@@ -31,6 +31,7 @@ struct variable {
 // A simple instruction. What a, b, c and the list mean is said in vm/opcodes.h.
 struct ins {
     uint8_t op, x;
+    ouro_site call_site; // of calls, ENTER and REPLACE: a number within the function
     uint32_t a, b, c;
     uint32_t list, list_count;      // in function->lists
     uint32_t targets, target_count; // of SWITCH and JUMP, in function->targets
@@ -67,6 +68,7 @@ struct function {
     struct fble_list captures; // struct variable *
     uint32_t top, most;        // slots in use
     bool uses_self;            // fp[2] as a value
+    uint32_t call_sites;       // numbers given out
 };
 
 struct emitter {
@@ -77,6 +79,7 @@ struct emitter {
     struct fble_list variables; // by fble_declaration.slot - 1
     struct fble_list functions; // all of the module
     struct fble_list foreign;   // struct foreign_declaration *
+    struct function **owners;   // of each label: the function whose block it is
     struct fble_pairs captured; // (function, variable) -> index + 1
     struct fble_pairs letters;  // (letter, type) -> value
     uint32_t globals;
@@ -105,6 +108,7 @@ struct fble_emitted {
     struct fble_list codes;     // struct fble_code *, all of it
     struct fble_list functions; // struct function *, the same in simple instructions
     struct fble_list foreign;   // struct foreign_declaration *
+    uint32_t *call_sites;       // of each label, those of its function
     fble_value *globals;        // the first is the module's value
     uint32_t global_count;
     const char *problem;

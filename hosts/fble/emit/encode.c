@@ -235,9 +235,9 @@ static uint32_t words_of(const struct ins *ins) {
     case FBLE_OP_SWITCH:
         return 1 + ins->target_count;
     case FBLE_OP_CALL:
-        return 5 + rest_words(ins, 2);
+        return 4 + rest_words(ins, 2);
     case FBLE_OP_CALL_CODE:
-        return 6 + rest_words(ins, 3);
+        return 5 + rest_words(ins, 3);
     case FBLE_OP_TAIL:
         return 2 + rest_words(ins, 2);
     case FBLE_OP_TAIL_CODE:
@@ -275,7 +275,7 @@ static uint64_t branch_word(const struct encoder *n, uint32_t target, const uint
 
 // The three words before the place that a call returns to.
 static void write_return(const struct encoder *n, uint32_t i, uint64_t *to) {
-    to[0] = fble_return_word(n->f->ins[i].a, n->f->most);
+    to[0] = fble_return_word(n->f->ins[i].a, n->f->most, n->f->ins[i].call_site);
     to[1] = fble_pointer(n->facts[i].site);
     to[2] = (uint64_t)(uintptr_t)fble_interpret;
 }
@@ -295,11 +295,12 @@ static void write_call(const struct encoder *n, uint32_t i, uint64_t *to) {
         *to++ = fble_instruction(ins->op, ins->x, ins->b, argument(n, ins, 0), argument(n, ins, 1));
     uint32_t in_first_word = known ? 3 : 2;
     if (known && tail) *to++ = fble_pointer(ins->pointer);
-    write_list(n, ins, in_first_word, to + tail);
+    if (tail) *to++ = ins->call_site;
+    write_list(n, ins, in_first_word, to);
     if (tail) return;
     to += rest_words(ins, in_first_word);
     if (known) *to++ = fble_pointer(ins->pointer);
-    write_return(n, i, to + 1);
+    write_return(n, i, to);
 }
 
 static fble_value *global_of(const struct encoder *n, const struct ins *ins) {
@@ -340,8 +341,9 @@ static void write_ins(const struct encoder *n, uint32_t i, uint64_t *to) {
         to[1] = fble_pointer(ins->pointer);
         break;
     case FBLE_OP_ENTER:
-    case FBLE_OP_EXIT:
     case FBLE_OP_REPLACE:
+        to[2] = ins->call_site; // fall through
+    case FBLE_OP_EXIT:
         to[1] = ins->word | (uint64_t)n->facts[i].after << 32;
         break;
     default:

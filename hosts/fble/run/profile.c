@@ -88,10 +88,10 @@ static int read_metrics(struct fble_runner *r, ouro_metric_info *infos, size_t *
         seen |= 1u << i;
         infos[*count] = (ouro_metric_info){units[i][0], units[i][1]};
         if (i == 1) {
-            r->clock = true;
+            r->clock = machine->clock = true;
             r->time = (ouro_metric)*count;
         }
-        *places[i] = (ouro_metric)++ * count;
+        *places[i] = (ouro_metric)(*count += 1);
         at += length;
         if (!*at) return FBLE_FINE;
     }

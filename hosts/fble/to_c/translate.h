@@ -41,7 +41,7 @@ struct translator {
     const struct fble_emitted *emitted;
     FILE *steps, *tables, *code;
     struct fble_pairs indices; // of codes and foreign uses, + 1
-    uint32_t sites, returns, lists, literals, ways, places;
+    uint32_t sites, returns, lists, literals, places;
     const char *file; // of the last #line
     uint32_t line;
 

@@ -123,7 +123,7 @@ static uint32_t write_list(struct translator *t, const struct ins *ins) {
 static void resolve(struct translator *t, const struct ins *ins, uint32_t i) {
     for (uint32_t k = 0; k < ins->list_count; k++) store(t, list_of(t, ins)[k]);
     charge(t);
-    out(t, "FBLE_PUBLISH;\nif (!fble_resolve_now(m, fp, list%u, %u, places + %u)) return NULL;",
+    out(t, "FBLE_STAND;\nif (!fble_resolve_now(m, fp, list%u, %u, places + %u)) return NULL;",
         write_list(t, ins), ins->c, place_of(t, i));
     for (uint32_t k = 1; k < ins->list_count; k += 2) {
         uint32_t slot = list_of(t, ins)[k];
@@ -225,13 +225,13 @@ static void call(struct translator *t, uint32_t i) {
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
     uint32_t callee = known ? index_of(t, ins->pointer) : 0;
     if (known)
-        out(t, "FBLE_JUMP_ENTERING(f%u, &codes[%u], FBLE_WAY(%u), %u, frame, %u, %s, %s, %s);",
-            callee, callee, t->ways, t->now.charge, ins->list_count, a, b, c);
+        out(t, "FBLE_JUMP_ENTERING(f%u, &codes[%u], %u, %u, frame, %u, %s, %s, %s);", callee,
+            callee, ins->call_site, t->now.charge, ins->list_count, a, b, c);
     else
-        out(t, "FBLE_CALL_VALUE(s%u, FBLE_WAY(%u), %u, frame, %u, %s, %s, %s);", ins->b, t->ways,
+        out(t, "FBLE_CALL_VALUE(s%u, %u, %u, frame, %u, %s, %s, %s);", ins->b, ins->call_site,
             t->now.charge, ins->list_count, a, b, c);
     out(t, "}");
-    if (!t->quiet) t->returns++, t->ways++;
+    if (!t->quiet) t->returns++;
 }
 
 static void tail_call(struct translator *t, uint32_t i) {
@@ -244,12 +244,11 @@ static void tail_call(struct translator *t, uint32_t i) {
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
     uint32_t callee = known ? index_of(t, ins->pointer) : 0;
     if (known)
-        out(t, "FBLE_JUMP_REPLACING(f%u, &codes[%u], FBLE_WAY(%u), %u, %u, %s, %s, %s);", callee,
-            callee, t->ways, t->now.charge, ins->list_count, a, b, c);
+        out(t, "FBLE_JUMP_REPLACING(f%u, &codes[%u], %u, %u, %u, %s, %s, %s);", callee, callee,
+            ins->call_site, t->now.charge, ins->list_count, a, b, c);
     else
-        out(t, "FBLE_TAIL_VALUE(s%u, FBLE_WAY(%u), %u, places + %u, %u, %s, %s, %s);", ins->b,
-            t->ways, t->now.charge, place_of(t, i), ins->list_count, a, b, c);
-    if (!t->quiet) t->ways++;
+        out(t, "FBLE_TAIL_VALUE(s%u, %u, %u, places + %u, %u, %s, %s, %s);", ins->b, ins->call_site,
+            t->now.charge, place_of(t, i), ins->list_count, a, b, c);
 }
 
 static void block(struct translator *t, const struct ins *ins, uint32_t i) {
@@ -258,14 +257,13 @@ static void block(struct translator *t, const struct ins *ins, uint32_t i) {
     charge(t);
     if (ins->op == FBLE_OP_ENTER) {
         define(t, ins->a);
-        out(t, "FBLE_BLOCK_ENTER(s%u, first_block + %u, FBLE_WAY(%u));", ins->a, label, t->ways);
+        out(t, "FBLE_BLOCK_ENTER(s%u, first_block + %u, %u);", ins->a, label, ins->call_site);
     } else if (ins->op == FBLE_OP_REPLACE) {
-        out(t, "FBLE_BLOCK_REPLACE(first_block + %u, FBLE_WAY(%u));", label, t->ways);
+        out(t, "FBLE_BLOCK_REPLACE(first_block + %u, %u);", label, ins->call_site);
     } else {
         out(t, "FBLE_BLOCK_EXIT(s%u);", ins->a);
     }
     t->now.charge = t->f->facts[i].after;
-    if (!t->quiet) t->ways++;
 }
 
 // ---------------------------------------------------------------- all
