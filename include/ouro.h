@@ -201,7 +201,7 @@ OURO_API ouro_thread *ouro_thread_new(ouro_profile *profile);
 
 // A green thread: starts where `parent` stands and shares its lane, so it must run on the same OS
 // thread. The frames that are open there are its parent's to exit, not its own. O(1), a malloc of
-// 56 bytes. NULL as ouro_thread_new.
+// 48 bytes. NULL as ouro_thread_new.
 OURO_API ouro_thread *ouro_thread_fork(ouro_thread *parent);
 
 // A thread that may run on another OS thread: it gets a lane of its own, in which the path of
@@ -237,15 +237,17 @@ typedef struct {
     uint64_t entries[2]; // at least
 } ouro_shortcuts_;
 
-struct ouro_lane_;
+// What a lane begins with.
+typedef struct {
+    ouro_shortcuts_ *shortcuts;
+} ouro_lane_;
 struct ouro_clock_;
 
 struct ouro_thread {
     uint64_t *nodes_;        // the lane's array of words
     ouro_position position_; // always a node of that array; read by the clock's handler
     uint32_t metric_count_;
-    struct ouro_lane_ *lane_;
-    ouro_shortcuts_ **shortcuts_; // the lane's
+    ouro_lane_ *lane_;
     struct ouro_clock_ *clock_;
     ouro_thread *next_, *previous_; // of the same lane
 };
@@ -305,7 +307,7 @@ OURO_INLINE_ uint32_t ouro_shortcut_hash_(ouro_position from, ouro_block block) 
 // is none that can be entered.
 OURO_INLINE_ bool ouro_shortcut_(const ouro_thread *thread, ouro_position from, ouro_block block,
                                  uint32_t *slot) {
-    const ouro_shortcuts_ *shortcuts = __atomic_load_n(thread->shortcuts_, __ATOMIC_RELAXED);
+    const ouro_shortcuts_ *shortcuts = __atomic_load_n(&thread->lane_->shortcuts, __ATOMIC_RELAXED);
     const uint64_t *entries = shortcuts->entries;
     uint64_t entry = entries[ouro_shortcut_hash_(from, block) >> shortcuts->shift];
     *slot = (uint32_t)(entry >> 32);
@@ -335,25 +337,6 @@ OURO_INLINE_ ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {
         ouro_enter_miss_(thread, block);
     }
     return caller;
-}
-
-// Enters a block if that needs no search. False, and nothing has happened: call ouro_enter. For code
-// that has its slow path elsewhere, as hooks do. ouro_thread_position before it is what ouro_enter
-// would return. The thread must not be NULL.
-OURO_INLINE_ bool ouro_try_enter(ouro_thread *thread, ouro_block block) {
-    ouro_position caller = thread->position_;
-    const ouro_node_ *node = ouro_node_at_(thread, caller);
-    if (node->memo_block == block) {
-        ouro_increment_(&thread->nodes_[node->memo_slot]);
-        ouro_move_(thread, node->memo_target);
-        return true;
-    }
-    // The memo stays: whoever goes to and fro is easier to guess for the processor then.
-    uint32_t slot;
-    if (!ouro_shortcut_(thread, caller, block, &slot)) return false;
-    ouro_increment_(&thread->nodes_[slot]);
-    ouro_move_(thread, slot & ~UINT32_C(3));
-    return true;
 }
 
 // As ouro_enter, but no call is counted: for a path that the host lays out again. A stack that was
@@ -404,182 +387,6 @@ OURO_INLINE_ void ouro_sample(ouro_thread *thread, uint64_t n) {
     if (!thread) return;
     // A node has room for metric 0 even if the profile has none.
     ouro_add_(ouro_node_at_(thread, thread->position_)->metrics, n);
-}
-
-// ---------------------------------------------------------------- recording from a loop
-
-// What the functions above load each time, an interpreter's loop can hold in registers: a cursor is
-// a copy of where a thread stands. While it is in use, the thread must be moved by it alone; make a
-// new one after anything else may have recorded (a native that runs code, a switch of threads). The
-// thread itself is always up to date, so the clock and ouro_count work as ever.
-typedef struct {
-    ouro_thread *thread;
-    uint64_t *nodes_;
-    ouro_position position_;
-} ouro_cursor;
-
-// What a place in the code remembers of the last time: one per call site, 0 at first, for the
-// threads of one lane. That of another site is as safe, but not as fast.
-typedef uint32_t ouro_hint;
-
-// The thread must not be NULL.
-OURO_INLINE_ ouro_cursor ouro_cursor_new(ouro_thread *thread) {
-    ouro_cursor cursor = {thread, thread->nodes_, thread->position_};
-    return cursor;
-}
-
-OURO_INLINE_ void ouro_cursor_move_(ouro_cursor *cursor, ouro_position position) {
-    cursor->position_ = position;
-    ouro_move_(cursor->thread, position);
-}
-
-// Does the hint name the node of `block` below the cursor? A node is what its parent and its block
-// say, so a hint that is out of date cannot lead astray. OURO_PHANTOM has no nodes: 0 is the block
-// of those that are not in use.
-OURO_INLINE_ ouro_node_ *ouro_cursor_hinted_(const ouro_cursor *cursor, ouro_block block,
-                                             ouro_hint hint) {
-    ouro_node_ *node = (ouro_node_ *)(void *)(cursor->nodes_ + hint);
-    return block && node->parent == cursor->position_ && node->block == block ? node : NULL;
-}
-
-OURO_INLINE_ void ouro_cursor_missed_(ouro_cursor *cursor, ouro_hint *hint) {
-    ouro_position before = cursor->position_;
-    cursor->position_ = cursor->thread->position_;
-    if (ouro_node_at_(cursor->thread, cursor->position_)->parent == before)
-        *hint = cursor->position_;
-}
-
-// As ouro_enter, ouro_replace, ouro_exit and ouro_sample.
-OURO_INLINE_ ouro_position ouro_cursor_enter(ouro_cursor *cursor, ouro_block block,
-                                             ouro_hint *hint) {
-    ouro_position caller = cursor->position_;
-    ouro_node_ *node = (ouro_node_ *)(void *)(cursor->nodes_ + caller);
-    if (OURO_LIKELY_(node->memo_block == block)) {
-        ouro_increment_(&cursor->nodes_[node->memo_slot]);
-        ouro_cursor_move_(cursor, node->memo_target);
-    } else if ((node = ouro_cursor_hinted_(cursor, block, *hint))) {
-        ouro_increment_(&node->entries[0]);
-        ouro_cursor_move_(cursor, *hint);
-    } else {
-        ouro_enter_miss_(cursor->thread, block);
-        ouro_cursor_missed_(cursor, hint);
-    }
-    return caller;
-}
-
-OURO_INLINE_ void ouro_cursor_replace(ouro_cursor *cursor, ouro_block block, ouro_hint *hint) {
-    ouro_node_ *here = (ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_), *node;
-    if (OURO_LIKELY_(here->memo_block == block)) {
-        ouro_decrement_(&here->balance);
-        ouro_increment_(&cursor->nodes_[here->memo_slot]);
-        ouro_cursor_move_(cursor, here->memo_target);
-    } else if ((node = ouro_cursor_hinted_(cursor, block, *hint))) {
-        ouro_decrement_(&here->balance);
-        ouro_increment_(&node->entries[0]);
-        ouro_cursor_move_(cursor, *hint);
-    } else {
-        ouro_replace_miss_(cursor->thread, block);
-        ouro_cursor_missed_(cursor, hint);
-    }
-}
-
-OURO_INLINE_ void ouro_cursor_exit(ouro_cursor *cursor, ouro_position caller) {
-    ouro_node_ *node = (ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_);
-    ouro_decrement_(&node->balance);
-    ouro_cursor_move_(cursor, caller);
-}
-
-OURO_INLINE_ void ouro_cursor_sample(const ouro_cursor *cursor, uint64_t n) {
-    ouro_add_(((ouro_node_ *)(void *)(cursor->nodes_ + cursor->position_))->metrics, n);
-}
-
-// ---------------------------------------------------------------- recording from compiled code
-
-// Where a thread stands, as compiled code holds it in a register: the address of its node.
-typedef uintptr_t ouro_place;
-
-OURO_INLINE_ ouro_place ouro_place_of(const uint64_t *nodes, ouro_position position) {
-    return (ouro_place)(nodes + position);
-}
-
-OURO_INLINE_ ouro_position ouro_place_position(const uint64_t *nodes, ouro_place place) {
-    return (ouro_position)((const uint64_t *)place - nodes);
-}
-
-// The thread does not follow such code: whoever calls anything else of this library for the thread
-// (also ouro_way_enter and ouro_way_replace) first says where it stands. For threads without a
-// clock, which looks at any time.
-OURO_INLINE_ ouro_place ouro_thread_place(const ouro_thread *thread) {
-    return ouro_place_of(thread->nodes_, thread->position_);
-}
-
-OURO_INLINE_ void ouro_thread_move(ouro_thread *thread, ouro_place place) {
-    ouro_move_(thread, ouro_place_position(thread->nodes_, place));
-}
-
-// What a call site remembers: from where it entered what, and where that led to. So entering it again
-// from there is a compare, an increment and two loads. Zero: nothing.
-typedef struct {
-    const void *callee; // the host's: what a site entered that enters several things
-    uint64_t *counter_;
-    ouro_place from_, to_;
-} ouro_way;
-
-// Tables of ways, for the threads of one lane. The cap empties them when it removes something.
-typedef struct ouro_ways {
-    ouro_way *at;
-    size_t count;
-    struct ouro_ways *next_;
-} ouro_ways;
-
-// Empties a table and makes it known to the lane of `thread`, on the OS thread that uses it. Table
-// and ways are the caller's, and must stay until the last thread of the lane is freed.
-OURO_API void ouro_ways_add(ouro_thread *thread, ouro_ways *ways);
-
-// Does the way begin here? Then it may be followed, if it is that of what is to be entered, and leads
-// to the place that is given back; the old one is the token. For a tail call, ouro_place_leave comes
-// first, as it does when a function returns; its token is then the place.
-OURO_INLINE_ bool ouro_way_fits(const ouro_way *way, ouro_place place) {
-    return OURO_LIKELY_(way->from_ == place);
-}
-
-OURO_INLINE_ ouro_place ouro_way_follow(const ouro_way *way) {
-    ouro_increment_(way->counter_);
-    return way->to_;
-}
-
-OURO_INLINE_ void ouro_place_leave(ouro_place place) {
-    ouro_decrement_(&((ouro_node_ *)place)->balance);
-}
-
-OURO_INLINE_ void ouro_place_sample(ouro_place place, uint64_t n) {
-    ouro_add_(((ouro_node_ *)place)->metrics, n);
-}
-
-// A way that leaves the tree, for want of room, is not learned.
-OURO_INLINE_ void ouro_way_learn_(ouro_way *way, const ouro_thread *thread, ouro_position from,
-                                  ouro_block block, const void *callee) {
-    const ouro_node_ *node = ouro_node_at_(thread, from);
-    if (node->memo_block != block) return;
-    way->callee = callee;
-    way->counter_ = thread->nodes_ + node->memo_slot;
-    way->from_ = ouro_place_of(thread->nodes_, from);
-    way->to_ = ouro_place_of(thread->nodes_, node->memo_target);
-}
-
-// As ouro_enter and ouro_replace; the way learns. `callee` must stand for `block`.
-OURO_INLINE_ ouro_position ouro_way_enter(ouro_way *way, ouro_thread *thread, ouro_block block,
-                                          const void *callee) {
-    ouro_position caller = ouro_enter(thread, block);
-    ouro_way_learn_(way, thread, caller, block, callee);
-    return caller;
-}
-
-OURO_INLINE_ void ouro_way_replace(ouro_way *way, ouro_thread *thread, ouro_block block,
-                                   const void *callee) {
-    ouro_position from = thread->position_;
-    ouro_replace(thread, block);
-    ouro_way_learn_(way, thread, from, block, callee);
 }
 
 // ---------------------------------------------------------------- leaving many frames at once

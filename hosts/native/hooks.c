@@ -8,6 +8,7 @@
 // and leaves on top of the frame that is being left, and restores position and top.
 
 #include "native.h"
+#include "ouro_site.h"
 
 #define HOOK __attribute__((visibility("default"), no_instrument_function))
 

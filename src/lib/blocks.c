@@ -121,12 +121,65 @@ bool ouro_block_get(const ouro_profile *profile, ouro_block block, ouro_block_in
     return true;
 }
 
+// ---------------------------------------------------------------- call sites
+
+// The numbers are kept with 1 added: 0 is a block of which nothing was said.
+uint32_t ouro__block_sites(const ouro_profile *profile, ouro_block block) {
+    uint32_t offset;
+    size_t k = (size_t)(chunk_of(profile, block, &offset) - profile->chunks);
+    const uint16_t *counts =
+        atomic_load_explicit(&((ouro_profile *)profile)->sites[k], memory_order_acquire);
+    uint32_t count = counts ? __atomic_load_n(counts + offset, __ATOMIC_RELAXED) : 0;
+    return count ? count - 1 : OURO_SITES_MOST;
+}
+
+static uint16_t *site_count_of(ouro_profile *profile, ouro_block block) {
+    uint32_t offset;
+    size_t k = (size_t)(chunk_of(profile, block, &offset) - profile->chunks);
+    uint16_t *counts = atomic_load_explicit(&profile->sites[k], memory_order_relaxed);
+    if (!counts) {
+        counts = calloc((size_t)BLOCK_CHUNK_FIRST << k, sizeof *counts);
+        atomic_store_explicit(&profile->sites[k], counts, memory_order_release);
+    }
+    return counts ? counts + offset : NULL;
+}
+
+// A block keeps its first count: its nodes may have parts of that length.
+static int add_sites(ouro_profile *profile, ouro_block block, uint32_t count) {
+    uint16_t *to = site_count_of(profile, block);
+    if (!to || *to) {
+        errno = to ? EINVAL : ENOMEM;
+        return -1;
+    }
+    if (count > OURO_SITES_MOST) count = OURO_SITES_MOST;
+    __atomic_store_n(to, (uint16_t)(count + 1), __ATOMIC_RELAXED);
+    return 0;
+}
+
+int ouro_add_sites(ouro_profile *profile, ouro_block first, const uint32_t *counts, size_t n) {
+    if (!profile) return 0;
+    int status = 0;
+    pthread_mutex_lock(&profile->lock);
+    if (first < FIRST_USER_BLOCK || first > ouro__block_count(profile) ||
+        n > ouro__block_count(profile) - first) {
+        errno = EINVAL;
+        status = -1;
+    }
+    for (size_t i = 0; i < n && !status; i++)
+        status = add_sites(profile, first + (ouro_block)i, counts[i]);
+    pthread_mutex_unlock(&profile->lock);
+    return status;
+}
+
 uint64_t ouro__blocks_bytes(const ouro_profile *profile) {
     return profile->text_bytes + (uint64_t)ouro__block_count(profile) * sizeof(ouro_block_info);
 }
 
 void ouro__blocks_free(ouro_profile *profile) {
-    for (int k = 0; k < BLOCK_CHUNKS; k++) free(profile->chunks[k]);
+    for (int k = 0; k < BLOCK_CHUNKS; k++) {
+        free(profile->chunks[k]);
+        free(atomic_load_explicit(&profile->sites[k], memory_order_relaxed));
+    }
     for (size_t i = 0; i < profile->text_chunks; i++) free(profile->texts[i].text);
     free(profile->texts);
 }

@@ -104,7 +104,7 @@ static bool timer_begin(ouro__clock *clock, const ouro_profile *profile, int sig
 }
 
 static int clock_begin(ouro_thread *thread, ouro_metric metric, unsigned hz) {
-    ouro_profile *profile = thread->lane_->profile;
+    ouro_profile *profile = lane_of(thread)->profile;
     int signal_number = profile->clock.signal ? profile->clock.signal : SIGPROF;
     if (!handler_install(signal_number)) return -1;
     ouro__clock *clock = clock_take(thread);

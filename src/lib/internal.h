@@ -50,6 +50,7 @@
 #define OURO_INTERNAL_H
 
 #include "ouro.h"
+#include "ouro_site.h"
 #include "rows.h"
 
 #include <assert.h>
@@ -103,17 +104,23 @@ typedef struct {
     uint64_t overflow[WEIGHTS_MAX]; // had been charged to accounts directly
 } ouro__epoch;
 
-typedef struct ouro_lane_ ouro__lane;
-
-struct ouro_lane_ {
+typedef struct {
+    ouro_lane_ head; // the shortcuts in use now: the lane's own, or an empty one
     uint64_t *nodes;
     uint64_t *baseline; // the counters at the last reset, in the places of `nodes`; NULL: none yet
     uint32_t *steps;    // number of distinct steps on the path of each node, by index; for `loops`
     bool *back_target;  // a back edge has been made to the node, by index; see unwind.c
     ouro__memo memo;
-    ouro_shortcuts_ *shortcuts;     // in use now: the lane's own, or an empty one
     ouro_shortcuts_ *own_shortcuts; // NULL: none yet
     uint32_t shortcuts_missed;      // since they were made or grew
+    // What call sites know; see sites.c.
+    ouro_here **heres; // of nodes and accounts; see ouro__here_at
+    struct ouro__slab *slab;
+    ouro_here *free_heres[OURO_SITES_MOST + 1]; // lists by number of entries
+    struct {
+        ouro_here here;
+        ouro_known_ none[OURO_SITES_MOST - 1];
+    } lost; // of [lost], where there is no memory for another
     ouro_profile *profile;
     uint32_t stride;         // words per node
     uint32_t account_offset; // words from a node to its account
@@ -135,7 +142,6 @@ struct ouro_lane_ {
     bool full;          // new contexts go to accounts until the next pruning
     uint32_t misses;    // nodes wanted since the last pruning
     uint64_t evicted;   // nodes since the last reset, over and over
-    ouro_ways *ways;    // what compiled code remembers of the tree
     uint16_t *birth;    // epoch of each node, by index; NULL until the first pruning
     ouro__epoch *epochs;
     uint32_t epoch_count;
@@ -146,7 +152,7 @@ struct ouro_lane_ {
     uint32_t *trail;
     uint32_t trail_length;
     ouro_position trail_leaf;
-};
+} ouro__lane;
 
 typedef struct {
     char *text;
@@ -166,6 +172,7 @@ struct ouro_profile {
 
     _Atomic uint32_t block_count;
     ouro_block_info *chunks[BLOCK_CHUNKS]; // chunk k holds BLOCK_CHUNK_FIRST << k blocks
+    uint16_t *_Atomic sites[BLOCK_CHUNKS]; // and their numbers of call sites; NULL: all 0
     ouro__text_chunk *texts;
     size_t text_chunks, text_bytes;
 
@@ -177,6 +184,10 @@ struct ouro_profile {
     struct ouro__live *live;       // NULL: memory only
     ouro_profile *next, *previous; // all profiles, for fork(2)
 };
+
+static inline ouro__lane *lane_of(const ouro_thread *thread) {
+    return (ouro__lane *)(void *)thread->lane_;
+}
 
 static inline ouro_node_ *node_at(const ouro__lane *lane, ouro_position position) {
     return (ouro_node_ *)(void *)(lane->nodes + position);
@@ -190,6 +201,11 @@ static inline bool is_account(const ouro__lane *lane, ouro_position position) {
 
 static inline ouro_position account_of(const ouro__lane *lane, ouro_position position) {
     return position + lane->account_offset;
+}
+
+// By position / 4, which a shift does; a node has at least eight words.
+static inline ouro_here **ouro__here_at(const ouro__lane *lane, ouro_position position) {
+    return lane->heres + position / 4;
 }
 
 static inline ouro_position slot_position(uint32_t slot) { return slot & ~UINT32_C(3); }
@@ -230,7 +246,6 @@ void ouro__lane_free(ouro__lane *lane);
 void ouro__node_init(ouro__lane *lane, ouro_position position, ouro_position parent,
                      ouro_block block);
 void ouro__account_open(ouro__lane *lane, ouro_position account);
-void ouro__ways_forget(ouro_ways *ways);
 void ouro__node_forget_memo(ouro__lane *lane, ouro_position position);
 uint64_t ouro__lane_bytes(const ouro__lane *lane);
 
@@ -240,6 +255,16 @@ void ouro__shortcuts_off(ouro__lane *lane);
 void ouro__shortcuts_on(ouro__lane *lane);
 void ouro__shortcuts_clear(ouro__lane *lane);
 uint64_t ouro__shortcuts_bytes(const ouro__lane *lane);
+
+// sites.c
+ouro_here *ouro__here_make(ouro__lane *lane, ouro_position position);
+ouro_here *ouro__here_lost(ouro__lane *lane);
+void ouro__here_give_back(ouro__lane *lane, ouro_position position);
+void ouro__site_put(ouro_here *here, ouro_site site, const void *key, uint64_t *counter,
+                    ouro_here *to);
+void ouro__sites_forget(ouro__lane *lane);
+uint64_t ouro__sites_bytes(const ouro__lane *lane);
+void ouro__sites_free(ouro__lane *lane);
 
 // tree.c
 uint32_t ouro__transition_find(ouro__lane *lane, ouro_position from, ouro_block block);
@@ -256,6 +281,12 @@ ouro_position ouro__path_reenter(ouro__lane *lane, const ouro__path_step *path, 
 ouro_position ouro__compact(ouro__lane *lane, ouro_position from, ouro_block block,
                             uint32_t *steps);
 void ouro__trail_extend(ouro__lane *lane, ouro_position from, ouro_position child);
+
+// NULL without memory.
+static inline ouro_here *ouro__here_of(ouro__lane *lane, ouro_position position) {
+    ouro_here *here = *ouro__here_at(lane, position);
+    return here ? here : ouro__here_make(lane, position);
+}
 
 // quota.c
 bool ouro__quota_take(ouro__lane *lane, ouro_position standing);

@@ -19,10 +19,6 @@ void ouro__node_forget_memo(ouro__lane *lane, ouro_position position) {
     node->memo_target = position;
 }
 
-void ouro__ways_forget(ouro_ways *ways) {
-    for (size_t i = 0; i < ways->count; i++) ways->at[i].from_ = 0;
-}
-
 // The block comes last: a reader of the live file takes a node for real when it has one.
 void ouro__node_init(ouro__lane *lane, ouro_position position, ouro_position parent,
                      ouro_block block) {
@@ -46,13 +42,14 @@ void ouro__account_open(ouro__lane *lane, ouro_position account) {
 static bool lane_map(ouro__lane *lane) {
     size_t capacity = lane->profile->capacity;
     size_t words = capacity * 2 * lane->stride;
-    size_t bytes =
-        words * sizeof(uint64_t) + capacity * (sizeof *lane->steps + sizeof *lane->back_target);
+    size_t bytes = words * sizeof(uint64_t) + words / 4 * sizeof *lane->heres +
+                   capacity * (sizeof *lane->steps + sizeof *lane->back_target);
     void *region = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (region == MAP_FAILED) return false;
     lane->nodes = region;
-    lane->steps = (uint32_t *)(void *)(lane->nodes + words);
+    lane->heres = (ouro_here **)(void *)(lane->nodes + words);
+    lane->steps = (uint32_t *)(void *)(lane->heres + words / 4);
     lane->back_target = (bool *)(void *)(lane->steps + capacity);
     lane->region_bytes = bytes;
     // Untouched nodes and accounts must not cost a huge page each.
@@ -66,6 +63,7 @@ void ouro__lane_free(ouro__lane *lane) {
     ouro__baseline_free(lane);
     free(lane->memo.entries);
     free(lane->own_shortcuts);
+    ouro__sites_free(lane);
     free(lane->birth);
     free(lane->epochs);
     free(lane->trail);
@@ -149,7 +147,7 @@ uint64_t ouro__lane_bytes(const ouro__lane *lane) {
            records * (lane->state->used + accounts) * lane->stride * sizeof(uint64_t) +
            lane->state->used * (sizeof *lane->steps + sizeof *lane->back_target) +
            (uint64_t)lane->memo.size * sizeof(uint64_t) + ouro__shortcuts_bytes(lane) +
-           (lane->birth ? lane->state->used * sizeof *lane->birth : 0) +
+           ouro__sites_bytes(lane) + (lane->birth ? lane->state->used * sizeof *lane->birth : 0) +
            (lane->epochs ? (uint64_t)EPOCHS_MAX * sizeof *lane->epochs : 0) +
            (lane->trail ? 2 * LOOKBACK * sizeof *lane->trail : 0);
 }

@@ -219,6 +219,8 @@ static void evict(ouro__lane *lane, ouro_position position) {
 
     if (node_at(lane, parent)->memo_target == position) ouro__node_forget_memo(lane, parent);
     node->memo_block = UINT32_MAX; // fits nothing: a thread here, by misuse, takes the slow path
+    ouro__here_give_back(lane, position);
+    ouro__here_give_back(lane, account_of(lane, position));
     node->parent = lane->free_list;
     lane->free_list = position;
 }
@@ -289,7 +291,7 @@ uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict_now) {
         __atomic_store_n(&state->sequence, state->sequence + 1, __ATOMIC_SEQ_CST);
         evict_coldest(&p, lane, wanted);
         __atomic_store_n(&state->sequence, state->sequence + 1, __ATOMIC_SEQ_CST);
-        for (ouro_ways *ways = lane->ways; ways; ways = ways->next_) ouro__ways_forget(ways);
+        ouro__sites_forget(lane);
         ouro__memo_keep_live(&lane->memo, lane, p.table);
         ouro__shortcuts_clear(lane);
         p.table = NULL;

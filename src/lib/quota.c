@@ -4,7 +4,8 @@
 // prune only itself: the others are written by other OS threads, without locks. So a lane that
 // finds no room prunes itself; if it has less than its fair share, it first prunes lanes whose
 // threads have all ended, and asks those above their share: they prune themselves when they next
-// look into their table of transitions. That is soon: asking takes their shortcuts away.
+// look into their table of transitions. That is soon: asking takes away their shortcuts, and what
+// their call sites know.
 //
 // Amortised O(1): a pruning costs a pass over a lane, and is made only after a constant share of
 // the lane's nodes was asked for. Until then the lane is `full`, and new contexts go to accounts.
@@ -46,9 +47,10 @@ static void ask_others(const ouro__lane *needy) {
         if (lane == needy || pthread_mutex_trylock(&lane->lock)) continue;
         if (lane->threads == 0 && lane->live > 1) {
             ouro__prune(lane, ROOT_POSITION, true);
-        } else if (above_fair_share(lane)) {
+        } else if (above_fair_share(lane) && !is_asked(lane)) {
             atomic_store_explicit(&lane->asked, true, memory_order_relaxed);
             ouro__shortcuts_off(lane);
+            ouro__sites_forget(lane);
         }
         pthread_mutex_unlock(&lane->lock);
     }

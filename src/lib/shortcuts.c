@@ -27,7 +27,7 @@ static size_t bytes_for(uint32_t size) {
 }
 
 static void use(ouro__lane *lane, ouro_shortcuts_ *shortcuts) {
-    __atomic_store_n(&lane->shortcuts, shortcuts, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->head.shortcuts, shortcuts, __ATOMIC_RELAXED);
 }
 
 void ouro__shortcuts_off(ouro__lane *lane) { use(lane, &none); }

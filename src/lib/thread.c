@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-_Static_assert(sizeof(ouro_thread) == 56, "ouro.h and docs/embedding.md say what a fork takes");
+_Static_assert(sizeof(ouro_thread) == 48, "ouro.h and docs/embedding.md say what a fork takes");
 
 static bool is_enabled(const ouro_profile *profile) {
     return atomic_load_explicit(&((ouro_profile *)profile)->enabled, memory_order_relaxed);
@@ -20,8 +20,7 @@ static void thread_begin(ouro_thread *thread, ouro__lane *lane, ouro_position po
     thread->nodes_ = lane->nodes;
     thread->position_ = position;
     thread->metric_count_ = lane->profile->metric_count;
-    thread->lane_ = lane;
-    thread->shortcuts_ = &lane->shortcuts;
+    thread->lane_ = &lane->head;
     thread->clock_ = NULL;
     thread->previous_ = NULL;
     thread->next_ = lane->first;
@@ -31,13 +30,12 @@ static void thread_begin(ouro_thread *thread, ouro__lane *lane, ouro_position po
 }
 
 static void thread_end(ouro_thread *thread) {
-    ouro__lane *lane = thread->lane_;
+    ouro__lane *lane = lane_of(thread);
     ouro_decrement_(&node_at(lane, thread->position_)->balance);
     if (thread->next_) thread->next_->previous_ = thread->previous_;
     if (thread->previous_) thread->previous_->next_ = thread->next_;
     if (lane->first == thread) lane->first = thread->next_;
     lane->threads--;
-    if (lane->threads == 0) lane->ways = NULL;
     // If others wait, they say so again.
     if (lane->threads == 0 && lane->full)
         atomic_store_explicit(&lane->profile->waiting, false, memory_order_relaxed);
@@ -64,8 +62,8 @@ ouro_thread *ouro_thread_new(ouro_profile *profile) {
 }
 
 ouro_thread *ouro_thread_fork(ouro_thread *parent) {
-    if (!parent || !is_enabled(parent->lane_->profile)) return NULL;
-    ouro__lane *lane = parent->lane_;
+    if (!parent || !is_enabled(lane_of(parent)->profile)) return NULL;
+    ouro__lane *lane = lane_of(parent);
     ouro_thread *thread = malloc(sizeof *thread);
     if (!thread) return NULL;
     pthread_mutex_lock(&lane->lock);
@@ -76,11 +74,11 @@ ouro_thread *ouro_thread_fork(ouro_thread *parent) {
 }
 
 ouro_thread *ouro_thread_spawn(ouro_thread *parent) {
-    if (!parent || !is_enabled(parent->lane_->profile)) return NULL;
+    if (!parent || !is_enabled(lane_of(parent)->profile)) return NULL;
     size_t length;
-    ouro__path_step *path = ouro__path_copy(parent->lane_, parent->position_, &length);
+    ouro__path_step *path = ouro__path_copy(lane_of(parent), parent->position_, &length);
     if (!path) return NULL;
-    ouro_thread *thread = thread_in_new_lane(parent->lane_->profile, path, length);
+    ouro_thread *thread = thread_in_new_lane(lane_of(parent)->profile, path, length);
     int error = errno;
     free(path);
     errno = error;
@@ -90,16 +88,9 @@ ouro_thread *ouro_thread_spawn(ouro_thread *parent) {
 void ouro_thread_free(ouro_thread *thread) {
     if (!thread) return;
     ouro_clock_stop(thread);
-    ouro__lane *lane = thread->lane_;
+    ouro__lane *lane = lane_of(thread);
     pthread_mutex_lock(&lane->lock);
     thread_end(thread);
     pthread_mutex_unlock(&lane->lock);
     free(thread);
-}
-
-void ouro_ways_add(ouro_thread *thread, ouro_ways *ways) {
-    ouro__ways_forget(ways);
-    if (!thread) return;
-    ways->next_ = thread->lane_->ways;
-    thread->lane_->ways = ways;
 }

@@ -29,15 +29,20 @@ static ALWAYS_INLINE void memo_set(ouro_node_ *node, ouro_block block, uint32_t 
     __atomic_store_n(&node->memo_target, slot_position(slot), __ATOMIC_RELAXED);
 }
 
-// A way that leaves the tree for want of room is not remembered: it is to be asked for again.
+// A transition that leaves the tree for want of room is not remembered: the next time there may be
+// room.
+static bool stays_in_tree(const ouro__lane *lane, ouro_position from, uint32_t slot) {
+    ouro_position to = slot_position(slot);
+    bool leaves = to != from && (is_account(lane, to) || to == lost_position(lane));
+    return !leaves && node_at(lane, from)->block != 0;
+}
+
 static ALWAYS_INLINE void go_new(ouro_thread *thread, ouro_block block, bool leave) {
-    ouro__lane *lane = thread->lane_;
+    ouro__lane *lane = lane_of(thread);
     ouro_position from = thread->position_;
     ouro_node_ *node = node_at(lane, from);
     uint32_t slot = ouro__transition_find(lane, from, block);
-    ouro_position to = slot_position(slot);
-    bool leaves_tree = to != from && (is_account(lane, to) || to == lost_position(lane));
-    if (!leaves_tree && node->block != 0) memo_set(node, block, slot);
+    if (stays_in_tree(lane, from, slot)) memo_set(node, block, slot);
     go(thread, node, slot, leave);
 }
 
@@ -50,10 +55,10 @@ static NOT_INLINE void replace_new(ouro_thread *thread, ouro_block block) {
 
 static ALWAYS_INLINE bool search(ouro_thread *thread, ouro_block block, bool leave) {
     ouro_position from = thread->position_;
-    if (atomic_load_explicit(&thread->lane_->asked, memory_order_relaxed)) return false;
-    uint32_t slot = ouro__memo_find(thread->lane_, from, block);
+    if (atomic_load_explicit(&lane_of(thread)->asked, memory_order_relaxed)) return false;
+    uint32_t slot = ouro__memo_find(lane_of(thread), from, block);
     if (slot == 0) return false;
-    ouro__shortcut_put(thread->lane_, from, block, slot);
+    ouro__shortcut_put(lane_of(thread), from, block, slot);
     ouro_node_ *node = ouro_node_at_(thread, from);
     memo_set(node, block, slot);
     go(thread, node, slot, leave);
@@ -90,8 +95,8 @@ void ouro_replace_miss_(ouro_thread *thread, ouro_block block) {
 static uint32_t known(ouro_thread *thread, ouro_block block) {
     const ouro_node_ *node = ouro_node_at_(thread, thread->position_);
     if (node->memo_block == block) return node->memo_slot;
-    if (atomic_load_explicit(&thread->lane_->asked, memory_order_relaxed)) return 0;
-    return ouro__memo_find(thread->lane_, thread->position_, block);
+    if (atomic_load_explicit(&lane_of(thread)->asked, memory_order_relaxed)) return 0;
+    return ouro__memo_find(lane_of(thread), thread->position_, block);
 }
 
 // What is entered as a phantom is open and counts no call.
@@ -99,9 +104,37 @@ ouro_position ouro_reenter(ouro_thread *thread, ouro_block block) {
     if (!thread) return 0;
     ouro_position caller = thread->position_;
     uint32_t slot = known(thread, block);
-    if (!slot) slot = ouro__transition_find(thread->lane_, caller, block);
+    if (!slot) slot = ouro__transition_find(lane_of(thread), caller, block);
     ouro_position target = slot_position(slot);
     ouro_increment_(&ouro_node_at_(thread, target)->balance);
     ouro_move_(thread, target);
     return caller;
+}
+
+static uint32_t find_any(ouro__lane *lane, ouro_thread *thread, ouro_position from,
+                         ouro_block block) {
+    uint32_t slot;
+    if (ouro_shortcut_(thread, from, block, &slot)) return slot;
+    bool asked = atomic_load_explicit(&lane->asked, memory_order_relaxed);
+    slot = asked ? 0 : ouro__memo_find(lane, from, block);
+    if (!slot) return ouro__transition_find(lane, from, block);
+    ouro__shortcut_put(lane, from, block, slot);
+    return slot;
+}
+
+// The node's memo is for hosts that do not know their sites.
+ouro_here *ouro_site_search(ouro_thread *thread, ouro_here *here, ouro_site site, const void *key,
+                            ouro_block block) {
+    ouro__lane *lane = lane_of(thread);
+    ouro_position from = ouro_here_position(thread, here);
+    ouro_move_(thread, from); // so that it is not pruned
+    uint32_t slot = find_any(lane, thread, from, block);
+    ouro_here *to = ouro__here_of(lane, slot_position(slot));
+    if (!to) {
+        slot = lost_position(lane);
+        to = ouro__here_lost(lane);
+    }
+    if (stays_in_tree(lane, from, slot)) ouro__site_put(here, site, key, lane->nodes + slot, to);
+    ouro_increment_(&lane->nodes[slot]);
+    return to;
 }

@@ -42,7 +42,7 @@ static bool recursion_led_above(const ouro__lane *lane, ouro_position position) 
 }
 
 static bool others_stand_below(const ouro_thread *thread, ouro_position position) {
-    const ouro__lane *lane = thread->lane_;
+    const ouro__lane *lane = lane_of(thread);
     int budget = LOOKBACK;
     for (const ouro_thread *t = lane->first; t; t = t->next_) {
         if (t == thread || t->position_ == position) continue;
@@ -71,7 +71,7 @@ static ouro_position checked(const ouro__lane *lane, ouro_position position) {
 
 void ouro_unwind(ouro_thread *thread, ouro_position position) {
     if (!thread) return;
-    ouro__lane *lane = thread->lane_;
+    ouro__lane *lane = lane_of(thread);
     ouro_position from = thread->position_;
     ouro_position catcher = checked(lane, position);
     if (from == catcher) return;     // the frames that stood here, too, are not known

@@ -107,7 +107,30 @@ static bool shortcuts_are_valid(const ouro__lane *lane) {
     return true;
 }
 
+// What a call site of a node knows is a transition of that node.
+static bool here_is_valid(const ouro__lane *lane, ouro_position from) {
+    const ouro_here *here = *ouro__here_at(lane, from);
+    if (!here) return true;
+    HOLDS(here->node == node_at(lane, from));
+    for (size_t i = 0; i < here->count; i++) {
+        const ouro_known_ *known = here->known + i;
+        if (!known->key) continue;
+        uint32_t slot = (uint32_t)(known->counter - lane->nodes);
+        const ouro_node_ *to = node_at(lane, slot_position(slot));
+        HOLDS(known->to->node == to);
+        HOLDS(slot == from + ENTRY_PHANTOM || ouro__memo_find(lane, from, to->block) == slot);
+    }
+    return true;
+}
+
+// But for [lost], where everything stays.
+static bool heres_are_valid(const ouro__lane *lane) {
+    for (uint32_t i = 0; i < lane->state->used; i++)
+        if (i != 1 && !here_is_valid(lane, i * lane->stride)) return false;
+    return true;
+}
+
 bool ouro__lane_is_valid(const ouro__lane *lane) {
     return nodes_are_valid(lane) && free_list_is_valid(lane) && memo_is_valid(lane) &&
-           shortcuts_are_valid(lane);
+           shortcuts_are_valid(lane) && heres_are_valid(lane);
 }

@@ -21,7 +21,7 @@ void check_lanes(ouro_profile *profile) {
 
 const char *position_path(const ouro_thread *thread, ouro_position position) {
     static char text[1 << 16];
-    const ouro__lane *lane = thread->lane_;
+    const ouro__lane *lane = lane_of(thread);
     size_t at = sizeof text - 1;
     text[at] = '\0';
     for (; position != ROOT_POSITION; position = node_at(lane, position)->parent) {

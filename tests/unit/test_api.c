@@ -5,6 +5,7 @@
 
 #include "contexts.h"
 #include "lane_check.h"
+#include "ouro_site.h"
 #include "test.h"
 
 #include <errno.h>
@@ -402,6 +403,96 @@ TEST(try_enter_enters_what_is_known_and_nothing_else) {
     CHECK(!ouro_try_enter(thread, 12345));
     ouro_thread_free(thread);
     ouro_profile_free(profile);
+}
+
+TEST(a_call_site_knows_what_it_entered_last_at_each_position) {
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_block callers[] = {add(profile, "a"), add(profile, "b")}, f = add(profile, "f");
+    ouro_block callees[] = {add(profile, "x"), add(profile, "y")};
+    CHECK(!ouro_add_sites(profile, f, &(uint32_t){2}, 1));
+    ouro_here *here[2];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 2; i++) {
+            ouro_enter(thread, callers[i]);
+            ouro_enter(thread, f);
+            here[i] = ouro_thread_here(thread);
+            // The first time nothing is known; the second time each context has its own callee.
+            CHECK(ouro_site_knows(here[i], 1, callees + i) == (round == 1));
+            CHECK(!ouro_site_knows(here[i], 0, callees + i));
+            ouro_here_leave(ouro_site_enter(thread, here[i], 1, callees + i, callees[i]));
+            ouro_exit(thread, 0);
+        }
+    }
+    CHECK(!ouro_site_knows(here[0], 1, callees + 1));
+    check_lanes(profile);
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
+TEST(call_sites_are_said_once_and_of_blocks_that_exist) {
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_block a = add(profile, "a");
+    uint32_t counts[] = {2, 3};
+    CHECK_EQUAL(ouro_add_sites(NULL, a, counts, 1), 0);
+    CHECK_EQUAL(ouro_add_sites(profile, a, counts, 2), -1);
+    CHECK_EQUAL(errno, EINVAL);
+    CHECK_EQUAL(ouro_add_sites(profile, OURO_LOST, counts, 1), -1);
+    CHECK_EQUAL(ouro_add_sites(profile, a, counts, 1), 0);
+    CHECK_EQUAL(ouro_add_sites(profile, a, counts, 1), -1);
+    CHECK_EQUAL(errno, EINVAL);
+    CHECK_EQUAL(ouro_add_sites(profile, a + 1, counts, 0), 0);
+    ouro_profile_free(profile);
+}
+
+// Any number is safe, in blocks that have sites, that have none, and at the root.
+TEST(a_site_number_that_the_block_does_not_have_is_recorded_all_the_same) {
+    ouro_profile *profile = ouro_profile_new(&(ouro_options){.max_nodes = 40});
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_here *root = ouro_thread_here(thread), *here = root;
+    ouro_block blocks[30];
+    for (uint32_t i = 0; i < 30; i++) {
+        blocks[i] = add(profile, "b");
+        CHECK(!ouro_add_sites(profile, blocks[i], &(uint32_t){i % 5 * 20}, 1));
+    }
+    for (uint32_t i = 0; i < 20000; i++) {
+        const ouro_block *block = &blocks[i * 31 % 30];
+        ouro_site site = (ouro_site)(i * 79 % OURO_SITES_MOST);
+        here = ouro_site_enter(thread, here, site, block, *block);
+        if (i % 5 == 4) ouro_here_leave(here), here = root;
+    }
+    ouro_thread_stand(thread, here);
+    CHECK_EQUAL(ouro_profile_stats(profile).calls, 20000);
+    check_lanes(profile);
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
+// The thread is told where it stands when the library has to know, and else when the host says so.
+TEST(a_thread_stands_where_its_host_says) {
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_here *root = ouro_thread_here(thread);
+    ouro_here *a = ouro_site_enter(thread, root, 0, "a", add(profile, "a"));
+    ouro_here_sample(a, 2);
+    CHECK_EQUAL(ouro_thread_position(thread), ouro_here_position(thread, root));
+    ouro_thread_stand(thread, a);
+    CHECK(ouro_thread_here(thread) == a);
+    ouro_sample(thread, 3);
+    CHECK_EQUAL(ouro_profile_stats(profile).totals[0], 5);
+    ouro_here_leave(a);
+    ouro_thread_stand(thread, root);
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
+TEST(what_is_charged_aside_is_in_no_profile) {
+    static ouro_aside aside;
+    ouro_here *here = ouro_aside_here(&aside);
+    CHECK(!ouro_site_knows(here, 0, &aside) && !ouro_site_knows(here, OURO_SITES_MOST - 1, &aside));
+    ouro_here_sample(here, 7);
+    ouro_here_leave(here);
+    CHECK_EQUAL(*ouro_aside_sampled(&aside), 7);
 }
 
 TEST(a_stack_without_a_thread_still_counts_its_depth) {

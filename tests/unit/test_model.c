@@ -5,12 +5,13 @@
 
 #include "lane_check.h"
 #include "model.h"
+#include "ouro_site.h"
 #include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 8, FRAMES = 300, RAW_MAX = 200 };
+enum { THREADS = 8, FRAMES = 300, RAW_MAX = 200, SITES = 5 };
 
 typedef struct {
     ouro_thread *thread;
@@ -20,7 +21,6 @@ typedef struct {
         model_position at;
     } frames[FRAMES];
     size_t depth, start;
-    ouro_hint hints[3]; // fewer than blocks, so that they are often wrong
 } player;
 
 typedef struct {
@@ -37,6 +37,8 @@ static void add_block(world *w) {
     if (w->blocks + 1 >= MODEL_BLOCKS) return;
     ouro_block id =
         ouro_add_block(w->profile, &(ouro_block_info){"block", "file", w->blocks + 1, 1});
+    // Some blocks say nothing of call sites.
+    if (w->blocks % 3) CHECK(!ouro_add_sites(w->profile, id, &(uint32_t){SITES}, 1));
     w->ids[++w->blocks] = id;
     w->number[id] = (uint8_t)w->blocks;
 }
@@ -73,30 +75,34 @@ static void push(player *p, ouro_position token, model_position before) {
     p->depth++;
 }
 
-// Events go through the thread or through a cursor, with some hint. It must not make a difference.
+// Few, so that what they know is often wrong.
+static const void *key_of(ouro_block block) { return (const void *)(uintptr_t)(block + 1); }
+static ouro_site some_site(void) { return (ouro_site)random_below(SITES); }
+
+// Events go through ouro.h or through ouro_site.h. It must not make a difference.
 static ouro_position record_enter(player *p, ouro_block block) {
-    uint32_t way = random_below(3);
     ouro_position caller = ouro_thread_position(p->thread);
-    if (way == 0 && p->thread && ouro_try_enter(p->thread, block)) return caller;
-    if (way < 2) return ouro_enter(p->thread, block);
-    ouro_cursor cursor = ouro_cursor_new(p->thread);
-    return ouro_cursor_enter(&cursor, block, &p->hints[random_below(3)]);
+    ouro_here *here = ouro_thread_here(p->thread);
+    switch (random_below(3)) {
+    case 0: // a site of the block that the thread stands in, also as a phantom
+        here = ouro_site_enter(p->thread, here, some_site(), key_of(block), block);
+        ouro_thread_stand(p->thread, here);
+        return caller;
+    case 1:
+        if (!ouro_try_enter(p->thread, block)) break;
+        return caller;
+    }
+    return ouro_enter(p->thread, block);
 }
 
 static void record_replace(player *p, ouro_block block) {
-    ouro_cursor cursor = ouro_cursor_new(p->thread);
-    if (random_below(2))
+    ouro_here *here = ouro_thread_here(p->thread);
+    if (random_below(2)) {
         ouro_replace(p->thread, block);
-    else
-        ouro_cursor_replace(&cursor, block, &p->hints[random_below(3)]);
-}
-
-static void record_exit(player *p, ouro_position caller) {
-    ouro_cursor cursor = ouro_cursor_new(p->thread);
-    if (random_below(2))
-        ouro_exit(p->thread, caller);
-    else
-        ouro_cursor_exit(&cursor, caller);
+    } else {
+        here = ouro_site_replace(p->thread, here, some_site(), key_of(block), block);
+        ouro_thread_stand(p->thread, here);
+    }
 }
 
 static void enter(world *w, player *p) {
@@ -115,7 +121,7 @@ static void leave(player *p) {
     if (p->depth == p->start) return;
     uint32_t skip = random_below(30) ? 0 : random_below((uint32_t)(p->depth - p->start));
     p->depth -= skip + 1;
-    record_exit(p, p->frames[p->depth].token);
+    ouro_exit(p->thread, p->frames[p->depth].token);
     p->at = p->frames[p->depth].at;
 }
 
@@ -134,8 +140,7 @@ static void charge(world *w, player *p) {
     uint64_t n = random_below(5);
     int metric = random_below(2) ? 1 : 0;
     if (metric == 0) {
-        ouro_cursor cursor = ouro_cursor_new(p->thread);
-        ouro_cursor_sample(&cursor, n);
+        ouro_here_sample(ouro_thread_here(p->thread), n);
     } else {
         ouro_count(p->thread, 1, n);
     }

@@ -8,6 +8,7 @@
 #include "contexts.h"
 #include "internal.h"
 #include "lane_check.h"
+#include "ouro_site.h"
 #include "test.h"
 
 #include <signal.h>
@@ -28,9 +29,6 @@ typedef struct {
     ouro_thread *capped, *exact;
     frame *frames;
     size_t depth, room;
-    ouro_hint hints[7]; // of `capped`: they survive what they name
-    ouro_way ways[7];   // of `capped`, too: they must not
-    ouro_ways table;
 } pair;
 
 typedef struct {
@@ -52,6 +50,9 @@ static twin *twin_new(int compaction, uint32_t cap) {
     t->capped = ouro_profile_new(&options);
     ouro_block_info infos[BLOCKS] = {{0}};
     t->first = ouro_add_blocks(t->capped, infos, BLOCKS);
+    uint32_t sites[BLOCKS];
+    for (uint32_t i = 0; i < BLOCKS; i++) sites[i] = i % 3 ? 8 : 0;
+    CHECK(!ouro_add_sites(t->capped, t->first, sites, BLOCKS));
     ouro_add_blocks(t->exact, infos, BLOCKS);
     t->threads[0].capped = ouro_thread_new(t->capped);
     t->threads[0].exact = ouro_thread_new(t->exact);
@@ -59,46 +60,25 @@ static twin *twin_new(int compaction, uint32_t cap) {
     return t;
 }
 
-// As compiled code does it.
-static ouro_way *way_of(pair *p, ouro_block block) {
-    if (!p->table.at) {
-        p->table = (ouro_ways){.at = p->ways, .count = 7};
-        ouro_ways_add(p->capped, &p->table);
-    }
-    return &p->ways[block % 7];
-}
+static const void *key_of(ouro_block block) { return (const void *)(uintptr_t)(block + 1); }
 
-static bool fits(const pair *p, const ouro_way *way, const void *callee) {
-    return way->callee == callee && ouro_way_fits(way, ouro_thread_place(p->capped));
-}
-
-static ouro_position enter_by_way(pair *p, ouro_block block) {
-    ouro_way *way = way_of(p, block);
-    const void *callee = (const void *)(uintptr_t)block;
-    ouro_position caller = p->capped->position_;
-    if (!fits(p, way, callee)) return ouro_way_enter(way, p->capped, block, callee);
-    ouro_thread_move(p->capped, ouro_way_follow(way));
-    return caller;
-}
-
-static void replace_by_way(pair *p, ouro_block block) {
-    ouro_way *way = way_of(p, block);
-    const void *callee = (const void *)(uintptr_t)block;
-    if (!fits(p, way, callee)) {
-        ouro_way_replace(way, p->capped, block, callee);
-        return;
-    }
-    ouro_place_leave(ouro_thread_place(p->capped));
-    ouro_thread_move(p->capped, ouro_way_follow(way));
-}
-
+// Sites are fewer than blocks: they know the wrong transition, or one of a node that is gone.
 static ouro_position enter_capped(pair *p, ouro_block block) {
-    ouro_cursor cursor = ouro_cursor_new(p->capped);
     ouro_position caller = ouro_thread_position(p->capped);
-    if (block % 6 == 0 && ouro_try_enter(p->capped, block)) return caller;
-    if (block % 3 == 0) return ouro_enter(p->capped, block);
-    if (block % 3 == 1) return ouro_cursor_enter(&cursor, block, &p->hints[block % 7]);
-    return enter_by_way(p, block);
+    if (block % 3 == 0) {
+        ouro_here *here = ouro_thread_here(p->capped);
+        here = ouro_site_enter(p->capped, here, (ouro_site)(block % 7), key_of(block), block);
+        ouro_thread_stand(p->capped, here);
+        return caller;
+    }
+    if (block % 3 == 2 && ouro_try_enter(p->capped, block)) return caller;
+    return ouro_enter(p->capped, block);
+}
+
+static void replace_capped(ouro_thread *thread, ouro_block block) {
+    ouro_here *here = ouro_thread_here(thread);
+    here = ouro_site_replace(thread, here, (ouro_site)(block % 7), key_of(block), block);
+    ouro_thread_stand(thread, here);
 }
 
 static void enter(twin *t, pair *p, uint32_t block) {
@@ -125,7 +105,7 @@ static void leave(pair *p) {
 static void replace(twin *t, pair *p, uint32_t block) {
     if (p->depth == 0) return;
     if (block % 3 == 2)
-        replace_by_way(p, t->first + block);
+        replace_capped(p->capped, t->first + block);
     else
         ouro_replace(p->capped, t->first + block);
     ouro_replace(p->exact, t->first + block);
@@ -372,57 +352,27 @@ TEST(a_thread_that_stands_somewhere_keeps_its_path) {
     twin_free(t);
 }
 
-// A node that was evicted has block 0, and 0 is the phantom: a hint that still names it must not
-// be followed.
-TEST(a_hint_of_an_evicted_node_does_not_lead_the_phantom_there) {
+TEST(call_sites_forget_what_the_cap_removed) {
     twin *t = twin_new(OURO_LOOPS, 8);
-    pair *p = &t->threads[0];
-    ouro_hint hints[BLOCKS] = {0};
-    for (uint32_t i = 0; i < BLOCKS; i++) { // each but the last few is evicted
-        ouro_cursor cursor = ouro_cursor_new(p->capped);
-        ouro_position token = ouro_cursor_enter(&cursor, t->first + i, hints + i);
-        CHECK(hints[i] != 0);
-        ouro_cursor_exit(&cursor, token);
-    }
-    uint64_t calls = ouro_profile_stats(t->capped).calls;
-    CHECK(ouro_profile_stats(t->capped).pruned > 10);
-    for (uint32_t i = 0; i < BLOCKS; i++) {
-        ouro_cursor cursor = ouro_cursor_new(p->capped);
-        ouro_hint hint = hints[i];
-        ouro_position token = ouro_cursor_enter(&cursor, OURO_PHANTOM, &hint);
-        CHECK_EQUAL(p->capped->position_, token);
-        ouro_cursor_exit(&cursor, token);
-    }
-    CHECK_EQUAL(ouro_profile_stats(t->capped).calls, calls);
-    CHECK_EQUAL(calls, BLOCKS);
-    twin_free(t);
-}
-
-TEST(ways_are_forgotten_when_the_cap_removes_something_and_when_the_lane_ends) {
-    twin *t = twin_new(OURO_LOOPS, 8);
-    pair *p = &t->threads[0];
-    ouro_way *way = way_of(p, t->first);
-    ouro_place root = ouro_thread_place(p->capped);
-    CHECK(!ouro_way_fits(way, root)); // not at first, at the root
-    ouro_exit(p->capped, enter_by_way(p, t->first));
-    CHECK(ouro_way_fits(way, root));
-    ouro_exit(p->capped, enter_by_way(p, t->first));
-    CHECK_EQUAL(ouro_profile_stats(t->capped).calls, 2);
-    for (uint32_t i = 1; i < BLOCKS; i++) {
-        bool fitted = ouro_way_fits(way, root);
+    ouro_thread *thread = t->threads[0].capped;
+    ouro_block f = t->first + 1, callee = t->first;
+    ouro_enter(thread, f);
+    ouro_here *here = ouro_thread_here(thread);
+    ouro_here_leave(ouro_site_enter(thread, here, 0, key_of(callee), callee));
+    CHECK(ouro_site_knows(here, 0, key_of(callee)));
+    for (uint32_t i = 2; i < BLOCKS; i++) {
+        bool known = ouro_site_knows(here, 0, key_of(callee));
         uint64_t before = ouro_profile_stats(t->capped).pruned;
-        ouro_exit(p->capped, ouro_enter(p->capped, t->first + i));
+        ouro_site site = (ouro_site)(i % 7 + 1);
+        ouro_here_leave(ouro_site_enter(thread, here, site, key_of(i), t->first + i));
         bool removed = ouro_profile_stats(t->capped).pruned != before;
-        CHECK_EQUAL(ouro_way_fits(way, root), fitted && !removed);
-        ouro_exit(p->capped, enter_by_way(p, t->first));
+        CHECK_EQUAL(ouro_site_knows(here, 0, key_of(callee)), known && !removed);
+        ouro_here_leave(ouro_site_enter(thread, here, 0, key_of(callee), callee));
     }
     CHECK(ouro_profile_stats(t->capped).pruned > 10);
-    CHECK_EQUAL(ouro_profile_stats(t->capped).calls, 2 + 2 * (BLOCKS - 1));
-    ouro_thread_free(p->capped); // and with it, what the lane knows of the table
-    p->capped = ouro_thread_new(t->capped);
-    way->from_ = root;
-    for (uint32_t i = 1; i < BLOCKS; i++) ouro_exit(p->capped, ouro_enter(p->capped, t->first + i));
-    CHECK(ouro_way_fits(way, root)); // nobody touched it
+    CHECK_EQUAL(ouro_profile_stats(t->capped).calls, 2 + 2 * (BLOCKS - 2));
+    check_lanes(t->capped);
+    ouro_exit(thread, 0);
     twin_free(t);
 }
 

@@ -122,7 +122,7 @@ static void show_call(const struct reader *r, uint64_t w, const struct fble_layo
     show_list(r, op, at);
     fputs(" )", r->to);
     if (!at->back) return;
-    fprintf(r->to, " -> s%u", (unsigned)(r->at[at->back] & 0xffff));
+    fprintf(r->to, " -> s%u", fble_return_slot(r->at + at->back + 3));
     show_site(r->to, r->at[at->back + 1]);
 }
 

@@ -10,6 +10,7 @@
 void emit_enter(struct emitter *e, const struct fble_label *label, struct emit_want want,
                 struct fble_list *tokens) {
     if (!e->all_blocks || !label) return;
+    e->owners[label->index] = e->function;
     ouro_block block = e->first_block ? e->first_block + label->index : OURO_PHANTOM;
     if (want.kind == EMIT_AS_RESULT) {
         emit_add(e, FBLE_OP_REPLACE, 0, 0, 0)->word = block;

@@ -83,7 +83,7 @@ static void write_branches(const struct encoder *n, const struct emit_ins *ins, 
 
 // The three words before the pc that a call returns to.
 static void write_return(const struct encoder *n, uint32_t i, uint64_t *to) {
-    to[0] = fble_return_word(n->f->ins[i].a, n->f->most);
+    to[0] = fble_return_word(n->f->ins[i].a, n->f->most, n->f->ins[i].call_site);
     to[1] = fble_pointer(n->f->facts[i].site);
     to[2] = (uint64_t)(uintptr_t)fble_interpret;
 }
@@ -102,6 +102,7 @@ static void write_ins(const struct encoder *n, uint32_t i, uint64_t *to) {
     else
         write_list(n, ins, list == FBLE_ROLE_ARGS ? fble_first_arguments(ins->op) : 0,
                    to + at.list);
+    if (at.call_site) to[at.call_site] = ins->call_site;
     if (at.back) write_return(n, i, to + at.back);
 }
 

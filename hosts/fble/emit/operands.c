@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The table of roles, and the order of an instruction's words. Only calls differ from the rule that
-// the first word is followed by the word, the profile's hint and the list.
+// the first word is followed by the word, the number of the call site and the list.
 
 #include "operands.h"
 
@@ -28,7 +28,7 @@ static uint32_t list_count(unsigned op, uint32_t x, uint32_t c) {
 struct fble_layout fble_layout(unsigned op, uint32_t x, uint32_t c) {
     const struct fble_operands *roles = fble_operands + op;
     struct fble_layout at = {.list_count = list_count(op, x, c)};
-    bool call = fble_op_is_call(op), hint = call || fble_op_is_tail_call(op);
+    bool call = fble_op_is_call(op);
     uint32_t next = 1;
     uint32_t list_words =
         roles->list == FBLE_ROLE_BRANCHES ? at.list_count : fble_list_words(at.list_count);
@@ -37,7 +37,7 @@ struct fble_layout fble_layout(unsigned op, uint32_t x, uint32_t c) {
         next += list_words;
     }
     if (roles->word) at.word = next++;
-    if (hint || roles->word == FBLE_ROLE_BLOCK) next++;
+    if (!call && fble_op_has_call_site(op)) at.call_site = next++;
     if (call) {
         at.back = next;
         next += 3;

@@ -72,6 +72,11 @@ static inline bool fble_op_is_profiling(unsigned op) {
     return fble_operands[op].word == FBLE_ROLE_BLOCK || fble_operands[op].word == FBLE_ROLE_CHARGE;
 }
 
+// It enters another block.
+static inline bool fble_op_has_call_site(unsigned op) {
+    return fble_operands[op].list == FBLE_ROLE_ARGS || fble_operands[op].word == FBLE_ROLE_BLOCK;
+}
+
 // How many arguments of a call, tail call or not, are in its first word: after the function, if
 // that is a slot.
 static inline uint32_t fble_first_arguments(unsigned op) {
@@ -82,7 +87,8 @@ static inline uint32_t fble_first_arguments(unsigned op) {
 struct fble_layout {
     uint32_t list, list_count; // of calls: without those in the first word
     uint32_t word;
-    uint32_t back;  // of calls: the three words before the return pc
+    uint32_t call_site;
+    uint32_t back;  // of calls: the three words before the return pc, which also have the call site
     uint32_t words; // of the whole instruction
 };
 

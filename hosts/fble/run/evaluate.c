@@ -21,7 +21,9 @@ static ouro_block add_blocks(const struct fble_evaluation *v, const struct fble_
                                                    : fble_label_name(arena, label),
                                      label->unit->file, label->loc.line, label->loc.column};
     }
-    return ouro_add_blocks(v->machine->profile, infos, count);
+    ouro_block first = ouro_add_blocks(v->machine->profile, infos, count);
+    if (!first) fble_no_memory();
+    return first;
 }
 
 static bool load(const struct fble_evaluation *v, struct fble_module *module) {
@@ -31,6 +33,7 @@ static bool load(const struct fble_evaluation *v, struct fble_module *module) {
     struct fble_emitted *emitted = fble_emit(v->program, module, first, v->all_blocks);
     if (!emitted) return false;
     fble_encode(&v->program->arena, emitted);
+    if (first) ouro_add_sites(m->profile, first, emitted->call_sites, module->labels.count);
     for (uint32_t i = 0; i < emitted->codes.count; i++) fble_add_code(m, emitted->codes.at[i]);
     for (uint32_t i = 0; i < emitted->foreign.count; i++) {
         struct emit_foreign *f = emitted->foreign.at[i];

@@ -84,7 +84,7 @@ static int read_metrics(struct fble_runner *r, ouro_metric_info *infos, size_t *
         seen |= 1u << i;
         infos[*count] = known[i];
         if (i == TIME) {
-            r->clock = true;
+            r->clock = machine->clock = true;
             r->time = (ouro_metric)*count;
         }
         *count += 1;

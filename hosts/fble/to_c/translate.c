@@ -97,6 +97,13 @@ static void write_blocks(struct translator *t, bool all_blocks) {
     fputs("};\n", t->tables);
 }
 
+static void write_call_sites(struct translator *t) {
+    fputs("static const uint32_t call_sites[] = {", t->tables);
+    for (uint32_t i = 0; i < t->emitted->module->labels.count; i++)
+        fprintf(t->tables, "%s%u", i ? ", " : "", t->emitted->call_sites[i]);
+    fputs("};\n", t->tables);
+}
+
 static void write_foreign(struct translator *t) {
     const struct fble_list *foreign = &t->emitted->foreign;
     fprintf(t->tables, "static struct fble_foreign_use foreign[%u] = {", foreign->count + 1);
@@ -120,7 +127,7 @@ static void write_module(const struct translator *t, const char *name, const cha
     fble_write_c_string(to, t->emitted->module->path->text);
     fputs(", ", to);
     fble_write_c_string(to, source);
-    fprintf(to, ", codes, %u, %u, blocks, &first_block, WAYS, foreign, foreign_labels,\n",
+    fprintf(to, ", codes, %u, %u, blocks, call_sites, &first_block, foreign, foreign_labels,\n",
             t->emitted->codes.count, t->emitted->module->labels.count);
     fprintf(to, "    FBLE_NAME(fble_globals%s), %u, %u};\n", name, t->emitted->foreign.count,
             t->emitted->global_count);
@@ -165,11 +172,6 @@ static void write_head(struct translator *t, FILE *to, const char *name) {
     fprintf(to, "static ouro_block first_block;\n");
     fprintf(to, "fble_value FBLE_NAME(fble_globals%s)[%u];\n", name, t->emitted->global_count);
     fprintf(to, "#define globals FBLE_NAME(fble_globals%s)\n", name);
-    fprintf(to,
-            "#ifdef FBLE_PROFILED\nstatic ouro_way ways[%u];\n"
-            "static ouro_ways all_ways = {ways, %u, 0};\n#define WAYS &all_ways\n"
-            "#else\n#define WAYS 0\n#endif\n",
-            t->ways + 1, t->ways);
 }
 
 static FILE *stream(char **text, size_t *length) {
@@ -194,6 +196,7 @@ void fble_translate(FILE *to, struct fble_program *program, const struct fble_em
     write_spots(&t);
     write_codes(&t);
     write_blocks(&t, all_blocks);
+    write_call_sites(&t);
     write_foreign(&t);
     write_module(&t, name, source);
     write_head(&t, to, name);

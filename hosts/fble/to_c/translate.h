@@ -40,9 +40,9 @@ struct translator {
     struct fble_arena *arena;
     const struct fble_emitted *emitted;
     FILE *steps, *tables, *code;
-    struct fble_pairs indices;                             // of codes and foreign uses, + 1
-    uint32_t sites, returns, lists, literals, ways, spots; // so many were written
-    const char *file;                                      // of the last #line
+    struct fble_pairs indices;                       // of codes and foreign uses, + 1
+    uint32_t sites, returns, lists, literals, spots; // so many were written
+    const char *file;                                // of the last #line
     uint32_t line;
 
     // The function.

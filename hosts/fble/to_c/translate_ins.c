@@ -107,7 +107,7 @@ static uint32_t write_list(struct translator *t, const struct emit_ins *ins) {
 static void resolve(struct translator *t, const struct emit_ins *ins, uint32_t i) {
     for (uint32_t k = 0; k < ins->list_count; k++) c_store(t, list_of(t, ins)[k]);
     c_charge(t);
-    c_out(t, "FBLE_PUBLISH;\nif (!fble_resolve_now(m, fp, list%u, %u, AT(%u))) return NULL;",
+    c_out(t, "FBLE_STAND;\nif (!fble_resolve_now(m, fp, list%u, %u, AT(%u))) return NULL;",
           write_list(t, ins), ins->c, spot_of(t, i));
     for (uint32_t k = 1; k < ins->list_count; k += 2) {
         uint32_t slot = list_of(t, ins)[k];
@@ -202,13 +202,13 @@ static void call(struct translator *t, uint32_t i) {
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
     uint32_t callee = known ? c_index_of(t, ins->pointer) : 0;
     if (known)
-        c_out(t, "FBLE_JUMP_ENTERING(f%u, &codes[%u], FBLE_WAY(%u), %u, frame, %u, %s, %s, %s);",
-              callee, callee, t->ways, t->now.charge, ins->list_count, a, b, c);
+        c_out(t, "FBLE_JUMP_ENTERING(f%u, &codes[%u], %u, %u, frame, %u, %s, %s, %s);", callee,
+              callee, ins->call_site, t->now.charge, ins->list_count, a, b, c);
     else
-        c_out(t, "FBLE_CALL_VALUE(s%u, FBLE_WAY(%u), %u, frame, %u, %s, %s, %s);", ins->b, t->ways,
+        c_out(t, "FBLE_CALL_VALUE(s%u, %u, %u, frame, %u, %s, %s, %s);", ins->b, ins->call_site,
               t->now.charge, ins->list_count, a, b, c);
     c_out(t, "}");
-    if (!t->quiet) t->returns++, t->ways++;
+    if (!t->quiet) t->returns++;
 }
 
 static void tail_call(struct translator *t, uint32_t i) {
@@ -219,26 +219,24 @@ static void tail_call(struct translator *t, uint32_t i) {
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
     uint32_t callee = known ? c_index_of(t, ins->pointer) : 0;
     if (known)
-        c_out(t, "FBLE_JUMP_REPLACING(f%u, &codes[%u], FBLE_WAY(%u), %u, %u, %s, %s, %s);", callee,
-              callee, t->ways, t->now.charge, ins->list_count, a, b, c);
+        c_out(t, "FBLE_JUMP_REPLACING(f%u, &codes[%u], %u, %u, %u, %s, %s, %s);", callee, callee,
+              ins->call_site, t->now.charge, ins->list_count, a, b, c);
     else
-        c_out(t, "FBLE_TAIL_VALUE(s%u, FBLE_WAY(%u), %u, AT(%u), %u, %s, %s, %s);", ins->b, t->ways,
+        c_out(t, "FBLE_TAIL_VALUE(s%u, %u, %u, AT(%u), %u, %s, %s, %s);", ins->b, ins->call_site,
               t->now.charge, spot_of(t, i), ins->list_count, a, b, c);
-    if (!t->quiet) t->ways++;
 }
 
 static void block(struct translator *t, const struct emit_ins *ins, uint32_t i) {
     unsigned label = (unsigned)ins->word - FBLE_RELATIVE_BLOCK;
     c_charge(t);
     if (ins->op == FBLE_OP_ENTER) {
-        c_out(t, "FBLE_BLOCK_ENTER(s%u, first_block + %u, FBLE_WAY(%u));", ins->a, label, t->ways);
+        c_out(t, "FBLE_BLOCK_ENTER(s%u, first_block + %u, %u);", ins->a, label, ins->call_site);
     } else if (ins->op == FBLE_OP_REPLACE) {
-        c_out(t, "FBLE_BLOCK_REPLACE(first_block + %u, FBLE_WAY(%u));", label, t->ways);
+        c_out(t, "FBLE_BLOCK_REPLACE(first_block + %u, %u);", label, ins->call_site);
     } else {
         c_out(t, "FBLE_BLOCK_EXIT(s%u);", ins->a);
     }
     t->now.charge = t->f->facts[i].after;
-    if (!t->quiet) t->ways++;
 }
 
 // ---------------------------------------------------------------- all

@@ -27,7 +27,7 @@ static const struct fble_site args_site = {.slots = FBLE_SITE_ARGS};
 static uint64_t rest_enter[4], rest_tail[4];
 
 __attribute__((constructor)) static void make_rests(void) {
-    rest_enter[0] = rest_tail[0] = fble_return_word(FBLE_FP_SELF, 0);
+    rest_enter[0] = rest_tail[0] = fble_return_word(FBLE_FP_SELF, 0, 0);
     rest_enter[1] = rest_tail[1] = fble_pointer(&rest_site);
     rest_enter[2] = (uint64_t)(uintptr_t)fble_rest_enter;
     rest_tail[2] = (uint64_t)(uintptr_t)fble_rest_tail;

@@ -7,7 +7,7 @@
 //   fp[0]   return pc: the instruction of the caller that comes next
 //   fp[1]   the caller's fp
 //   fp[2]   the function value, for its captures
-//   fp[3]   the profile's token: the caller's position; untouched without a profile
+//   fp[3]   the profile's token: the caller's ouro_here; untouched without a profile
 //   fp[4..] the arguments, then everything else
 //
 // A call puts the callee's frame at fp + frame_slots of the caller. Slots hold values or garbage.
@@ -15,7 +15,8 @@
 //
 // Return. The three words before a return pc say how to return there:
 //
-//   pc[-3]  dst slot (16 bits) | slots of the caller's frame (16): the result goes to fp[dst]
+//   pc[-3]  dst slot (16 bits) | slots of the caller's frame (16) | number of the call site (16):
+//           the result goes to fp[dst]
 //   pc[-2]  struct fble_site *
 //   pc[-1]  fble_step *: goes on at pc, for compiled code; fble_interpret for bytecode
 //
@@ -44,7 +45,7 @@
 #include "opcodes.h"
 #include "value.h"
 
-#include <ouro.h>
+#include <ouro_site.h>
 
 struct fble_machine;
 struct fble_code;
@@ -132,10 +133,22 @@ static inline uint64_t fble_instruction(unsigned op, unsigned x, unsigned a, uns
            (uint64_t)c << 48;
 }
 
-// pc[-3] of a return pc.
-static inline uint64_t fble_return_word(unsigned dst, unsigned frame_slots) {
-    return (uint64_t)dst | (uint64_t)frame_slots << 16;
+// pc[-3] of a return pc, and its parts.
+static inline uint64_t fble_return_word(unsigned dst, unsigned frame_slots, ouro_site call_site) {
+    return (uint64_t)dst | (uint64_t)frame_slots << 16 | (uint64_t)call_site << 32;
 }
+static inline unsigned fble_return_slot(const uint64_t *pc) { return pc[-3] & 0xffff; }
+static inline unsigned fble_return_frame(const uint64_t *pc) { return pc[-3] >> 16 & 0xffff; }
+static inline ouro_site fble_return_call_site(const uint64_t *pc) {
+    return (ouro_site)(pc[-3] >> 32);
+}
+static inline fble_any_step fble_return_step(const uint64_t *pc) {
+    return (fble_any_step)(uintptr_t)pc[-1];
+}
+
+// A word of SWITCH and JUMP: where to, and what the stretch there charges.
+static inline int32_t fble_branch_offset(uint64_t word) { return (int32_t)word; }
+static inline uint32_t fble_branch_charge(uint64_t word) { return (uint32_t)(word >> 32); }
 
 static inline const struct fble_site *fble_site_of(const uint64_t *pc) {
     return (const struct fble_site *)(uintptr_t)pc[-2];

@@ -4,29 +4,20 @@
 // jump on; entering and leaving the interpreter and natives; loading compiled modules. compiled.h
 // explains steps. Here one version serves programs with and without a profile.
 //
-// With metrics other than the usual compiled code only adds up instructions. They are charged here,
-// before the position changes, together with the objects that have come since: those from
-// machine->counted to hp. With the usual ones and more, of a clock, it charges as ever but calls and
-// returns here (machine->recorder is NULL), so that the thread is up to date.
+// A profile that is recorded step by step (machine->stepwise) needs more than a step of compiled code
+// can do: its calls and returns come by here. Instructions are added up aside and charged before the
+// position changes, together with the objects that have come since: those from machine->counted to
+// hp.
 
 #include "compiled.h"
 
 // ---------------------------------------------------------------- profiles
 
-// Calls and instructions: there is nothing to do but to enter, leave and charge at once.
-static bool is_usual(const struct fble_machine *m) {
-#ifdef FBLE_NO_PROFILE
-    return !m->profile;
-#else
-    return m->interpret == fble_interpret_profiled;
-#endif
-}
-
 static void charge(struct fble_machine *m, uint64_t n) {
-    if (is_usual(m))
-        ouro_sample(m->thread->profile, n);
-    else
+    if (m->stepwise)
         *fble_pending(m) += n;
+    else
+        ouro_sample(m->recorder, n);
 }
 
 static void count_objects(struct fble_machine *m) {
@@ -40,32 +31,29 @@ static void count_objects(struct fble_machine *m) {
     }
     m->counted = m->hp;
     if (!objects) return;
-    ouro_count(m->thread->profile, m->metric_objects, objects);
-    ouro_count(m->thread->profile, m->metric_bytes, bytes);
+    ouro_count(m->recorder, m->metric_objects, objects);
+    ouro_count(m->recorder, m->metric_bytes, bytes);
 }
 
-// Everything that belongs to where the thread stands.
+// Charges everything that belongs to where the thread stands.
 static void flush(struct fble_machine *m) {
-    if (!m->profile || is_usual(m)) return;
+    if (!m->stepwise) return;
     uint64_t *pending = fble_pending(m), rest = *pending % m->period;
-    if (*pending != rest) ouro_count(m->thread->profile, m->metric_instructions, *pending - rest);
+    if (*pending != rest) ouro_count(m->recorder, m->metric_instructions, *pending - rest);
     *pending = rest;
     count_objects(m);
 }
 
-// A clock looks at the thread at any time, so then the thread must be up to date.
-void fble_record(struct fble_machine *m, ouro_thread *thread) {
-    m->recorder = thread->metric_count_ == 1 ? thread : NULL;
-}
+static ouro_here *here_of(const struct fble_machine *m) { return ouro_thread_here(m->recorder); }
 
-ouro_place fble_place(const struct fble_machine *m) {
+fble_value fble_here(struct fble_machine *m) {
     if (!m->profile) return 0;
-    return is_usual(m) ? ouro_thread_place(m->thread->profile) : (ouro_place)&m->aside;
+    return fble_pointer(m->stepwise ? ouro_aside_here(&m->aside) : here_of(m));
 }
 
 // `c` of a step that is entered.
-static fble_value third(const struct fble_machine *m, const uint64_t *fp) {
-    return m->profile ? fble_place(m) : fp[FBLE_FP_ARGS + 2];
+static fble_value third(struct fble_machine *m, const uint64_t *fp) {
+    return m->profile ? fble_here(m) : fp[FBLE_FP_ARGS + 2];
 }
 
 static void spill(const struct fble_machine *m, uint64_t *fp, const struct fble_code *code,
@@ -75,104 +63,84 @@ static void spill(const struct fble_machine *m, uint64_t *fp, const struct fble_
     if (code->arity > 2 && !m->profile) fp[FBLE_FP_ARGS + 2] = c;
 }
 
-static bool fits(const ouro_way *way, ouro_place place, const struct fble_code *code) {
-    return FBLE_LIKELY(way->callee == code) && ouro_way_fits(way, place);
+// Records an event from where the thread stands, and moves it.
+static void enter(struct fble_machine *m, ouro_site site, const void *key, ouro_block block) {
+    ouro_here *here = ouro_site_enter(m->recorder, here_of(m), site, key, block);
+    ouro_thread_stand(m->recorder, here);
 }
 
-// Enters a block by a way, which learns.
-static void go(struct fble_machine *m, ouro_way *way, ouro_block block,
-               const struct fble_code *code, enum fble_entering how) {
-    ouro_thread *thread = m->thread->profile;
-    ouro_place from = ouro_thread_place(thread);
-    if (fits(way, from, code)) {
-        if (how == FBLE_BY_TAIL) ouro_place_leave(from);
-        ouro_thread_move(thread, ouro_way_follow(way));
-    } else if (how == FBLE_BY_CALL) {
-        ouro_way_enter(way, thread, block, code);
-    } else {
-        ouro_way_replace(way, thread, block, code);
-    }
+static void replace(struct fble_machine *m, ouro_site site, const void *key, ouro_block block) {
+    ouro_here *here = ouro_site_replace(m->recorder, here_of(m), site, key, block);
+    ouro_thread_stand(m->recorder, here);
 }
 
-uint64_t fble_block_enter(struct fble_machine *m, char *hp, ouro_block block, ouro_way *way) {
-    uint64_t token = (uint64_t)ouro_thread_position(m->thread->profile) << 1 | 1;
+static const void *key_of(ouro_block block) { return (const void *)(uintptr_t)(block + 1); }
+
+static void leave(struct fble_machine *m, ouro_here *caller) {
+    ouro_here_leave(here_of(m));
+    ouro_thread_stand(m->recorder, caller);
+}
+
+fble_value fble_block_enter(struct fble_machine *m, char *hp, ouro_site site, ouro_block block) {
+    fble_value token = fble_pointer(here_of(m)) | 1;
     m->hp = hp;
     flush(m);
-    go(m, way, block, NULL, FBLE_BY_CALL);
+    enter(m, site, key_of(block), block);
     return token;
 }
 
-void fble_block_exit(struct fble_machine *m, char *hp, uint64_t token) {
+void fble_block_exit(struct fble_machine *m, char *hp, fble_value token) {
     m->hp = hp;
     flush(m);
-    ouro_exit(m->thread->profile, (ouro_position)(token >> 1));
+    leave(m, (ouro_here *)(uintptr_t)(token - 1));
 }
 
-void fble_block_replace(struct fble_machine *m, char *hp, ouro_block block, ouro_way *way) {
+void fble_block_replace(struct fble_machine *m, char *hp, ouro_site site, ouro_block block) {
     m->hp = hp;
     flush(m);
-    go(m, way, block, NULL, FBLE_BY_TAIL);
+    replace(m, site, key_of(block), block);
 }
 
-static ouro_way *way_to(struct fble_machine *m, ouro_place place, const struct fble_code *code) {
-    return &m->way_table[((place >> 6) + code->block * 37) % FBLE_WAYS];
-}
-
-// By the table of all sites.
-static void record(struct fble_machine *m, uint64_t *frame, const struct fble_code *code,
-                   enum fble_entering how) {
-    ouro_place from = ouro_thread_place(m->thread->profile);
-    if (how == FBLE_BY_CALL) frame[FBLE_FP_TOKEN] = from;
+static fble_any_step enter_stepwise(FBLE_STEP_PARAMETERS) {
+    const struct fble_code *code = m->applied;
+    m->hp = hp;
     flush(m);
-    go(m, way_to(m, from, code), code->block, code, how);
+    fp[FBLE_FP_TOKEN] = fble_pointer(here_of(m));
+    enter(m, m->call_site, code, code->block);
+    FBLE_JUMP(code->enter, fp, hp, a, b, c);
 }
 
-static fble_any_step enter_new(FBLE_STEP_PARAMETERS) {
+static fble_any_step replace_stepwise(FBLE_STEP_PARAMETERS) {
+    const struct fble_code *code = m->applied;
     m->hp = hp;
-    fble_publish(m, c);
-    record(m, fp, m->applied, FBLE_BY_CALL);
-    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_place(m));
-}
-
-static fble_any_step replace_new(FBLE_STEP_PARAMETERS) {
-    m->hp = hp;
-    fble_publish(m, c);
-    record(m, fp, m->applied, FBLE_BY_TAIL);
-    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_place(m));
-}
-
-static void found(struct fble_machine *m, const ouro_way *way) {
-    if (m->recorder)
-        *m->way_at = *way;
-    else
-        ouro_thread_move(m->thread->profile, way->to_);
+    flush(m);
+    replace(m, m->call_site, code, code->block);
+    FBLE_JUMP(code->enter, fp, hp, a, b, c);
 }
 
 fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) {
+    if (m->stepwise) FBLE_JUMP(enter_stepwise, fp, hp, a, b, c);
     const struct fble_code *code = m->applied;
-    const ouro_way *way = way_to(m, c, code);
-    if (!fits(way, c, code)) FBLE_JUMP(enter_new, fp, hp, a, b, c);
-    found(m, way);
+    ouro_here *here = (ouro_here *)(uintptr_t)c;
     fp[FBLE_FP_TOKEN] = c;
-    FBLE_JUMP(code->enter, fp, hp, a, b, ouro_way_follow(way));
+    here = ouro_site_search(m->recorder, here, m->call_site, code, code->block);
+    FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(here));
 }
 
 fble_any_step fble_replace_slowly(FBLE_STEP_PARAMETERS) {
+    if (m->stepwise) FBLE_JUMP(replace_stepwise, fp, hp, a, b, c);
     const struct fble_code *code = m->applied;
-    const ouro_way *way = way_to(m, c, code);
-    if (!fits(way, c, code)) FBLE_JUMP(replace_new, fp, hp, a, b, c);
-    found(m, way);
-    ouro_place_leave(c);
-    FBLE_JUMP(code->enter, fp, hp, a, b, ouro_way_follow(way));
+    ouro_here *here = (ouro_here *)(uintptr_t)c, *to;
+    to = ouro_site_search(m->recorder, here, m->call_site, code, code->block);
+    ouro_here_leave(here);
+    FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(to));
 }
 
 fble_any_step fble_return_slowly(FBLE_STEP_PARAMETERS) {
     m->hp = hp;
-    if (m->profile) {
-        flush(m);
-        ouro_exit(m->thread->profile, fble_caller_position(m->thread->profile, fp));
-    }
-    FBLE_JUMP_BACK(a, fble_place(m));
+    flush(m);
+    if (m->profile) leave(m, fble_caller_here(fp));
+    FBLE_JUMP_BACK(a, fble_here(m));
     (void)b, (void)c;
 }
 
@@ -182,7 +150,7 @@ fble_any_step fble_more_stack(FBLE_STEP_PARAMETERS) {
     const struct fble_code *code = m->applied;
     m->fp = fp;
     m->hp = hp;
-    fble_publish(m, c);
+    fble_stand(m, c);
     if (m->interrupted) {
         fble_fail_native(m, "interrupted");
         return NULL;
@@ -206,22 +174,29 @@ fble_any_step fble_collect_step(FBLE_STEP_PARAMETERS) {
     hp = fble_collect_now(m, fp, hp, (const struct fble_site *)(uintptr_t)a, (size_t)(c >> 32));
     uint64_t *first = fp + (c & 0xffff);
     FBLE_JUMP((fble_step *)(uintptr_t)b, fp + (c >> 16 & 0xffff), hp, first[0], first[1],
-              m->profile ? fble_place(m) : first[2]);
+              m->profile ? fble_here(m) : first[2]);
 }
 
 // ---------------------------------------------------------------- calls that are not plain
+
+static void record(struct fble_machine *m, uint64_t *frame) {
+    if (m->entering == FBLE_BY_CALL) {
+        frame[FBLE_FP_TOKEN] = fble_pointer(here_of(m));
+        ouro_enter(m->recorder, m->applied->block);
+    } else {
+        ouro_replace(m->recorder, m->applied->block);
+    }
+}
 
 // Applies m->argument_count arguments in the frame at fp, by a: call or tail call.
 static fble_any_step apply(FBLE_STEP_PARAMETERS) {
     m->fp = fp;
     m->hp = hp;
-    if (m->profile) {
-        fble_publish(m, c);
-        flush(m);
-    }
+    fble_stand(m, c);
+    flush(m);
     if (fble_apply_args(m, (enum fble_entering)a)) {
         fp = m->fp;
-        if (m->profile) record(m, fp, m->applied, m->entering);
+        if (m->profile) record(m, fp);
         FBLE_JUMP(m->applied->enter, fp, m->hp, fp[FBLE_FP_ARGS], fp[FBLE_FP_ARGS + 1],
                   third(m, fp));
     }
@@ -231,8 +206,7 @@ static fble_any_step apply(FBLE_STEP_PARAMETERS) {
     b = m->value;
     m->value = 0;
     if (a == FBLE_BY_TAIL) FBLE_JUMP(fble_return_slowly, fp, hp, b, 0, 0);
-    FBLE_JUMP_BACK(b, fble_place(m));
-    (void)c;
+    FBLE_JUMP_BACK(b, fble_here(m));
 }
 
 fble_any_step fble_call_slowly(FBLE_STEP_PARAMETERS) {
@@ -293,8 +267,8 @@ static fble_any_step go_on_interpreted(struct fble_machine *m, uint64_t *fp, cha
 fble_any_step fble_interpret(FBLE_STEP_PARAMETERS) {
     const uint64_t *pc = (const uint64_t *)(uintptr_t)b;
     fp = FBLE_CALLER_OF(fp);
-    fp[pc[-3] & 0xffff] = a;
-    fble_publish(m, c);
+    fp[fble_return_slot(pc)] = a;
+    fble_stand(m, c);
     return go_on_interpreted(m, fp, hp, pc, 0);
 }
 
@@ -307,7 +281,7 @@ fble_any_step fble_interpret_enter(FBLE_STEP_PARAMETERS) {
     const struct fble_code *code = code_of(fp);
     FBLE_NEED_STACK(code, code->frame_slots);
     spill(m, fp, code, a, b, c);
-    fble_publish(m, c);
+    fble_stand(m, c);
     return go_on_interpreted(m, fp, hp, code->start, code->charge);
 }
 
@@ -315,7 +289,7 @@ fble_any_step fble_enter_native(FBLE_STEP_PARAMETERS) {
     const struct fble_code *code = code_of(fp);
     FBLE_NEED_STACK(code, code->frame_slots);
     spill(m, fp, code, a, b, c);
-    fble_publish(m, c);
+    fble_stand(m, c);
     m->fp = fp;
     m->hp = hp;
     m->pc = code->start;
@@ -324,13 +298,12 @@ fble_any_step fble_enter_native(FBLE_STEP_PARAMETERS) {
         charge(m, code->charge);
         flush(m);
     }
-    ouro_thread *thread = m->thread->profile;
+    ouro_thread *recorder = m->recorder;
     a = ((fble_native *)(uintptr_t)code->start[1])(m, fp + FBLE_FP_ARGS);
-    if (m->recorder) m->recorder = m->thread->profile;
     if (a) FBLE_JUMP(fble_return_slowly, fp, m->hp, a, 0, 0);
     if (m->failed) return NULL;
     // Somebody else's turn.
-    if (thread != m->thread->profile) ouro_clock_move(thread, m->thread->profile);
+    if (recorder != m->recorder) ouro_clock_move(recorder, m->recorder);
     return m->interpret(m);
 }
 
@@ -381,8 +354,9 @@ static void load_codes(struct fble_machine *m, const struct fble_compiled_module
 bool fble_compiled_load(struct fble_machine *m, const struct fble_compiled_module *module) {
     ouro_block first = OURO_PHANTOM;
     if (m->profile) first = ouro_add_blocks(m->profile, module->blocks, module->block_count);
+    if (m->profile && !first) fble_no_memory();
+    if (first) ouro_add_sites(m->profile, first, module->call_sites, module->block_count);
     *module->first_block = first;
-    if (module->ways) ouro_ways_add(m->thread->profile, module->ways);
     load_codes(m, module, first);
     for (uint32_t i = 0; i < module->foreign_count; i++) {
         ouro_block block = first ? first + module->foreign_labels[i] : OURO_PHANTOM;

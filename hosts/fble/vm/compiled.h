@@ -16,9 +16,8 @@
 //
 // Profiles. With FBLE_PROFILED the same text records calls and instructions; fble compile makes
 // both versions, and the program uses one or the other. See the host's bench page for why. Then `c`
-// of every step is the thread's place. A step charges all it has run at its end, in one addition.
-// Each call site has a way (ouro.h) of its own; if that does not fit, the step of the slow path
-// finds most in one table of ways for all sites, before it asks the library.
+// of every step is where the thread stands. A step charges all it has run at its end, in one addition.
+// Calls record by their call sites (ouro_site.h).
 
 #ifndef FBLE_VM_COMPILED_H
 #define FBLE_VM_COMPILED_H
@@ -92,8 +91,8 @@ struct fble_compiled_module {
     struct fble_code *codes;   // the first evaluates the module
     uint32_t code_count, block_count;
     const ouro_block_info *blocks;
+    const uint32_t *call_sites; // of each block
     ouro_block *first_block;
-    ouro_ways *ways; // of code that records
     struct fble_foreign_use *foreign;
     const uint32_t *foreign_labels;
     fble_value *globals; // the first is the module's value
@@ -155,14 +154,13 @@ char *fble_collect_now(struct fble_machine *m, uint64_t *fp, char *hp, const str
                        size_t bytes);
 bool fble_resolve_now(struct fble_machine *m, uint64_t *fp, const uint16_t *list, uint32_t count,
                       const uint64_t *place);
-uint64_t fble_block_enter(struct fble_machine *m, char *hp, ouro_block block, ouro_way *way);
-void fble_block_exit(struct fble_machine *m, char *hp, uint64_t token);
+fble_value fble_block_enter(struct fble_machine *m, char *hp, ouro_site site, ouro_block block);
+void fble_block_exit(struct fble_machine *m, char *hp, fble_value token);
+void fble_block_replace(struct fble_machine *m, char *hp, ouro_site site, ouro_block block);
 // `c` of a step, in code that records; and for the thread to know it.
-ouro_place fble_place(const struct fble_machine *m);
-static inline void fble_publish(struct fble_machine *m, fble_value c) {
-    if (m->recorder) ouro_thread_move(m->recorder, c);
+static inline void fble_stand(struct fble_machine *m, fble_value c) {
+    if (m->profile && !m->stepwise) ouro_thread_stand(m->recorder, (ouro_here *)(uintptr_t)c);
 }
-void fble_block_replace(struct fble_machine *m, char *hp, ouro_block block, ouro_way *way);
 
 // ---------------------------------------------------------------- instructions
 
@@ -173,7 +171,7 @@ void fble_block_replace(struct fble_machine *m, char *hp, ouro_block block, ouro
 #define FBLE_FAIL(failure, place, charge, more)                         \
     do {                                                                \
         FBLE_CHARGE(charge);                                            \
-        FBLE_PUBLISH;                                                   \
+        FBLE_STAND;                                                     \
         FBLE_JUMP(fble_fail_step, fp, hp, failure, fble_pointer(place), \
                   (fble_value)(uintptr_t)(more));                       \
     } while (0)
@@ -296,7 +294,7 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
 #define FBLE_FULL(bytes) FBLE_RARELY((size_t)(m->heap_limit - hp) < (bytes))
 #define FBLE_COLLECT(site, step, first, slots, bytes)                                           \
     do {                                                                                        \
-        FBLE_PUBLISH;                                                                           \
+        FBLE_STAND;                                                                             \
         FBLE_JUMP(fble_collect_step, fp, hp, fble_pointer(site), (fble_value)(uintptr_t)(step), \
                   (fble_value)(first) | (fble_value)(slots) << 16 | (fble_value)(bytes) << 32); \
     } while (0)
@@ -310,91 +308,86 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
 
 #ifdef FBLE_PROFILED
 
-// `c` is where the thread stands, which the thread itself does not know while such code runs; the
-// third argument is in the frame.
+// `c` is where the thread stands; the third argument is in the frame.
 #define FBLE_HERE c
 #define FBLE_THIRD fp[FBLE_FP_ARGS + 2]
 #define FBLE_PASS_THIRD(frame, n, z) ((n) > 2 ? (void)((frame)[FBLE_FP_ARGS + 2] = (z)) : (void)0)
 #define FBLE_SPILL_THIRD(n) ((void)0)
-#define FBLE_WAY(n) ways[n]
+#define FBLE_STAND fble_stand(m, c)
+#define FBLE_STANDS ((ouro_here *)(uintptr_t)c)
 // Most steps after a call have nothing to charge.
-#define FBLE_CHARGE(n) ((n) ? ouro_place_sample(c, n) : (void)0)
-#define FBLE_PUBLISH fble_publish(m, c)
+#define FBLE_CHARGE(n) ((n) ? ouro_here_sample(FBLE_STANDS, n) : (void)0)
 
-// What the step has run is charged before the position changes.
-#define FBLE_ENTER_BY(way, fits, step, code_, frame, n, x, y, z) \
-    do {                                                         \
-        FBLE_PASS_THIRD(frame, n, z);                            \
-        if (FBLE_LIKELY(fits)) {                                 \
-            (frame)[FBLE_FP_TOKEN] = c;                          \
-            c = ouro_way_follow(&(way));                         \
-            FBLE_JUMP(step, frame, hp, x, y, c);                 \
-        }                                                        \
-        m->applied = (code_);                                    \
-        m->way_at = &(way);                                      \
-        FBLE_JUMP(fble_enter_slowly, frame, hp, x, y, c);        \
+// What the step has run is charged before the position changes. All that is read is read before
+// anything is counted, because that is assembly, after which the compiler would read it again.
+#define FBLE_RECORD(step, code_, site, frame, n, x, y, z, charge, event)                    \
+    do {                                                                                    \
+        FBLE_PASS_THIRD(frame, n, z);                                                       \
+        if (ouro_site_knows(FBLE_STANDS, site, code_)) {                                    \
+            ouro_here *const here_ = FBLE_STANDS;                                           \
+            fble_step *const step_ = (step);                                                \
+            FBLE_CHARGE(charge);                                                            \
+            event;                                                                          \
+            FBLE_JUMP(step_, frame, hp, x, y, fble_pointer(ouro_site_follow(here_, site))); \
+        }                                                                                   \
+    } while (0)
+#define FBLE_SLOWLY(slowly, code_, site, frame, x, y) \
+    do {                                              \
+        m->applied = (code_);                         \
+        m->call_site = (site);                        \
+        FBLE_JUMP(slowly, frame, hp, x, y, c);        \
+    } while (0)
+#define FBLE_ENTER(step, code_, site, charge, frame, n, x, y, z) \
+    FBLE_RECORD(step, code_, site, frame, n, x, y, z, charge, (frame)[FBLE_FP_TOKEN] = c)
+#define FBLE_REPLACE(step, code_, site, charge, n, x, y, z) \
+    FBLE_RECORD(step, code_, site, fp, n, x, y, z, charge, ouro_here_leave(FBLE_STANDS))
+
+#define FBLE_JUMP_ENTERING(step, code_, site, charge, frame, n, x, y, z) \
+    do {                                                                 \
+        FBLE_ENTER(step, code_, site, charge, frame, n, x, y, z);        \
+        FBLE_CHARGE(charge);                                             \
+        FBLE_SLOWLY(fble_enter_slowly, code_, site, frame, x, y);        \
+    } while (0)
+#define FBLE_JUMP_REPLACING(step, code_, site, charge, n, x, y, z) \
+    do {                                                           \
+        FBLE_REPLACE(step, code_, site, charge, n, x, y, z);       \
+        FBLE_CHARGE(charge);                                       \
+        FBLE_SLOWLY(fble_replace_slowly, code_, site, fp, x, y);   \
     } while (0)
 
-#define FBLE_REPLACE_BY(way, fits, step, code_, n, x, y, z) \
-    do {                                                    \
-        FBLE_PASS_THIRD(fp, n, z);                          \
-        if (FBLE_LIKELY(fits)) {                            \
-            ouro_place_leave(c);                            \
-            c = ouro_way_follow(&(way));                    \
-            FBLE_JUMP(step, fp, hp, x, y, c);               \
-        }                                                   \
-        m->applied = (code_);                               \
-        m->way_at = &(way);                                 \
-        FBLE_JUMP(fble_replace_slowly, fp, hp, x, y, c);    \
+// Of all that may be in place of a function, only a function has code as its first word. If the site
+// knows it, it takes n arguments.
+#define FBLE_CALL_KNOWN(function, site, charge, frame, n, x, y, z)        \
+    do {                                                                  \
+        const struct fble_code *const code_ = FBLE_CODE_OF(function);     \
+        FBLE_ENTER(code_->enter, code_, site, charge, frame, n, x, y, z); \
+        FBLE_CHARGE(charge);                                              \
+        if (FBLE_IS_FUNCTION(function, n))                                \
+            FBLE_SLOWLY(fble_enter_slowly, code_, site, frame, x, y);     \
+    } while (0)
+#define FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z)           \
+    do {                                                              \
+        const struct fble_code *const code_ = FBLE_CODE_OF(function); \
+        FBLE_REPLACE(code_->enter, code_, site, charge, n, x, y, z);  \
+        FBLE_CHARGE(charge);                                          \
+        if (FBLE_IS_FUNCTION(function, n))                            \
+            FBLE_SLOWLY(fble_replace_slowly, code_, site, fp, x, y);  \
     } while (0)
 
-#define FBLE_JUMP_ENTERING(step, code_, way, charge, frame, n, x, y, z)               \
-    do {                                                                              \
-        FBLE_CHARGE(charge);                                                          \
-        FBLE_ENTER_BY(way, ouro_way_fits(&(way), c), step, code_, frame, n, x, y, z); \
+#define FBLE_RETURN(value, charge)                                                        \
+    do {                                                                                  \
+        FBLE_CHARGE(charge);                                                              \
+        if (FBLE_RARELY(m->stepwise)) FBLE_JUMP(fble_return_slowly, fp, hp, value, 0, c); \
+        ouro_here_leave(FBLE_STANDS);                                                     \
+        c = fp[FBLE_FP_TOKEN];                                                            \
+        FBLE_JUMP_BACK(value, c);                                                         \
     } while (0)
 
-#define FBLE_JUMP_REPLACING(step, code_, way, charge, n, x, y, z)                \
-    do {                                                                         \
-        FBLE_CHARGE(charge);                                                     \
-        FBLE_REPLACE_BY(way, ouro_way_fits(&(way), c), step, code_, n, x, y, z); \
-    } while (0)
-
-// Of all that may be in place of a function, only a function has code as its first word. If it is
-// that of the way, it takes n arguments.
-#define FBLE_CALL_KNOWN(function, way, charge, frame, n, x, y, z)                                  \
-    do {                                                                                           \
-        FBLE_CHARGE(charge);                                                                       \
-        const struct fble_code *code_ = FBLE_CODE_OF(function);                                    \
-        if (FBLE_LIKELY(FBLE_WAY_FITS(way, code_)) || FBLE_IS_FUNCTION(function, n))               \
-            FBLE_ENTER_BY(way, FBLE_WAY_FITS(way, code_), code_->enter, code_, frame, n, x, y, z); \
-    } while (0)
-
-#define FBLE_TAIL_KNOWN(function, way, charge, n, x, y, z)                                    \
-    do {                                                                                      \
-        FBLE_CHARGE(charge);                                                                  \
-        const struct fble_code *code_ = FBLE_CODE_OF(function);                               \
-        if (FBLE_LIKELY(FBLE_WAY_FITS(way, code_)) || FBLE_IS_FUNCTION(function, n))          \
-            FBLE_REPLACE_BY(way, FBLE_WAY_FITS(way, code_), code_->enter, code_, n, x, y, z); \
-    } while (0)
-
-#define FBLE_WAY_FITS(way, code_) \
-    ((way).callee == (const void *)(code_) && ouro_way_fits(&(way), c))
-
-#define FBLE_RETURN(value, charge)                                                         \
-    do {                                                                                   \
-        FBLE_CHARGE(charge);                                                               \
-        if (FBLE_RARELY(!m->recorder)) FBLE_JUMP(fble_return_slowly, fp, hp, value, 0, c); \
-        ouro_place_leave(c);                                                               \
-        c = fp[FBLE_FP_TOKEN];                                                             \
-        FBLE_JUMP_BACK(value, c);                                                          \
-    } while (0)
-
-#define FBLE_BLOCK_ENTER(to, block, way) \
-    (FBLE_PUBLISH, (to) = fble_block_enter(m, hp, block, &(way)), c = fble_place(m))
-#define FBLE_BLOCK_EXIT(token) (FBLE_PUBLISH, fble_block_exit(m, hp, token), c = fble_place(m))
-#define FBLE_BLOCK_REPLACE(block, way) \
-    (FBLE_PUBLISH, fble_block_replace(m, hp, block, &(way)), c = fble_place(m))
+#define FBLE_BLOCK_ENTER(to, block, site) \
+    (FBLE_STAND, (to) = fble_block_enter(m, hp, site, block), c = fble_here(m))
+#define FBLE_BLOCK_EXIT(token) (FBLE_STAND, fble_block_exit(m, hp, token), c = fble_here(m))
+#define FBLE_BLOCK_REPLACE(block, site) \
+    (FBLE_STAND, fble_block_replace(m, hp, site, block), c = fble_here(m))
 
 #else
 
@@ -402,18 +395,18 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
 #define FBLE_THIRD c
 #define FBLE_SPILL_THIRD(n) ((n) > 2 ? (void)(fp[FBLE_FP_ARGS + 2] = c) : (void)0)
 #define FBLE_CHARGE(n) ((void)0)
-#define FBLE_PUBLISH ((void)0)
-#define FBLE_JUMP_ENTERING(step, code_, way, charge, frame, n, x, y, z) \
+#define FBLE_STAND ((void)0)
+#define FBLE_JUMP_ENTERING(step, code_, site, charge, frame, n, x, y, z) \
     FBLE_JUMP(step, frame, hp, x, y, z)
-#define FBLE_JUMP_REPLACING(step, code_, way, charge, n, x, y, z) FBLE_JUMP(step, fp, hp, x, y, z)
-#define FBLE_CALL_KNOWN(function, way, charge, frame, n, x, y, z) \
+#define FBLE_JUMP_REPLACING(step, code_, site, charge, n, x, y, z) FBLE_JUMP(step, fp, hp, x, y, z)
+#define FBLE_CALL_KNOWN(function, site, charge, frame, n, x, y, z) \
     if (FBLE_IS_FUNCTION(function, n)) FBLE_JUMP(FBLE_CODE_OF(function)->enter, frame, hp, x, y, z)
-#define FBLE_TAIL_KNOWN(function, way, charge, n, x, y, z) \
+#define FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z) \
     if (FBLE_IS_FUNCTION(function, n)) FBLE_JUMP(FBLE_CODE_OF(function)->enter, fp, hp, x, y, z)
 #define FBLE_RETURN(value, charge) FBLE_JUMP_BACK(value, 0)
-#define FBLE_BLOCK_ENTER(to, block, way) ((to) = 1)
+#define FBLE_BLOCK_ENTER(to, block, site) ((to) = 1)
 #define FBLE_BLOCK_EXIT(token) ((void)0)
-#define FBLE_BLOCK_REPLACE(block, way) ((void)0)
+#define FBLE_BLOCK_REPLACE(block, site) ((void)0)
 
 #endif
 
@@ -436,18 +429,18 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
     } while (0)
 
 // The frame to be called is at `frame`, but for its first three arguments.
-#define FBLE_CALL_VALUE(function, way, charge, frame, n, x, y, z)  \
-    do {                                                           \
-        (frame)[FBLE_FP_SELF] = (function);                        \
-        FBLE_CALL_KNOWN(function, way, charge, frame, n, x, y, z); \
-        FBLE_SPILL(frame, n, x, y, z);                             \
-        FBLE_JUMP(fble_call_slowly, frame, hp, n, 0, FBLE_HERE);   \
+#define FBLE_CALL_VALUE(function, site, charge, frame, n, x, y, z)  \
+    do {                                                            \
+        (frame)[FBLE_FP_SELF] = (function);                         \
+        FBLE_CALL_KNOWN(function, site, charge, frame, n, x, y, z); \
+        FBLE_SPILL(frame, n, x, y, z);                              \
+        FBLE_JUMP(fble_call_slowly, frame, hp, n, 0, FBLE_HERE);    \
     } while (0)
 
-#define FBLE_TAIL_VALUE(function, way, charge, place, n, x, y, z)               \
+#define FBLE_TAIL_VALUE(function, site, charge, place, n, x, y, z)              \
     do {                                                                        \
         fp[FBLE_FP_SELF] = (function);                                          \
-        FBLE_TAIL_KNOWN(function, way, charge, n, x, y, z);                     \
+        FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z);                    \
         FBLE_SPILL(fp, n, x, y, z);                                             \
         FBLE_JUMP(fble_tail_slowly, fp, hp, n, fble_pointer(place), FBLE_HERE); \
     } while (0)

@@ -23,7 +23,7 @@ static const struct fble_site start_call = {.slots = FBLE_FP_ARGS + 1, .live = {
 static uint64_t thread_end[4];
 
 __attribute__((constructor)) static void make_thread_end(void) {
-    thread_end[0] = fble_return_word(FBLE_FP_SELF, 0);
+    thread_end[0] = fble_return_word(FBLE_FP_SELF, 0, 0);
     thread_end[1] = fble_pointer(&start_site);
     thread_end[2] = (uint64_t)(uintptr_t)fble_interpret;
     thread_end[3] = FBLE_OP_THREAD_END;
@@ -70,7 +70,7 @@ static fble_value run_next(struct fble_machine *m) {
     if (!m->ready) m->last_ready = &m->ready;
     t->next = NULL;
     t->touched = true;
-    m->thread = t;
+    fble_set_running(m, t);
     m->fp = t->fp;
     m->pc = t->pc;
     m->site = t->site;

@@ -39,7 +39,7 @@ static void count_new(struct fble_machine *m, uint64_t *objects, uint64_t *bytes
     }
 }
 
-#define MODE 2
+#define MODE METERED
 #define INTERPRET fble_interpret_metered
 #include "loop.h"
 #endif

@@ -4,6 +4,6 @@
 
 #include "machine.h"
 
-#define MODE 0
+#define MODE PLAIN
 #define INTERPRET fble_interpret_plain
 #include "loop.h"

@@ -6,7 +6,7 @@
 #include "machine.h"
 
 #ifndef FBLE_NO_PROFILE
-#define MODE 1
+#define MODE PROFILED
 #define INTERPRET fble_interpret_profiled
 #include "loop.h"
 #endif

@@ -1,39 +1,37 @@
 // SPDX-License-Identifier: MIT
 //
 // The interpreter's loop, included once per way of running: INTERPRET is the function's name, MODE
-// what it records.
+// what it records: PLAIN, PROFILED or METERED.
 //
-//   0  nothing: not an instruction is spent on profiles
-//   1  calls and instructions
-//   2  also objects and bytes, and instructions by period
-//
-// pc, fp and hp are in registers; SAVE and LOAD take them to and from the machine around calls of
-// C. Control that is not plain leaves the fast path at the labels at the end. Frames, calls and
-// charges are explained in code.h.
+// pc, fp and hp are in registers, and so are the recorder and where it stands; SAVE and LOAD take them
+// to and from the machine around calls of C. Control that is not plain leaves the fast path at the
+// labels at the end. Frames, calls and charges are explained in code.h.
 
-#if MODE == 0
+#define PLAIN 0    // nothing: not an instruction is spent on profiles
+#define PROFILED 1 // calls and instructions
+#define METERED 2  // also objects and bytes, and instructions by period
+
+#if MODE == PLAIN
 #define PROFILE(x)
 #define CHARGE(n)
 #else
 #define PROFILE(x) x
 #endif
-#if MODE == 1
-#define CHARGE(n) ouro_cursor_sample(&at, n)
+#if MODE == PROFILED
+#define CHARGE(n) ouro_here_sample(here, n)
 #define FLUSH
-#elif MODE == 2
-#define CHARGE(n) charge(m, at.thread, n)
-#define FLUSH flush(m, at.thread, &objects, &bytes)
+#elif MODE == METERED
+#define CHARGE(n) charge(m, recorder, n)
+#define FLUSH flush(m, recorder, &objects, &bytes)
 #endif
-#if MODE != 0
+#if MODE != PLAIN
 // The clock goes with the thread that runs.
-static inline void switch_thread(ouro_cursor *at, ouro_thread *to) {
-    if (at->thread == to) return;
-    ouro_clock_move(at->thread, to);
-    *at = ouro_cursor_new(to);
+static inline ouro_thread *switch_recorder(ouro_thread *from, ouro_thread *to) {
+    if (from != to) ouro_clock_move(from, to);
+    return to;
 }
 #endif
-#define ENTERED(caller) ouro_place_of(at.nodes_, caller)
-#if MODE == 2
+#if MODE == METERED
 #define ALLOCATED(size) (objects++, bytes += (size))
 #else
 #define ALLOCATED(size) ((void)0)
@@ -41,12 +39,13 @@ static inline void switch_thread(ouro_cursor *at, ouro_thread *to) {
 
 #define R(i) fp[i]
 #define SAVE (m->pc = pc, m->fp = fp, m->hp = hp)
-#define LOAD                                             \
-    do {                                                 \
-        pc = m->pc;                                      \
-        fp = m->fp;                                      \
-        hp = m->hp;                                      \
-        PROFILE(switch_thread(&at, m->thread->profile);) \
+#define LOAD                                                       \
+    do {                                                           \
+        pc = m->pc;                                                \
+        fp = m->fp;                                                \
+        hp = m->hp;                                                \
+        PROFILE(recorder = switch_recorder(recorder, m->recorder); \
+                here = ouro_thread_here(recorder);)                \
     } while (0)
 #ifdef FBLE_COUNT_EXECUTED
 #define COUNT_EXECUTED (m->executed += fble_counts[fble_op(w)])
@@ -66,7 +65,6 @@ static inline void switch_thread(ouro_cursor *at, ouro_thread *to) {
     } while (0)
 #define OP(name) op_##name
 #define LIST(at) ((const uint16_t *)(at))
-#define HINT(at) ((ouro_hint *)(uintptr_t)(at))
 #define POINTER(type, word) ((type *)(uintptr_t)(word))
 #define ALLOCATE(object, head)                       \
     do {                                             \
@@ -74,6 +72,37 @@ static inline void switch_thread(ouro_cursor *at, ouro_thread *to) {
         (object)->header = (head);                   \
         hp += fble_object_bytes(head);               \
         ALLOCATED(fble_object_bytes(head));          \
+    } while (0)
+
+// The ends of calls: what is not plain goes to `apply`, by a call or by a tail call.
+#define APPLY_IF(condition, n, by)          \
+    if (__builtin_expect((condition), 0)) { \
+        how = (by);                         \
+        m->argument_count = (n);            \
+        goto apply;                         \
+    }
+#define NEED_FUNCTION(n, by) \
+    APPLY_IF((object->header & FBLE_SHAPE_MASK) != FBLE_SHAPE(FBLE_CLOSURE, n), n, by)
+#define NEED_STACK(n, by) APPLY_IF(fp + code->frame_slots > m->stack_limit, n, by)
+// The same for a function that is known, and so not in its frame yet.
+#define NEED_STACK_FOR(code, n, by)                                \
+    APPLY_IF(fp + (code)->frame_slots > m->stack_limit &&          \
+                 (fp[FBLE_FP_SELF] = fble_pointer(&(code)->self)), \
+             n, by)
+// The thread is always up to date: a clock may look at it.
+#define STAND(there) (here = (there), ouro_thread_stand(recorder, here))
+#define ENTER_FROM(site)                    \
+    FLUSH;                                  \
+    fp[FBLE_FP_TOKEN] = fble_pointer(here); \
+    STAND(ouro_site_enter(recorder, here, (ouro_site)(site), code, code->block));
+#define REPLACE_FROM(site) \
+    FLUSH;                 \
+    STAND(ouro_site_replace(recorder, here, (ouro_site)(site), code, code->block));
+#define START(code)             \
+    do {                        \
+        CHARGE((code)->charge); \
+        pc = (code)->start;     \
+        DISPATCH;               \
     } while (0)
 
 #define LABEL(name, ...) &&op_##name,
@@ -87,8 +116,8 @@ fble_any_step INTERPRET(struct fble_machine *m) {
     struct fble_object *object;
     const struct fble_code *code;
     enum fble_entering how;
-    PROFILE(ouro_cursor at = ouro_cursor_new(m->thread->profile);)
-#if MODE == 2
+    PROFILE(ouro_thread *recorder = m->recorder; ouro_here *here = ouro_thread_here(recorder);)
+#if MODE == METERED
     uint64_t objects = 0, bytes = 0;
     if (m->runs > 1) count_new(m, &objects, &bytes);
 #endif
@@ -209,28 +238,27 @@ payload:
             tag = fble_tag(header);
         }
         pc += 1 + tag;
-        CHARGE(*pc >> 32);
-        NEXT((int32_t)*pc);
+        CHARGE(fble_branch_charge(*pc));
+        NEXT(fble_branch_offset(*pc));
     }
 
-    OP(JUMP) : CHARGE(pc[1] >> 32);
-    NEXT((int32_t)pc[1]);
+    OP(JUMP) : CHARGE(fble_branch_charge(pc[1]));
+    NEXT(fble_branch_offset(pc[1]));
 
     OP(RETURN) : value = R(fble_a(w));
 return_value:
-    PROFILE(FLUSH;
-            ouro_cursor_exit(&at, ouro_place_position(at.nodes_, (ouro_place)fp[FBLE_FP_TOKEN]));)
+    PROFILE(FLUSH; ouro_here_leave(here); STAND(fble_caller_here(fp));)
 return_without_exit:
     pc = POINTER(const uint64_t, fp[FBLE_FP_RETURN]);
     fp = POINTER(uint64_t, fp[FBLE_FP_CALLER]);
-    R(pc[-3] & 0xffff) = value;
+    R(fble_return_slot(pc)) = value;
     DISPATCH;
 
     OP(CALL) : {
         unsigned n = fble_x(w);
-        const uint64_t *back = pc + 5;
+        const uint64_t *back = pc + 4;
         if (__builtin_expect(n > 2, 0)) back += fble_list_words(n - 2);
-        uint64_t *callee = fp + (back[-3] >> 16 & 0xffff);
+        uint64_t *callee = fp + fble_return_frame(back);
         value = R(fble_a(w));
         object = fble_object(value);
         callee[FBLE_FP_RETURN] = fble_pointer(back);
@@ -241,33 +269,20 @@ return_without_exit:
         const uint16_t *list = LIST(pc + 1);
         for (unsigned i = 2; __builtin_expect(i < n, 0); i++)
             callee[FBLE_FP_ARGS + i] = R(list[i - 2]);
-        if (__builtin_expect((object->header & FBLE_SHAPE_MASK) != FBLE_SHAPE(FBLE_CLOSURE, n),
-                             0)) {
-            fp = callee;
-            how = FBLE_BY_CALL;
-            m->argument_count = n;
-            goto apply;
-        }
-        code = POINTER(const struct fble_code, object->words[0]);
         fp = callee;
-        if (__builtin_expect(fp + code->frame_slots > m->stack_limit, 0)) {
-            how = FBLE_BY_CALL;
-            m->argument_count = n;
-            goto apply;
-        }
-        PROFILE(FLUSH;
-                fp[FBLE_FP_TOKEN] = ENTERED(ouro_cursor_enter(&at, code->block, HINT(back - 4)));)
-        CHARGE(code->charge);
-        pc = code->start;
-        DISPATCH;
+        NEED_FUNCTION(n, FBLE_BY_CALL);
+        code = POINTER(const struct fble_code, object->words[0]);
+        NEED_STACK(n, FBLE_BY_CALL);
+        PROFILE(ENTER_FROM(fble_return_call_site(back));)
+        START(code);
     }
 
     OP(CALL_CODE) : {
         unsigned n = fble_x(w);
-        const uint64_t *back = pc + 6;
+        const uint64_t *back = pc + 5;
         if (__builtin_expect(n > 3, 0)) back += fble_list_words(n - 3);
-        code = POINTER(const struct fble_code, back[-5]);
-        uint64_t *callee = fp + (back[-3] >> 16 & 0xffff);
+        code = POINTER(const struct fble_code, back[-4]);
+        uint64_t *callee = fp + fble_return_frame(back);
         callee[FBLE_FP_RETURN] = fble_pointer(back);
         callee[FBLE_FP_CALLER] = fble_pointer(fp);
         callee[FBLE_FP_ARGS] = R(fble_a(w));
@@ -276,17 +291,9 @@ return_without_exit:
         for (unsigned i = 3; __builtin_expect(i < n, 0); i++)
             callee[FBLE_FP_ARGS + i] = R(LIST(pc + 1)[i - 3]);
         fp = callee;
-        if (__builtin_expect(fp + code->frame_slots > m->stack_limit, 0)) {
-            fp[FBLE_FP_SELF] = fble_pointer(&code->self);
-            how = FBLE_BY_CALL;
-            m->argument_count = n;
-            goto apply;
-        }
-        PROFILE(FLUSH;
-                fp[FBLE_FP_TOKEN] = ENTERED(ouro_cursor_enter(&at, code->block, HINT(back - 4)));)
-        CHARGE(code->charge);
-        pc = code->start;
-        DISPATCH;
+        NEED_STACK_FOR(code, n, FBLE_BY_CALL);
+        PROFILE(ENTER_FROM(fble_return_call_site(back));)
+        START(code);
     }
 
     OP(TAIL) : {
@@ -303,22 +310,11 @@ return_without_exit:
         fp[FBLE_FP_SELF] = value;
         fp[FBLE_FP_ARGS] = first;
         fp[FBLE_FP_ARGS + 1] = second;
-        if (__builtin_expect((object->header & FBLE_SHAPE_MASK) != FBLE_SHAPE(FBLE_CLOSURE, n),
-                             0)) {
-            how = FBLE_BY_TAIL;
-            m->argument_count = n;
-            goto apply;
-        }
+        NEED_FUNCTION(n, FBLE_BY_TAIL);
         code = POINTER(const struct fble_code, object->words[0]);
-        if (__builtin_expect(fp + code->frame_slots > m->stack_limit, 0)) {
-            how = FBLE_BY_TAIL;
-            m->argument_count = n;
-            goto apply;
-        }
-        PROFILE(FLUSH; ouro_cursor_replace(&at, code->block, HINT(pc + 1));)
-        CHARGE(code->charge);
-        pc = code->start;
-        DISPATCH;
+        NEED_STACK(n, FBLE_BY_TAIL);
+        PROFILE(REPLACE_FROM(pc[1]);)
+        START(code);
     }
 
     OP(TAIL_CODE) : {
@@ -334,16 +330,9 @@ return_without_exit:
         fp[FBLE_FP_ARGS] = first;
         fp[FBLE_FP_ARGS + 1] = second;
         fp[FBLE_FP_ARGS + 2] = third;
-        if (__builtin_expect(fp + code->frame_slots > m->stack_limit, 0)) {
-            fp[FBLE_FP_SELF] = fble_pointer(&code->self);
-            how = FBLE_BY_TAIL;
-            m->argument_count = n;
-            goto apply;
-        }
-        PROFILE(FLUSH; ouro_cursor_replace(&at, code->block, HINT(pc + 2));)
-        CHARGE(code->charge);
-        pc = code->start;
-        DISPATCH;
+        NEED_STACK_FOR(code, n, FBLE_BY_TAIL);
+        PROFILE(REPLACE_FROM(pc[2]);)
+        START(code);
     }
 
     OP(FUNC) : {
@@ -426,34 +415,36 @@ return_without_exit:
     }
     NEXT(2);
 
-#if MODE == 0
+#if MODE == PLAIN
     OP(ENTER) : R(fble_a(w)) = 1; // the slot is live
     OP(REPLACE) : NEXT(3);
     OP(EXIT) : NEXT(2);
 #else
     OP(ENTER) : FLUSH;
-    R(fble_a(w)) = (uint64_t)ouro_cursor_enter(&at, (ouro_block)pc[1], HINT(pc + 2)) << 1 | 1;
+    R(fble_a(w)) = fble_pointer(here) | 1;
+    STAND(ouro_site_enter(recorder, here, (ouro_site)pc[2], pc, (ouro_block)pc[1]));
     CHARGE(pc[1] >> 32);
     NEXT(3);
 
     OP(EXIT) : FLUSH;
-    ouro_cursor_exit(&at, (ouro_position)(R(fble_a(w)) >> 1));
+    ouro_here_leave(here);
+    STAND(POINTER(ouro_here, R(fble_a(w)) - 1));
     CHARGE(pc[1] >> 32);
     NEXT(2);
 
     OP(REPLACE) : FLUSH;
-    ouro_cursor_replace(&at, (ouro_block)pc[1], HINT(pc + 2));
+    STAND(ouro_site_replace(recorder, here, (ouro_site)pc[2], pc, (ouro_block)pc[1]));
     CHARGE(pc[1] >> 32);
     NEXT(3);
 #endif
 
     OP(NATIVE) : SAVE;
     m->site = POINTER(const struct fble_site, pc[2]);
-#if MODE == 2
+#if MODE == METERED
     m->counted = hp;
 #endif
     value = POINTER(fble_native, pc[1])(m, fp + FBLE_FP_ARGS);
-#if MODE == 2
+#if MODE == METERED
     count_new(m, &objects, &bytes);
 #endif
     hp = m->hp;
@@ -465,14 +456,11 @@ return_without_exit:
     OP(COMPILED) : SAVE;
     m->value = value;
     m->second = fble_pointer(pc);
-    m->fp += pc[-3] >> 16 & 0xffff; // a frame that returned; 0: one that is entered
-#if MODE == 1                       // only so is compiled code ever come to
-    fble_record(m, at.thread);
-#endif
-    PROFILE(m->third = fble_place(m);)
+    m->fp += fble_return_frame(pc); // a frame that returned; 0: one that is entered
+    PROFILE(m->third = fble_here(m);)
     m->counted = hp;
     PROFILE(FLUSH;)
-    return (fble_any_step)(uintptr_t)pc[-1];
+    return fble_return_step(pc);
 
     OP(RESUME) : value = m->thread->value;
     m->thread->value = 0;
@@ -501,7 +489,7 @@ rest:
     OP(HALT) : m->value = R(FBLE_FP_SELF);
     SAVE;
     PROFILE(FLUSH;)
-#if MODE == 2
+#if MODE == METERED
     m->counted = hp;
 #endif
     return NULL;
@@ -509,13 +497,13 @@ rest:
     OP(THREAD_END) : m->value = R(FBLE_FP_SELF);
     SAVE;
     PROFILE(FLUSH;)
-#if MODE != 0
+#if MODE != PLAIN
     struct fble_thread *ended = m->thread;
 #endif
     fble_thread_ended(m);
     if (m->failed) goto failed;
     LOAD;
-#if MODE != 0
+#if MODE != PLAIN
     ouro_thread_free(ended->profile);
     ended->profile = NULL;
 #endif
@@ -530,11 +518,11 @@ switch_slowly:
 
 apply:
     SAVE;
-#if MODE == 2
+#if MODE == METERED
     m->counted = hp;
 #endif
     if (!fble_apply_args(m, how)) {
-#if MODE == 2
+#if MODE == METERED
         count_new(m, &objects, &bytes); // a partial application
 #endif
         hp = m->hp;
@@ -546,16 +534,16 @@ apply:
     }
     fp = m->fp;
     code = m->applied;
-#if MODE != 0
+#if MODE != PLAIN
     FLUSH;
+    if (m->entering == FBLE_BY_CALL) fp[FBLE_FP_TOKEN] = fble_pointer(here);
     if (m->entering == FBLE_BY_CALL)
-        fp[FBLE_FP_TOKEN] = ENTERED(ouro_cursor_enter(&at, code->block, &m->hint));
+        ouro_enter(recorder, code->block);
     else
-        ouro_cursor_replace(&at, code->block, &m->hint);
+        ouro_replace(recorder, code->block);
+    here = ouro_thread_here(recorder);
 #endif
-    CHARGE(code->charge);
-    pc = code->start;
-    DISPATCH;
+    START(code);
 
 no_struct:
     SAVE;
@@ -576,7 +564,7 @@ no_foreign:
                    POINTER(const struct fble_foreign_use, pc[1])->module);
 failed:
     PROFILE(FLUSH;)
-#if MODE == 2
+#if MODE == METERED
     m->counted = m->hp;
 #endif
     return NULL;

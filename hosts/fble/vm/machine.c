@@ -33,7 +33,7 @@ static const struct fble_site halt_site;
 static uint64_t halt[4];
 
 __attribute__((constructor)) static void make_halt(void) {
-    halt[0] = fble_return_word(FBLE_FP_SELF, 0);
+    halt[0] = fble_return_word(FBLE_FP_SELF, 0, 0);
     halt[1] = fble_pointer(&halt_site);
     halt[2] = (uint64_t)(uintptr_t)fble_interpret;
     halt[3] = FBLE_OP_HALT;
@@ -42,13 +42,15 @@ __attribute__((constructor)) static void make_halt(void) {
 #define NO_METRIC UINT32_MAX // of no profile, so that counting it does nothing
 
 // Which loop: the plain one, the one for the usual profile, or the one for everything.
-static void choose_loop(struct fble_machine *m) {
+static void choose_loop(struct fble_machine *m, bool clock) {
     m->interpret = fble_interpret_plain;
+    (void)clock;
 #ifndef FBLE_NO_PROFILE
     if (m->profile) {
         bool usual = m->metric_instructions == 0 && m->period == 1 &&
                      m->metric_objects == NO_METRIC && m->metric_bytes == NO_METRIC;
         m->interpret = usual ? fble_interpret_profiled : fble_interpret_metered;
+        m->stepwise = !usual || clock;
     }
 #endif
 }
@@ -71,14 +73,13 @@ fble_machine *fble_machine_new(const fble_machine_options *options) {
         m->nursery_size = NURSERY_SMALL;
     }
     fble_heap_start(m);
-    m->thread = m->main_thread = fble_thread_new(m, m->first_chunk);
+    choose_loop(m, options->clock);
+    m->main_thread = fble_thread_new(m, m->first_chunk);
+    m->main_thread->profile = ouro_thread_new(m->profile);
+    fble_set_running(m, m->main_thread);
     m->fp = m->thread->fp;
     m->site = m->thread->site;
     m->stack_limit = m->thread->chunk->limit;
-    m->thread->profile = ouro_thread_new(m->profile);
-    m->ways = (ouro_ways){m->way_table, FBLE_WAYS, NULL};
-    if (m->profile) ouro_ways_add(m->thread->profile, &m->ways);
-    choose_loop(m);
     fble_register_std(m);
     fble_register_threads(m, "/Std/Io/Thread%");
     return m;
@@ -107,7 +108,7 @@ static void leave_all(struct fble_thread *t) {
     uint64_t *oldest = t->fp;
     for (struct fble_frame frame = {t->fp, NULL}; fble_frame_next(&frame);)
         if (frame.site != &halt_site) oldest = frame.fp;
-    ouro_exit(t->profile, fble_caller_position(t->profile, oldest));
+    ouro_exit(t->profile, ouro_here_position(t->profile, fble_caller_here(oldest)));
 }
 
 // After an error nothing of the stacks is needed.
@@ -121,7 +122,7 @@ static void unwind(struct fble_machine *m) {
     fble_stack_start(m, t, m->first_chunk);
     m->ready = NULL;
     m->last_ready = &m->ready;
-    m->thread = t;
+    fble_set_running(m, t);
     m->fp = t->fp;
     m->site = t->site;
     fble_set_stack_limit(m, t->chunk->limit);

@@ -77,8 +77,6 @@ struct fble_handle {
 
 enum fble_entering { FBLE_BY_CALL, FBLE_BY_TAIL };
 
-enum { FBLE_WAYS = 1024 };
-
 // The interpreter: goes on where the machine stands, gives the step that goes on elsewhere.
 typedef fble_any_step fble_loop(struct fble_machine *machine);
 
@@ -93,9 +91,12 @@ struct fble_machine {
     // A signal handler may set this to NULL, so that the next call takes the slow path.
     uint64_t *volatile stack_limit;
     char *heap_limit;
-    // Whose place compiled code holds. NULL: it calls and returns by way of compiled.c, and its place
-    // is `aside`, where only instructions are charged.
-    ouro_thread *recorder;
+    ouro_thread *recorder; // of the running thread; NULL: no profile
+    // Calls and returns of compiled code that records go through compiled.c: the profile has metrics
+    // that are charged there, or a clock, for which the thread must know where it stands.
+    bool stepwise;
+    ouro_aside aside;     // where compiled code stands then
+    ouro_site call_site;  // of compiled code that takes a slow path
     fble_loop *interpret; // the one that this machine uses
 
     // Results of fble_apply_args, besides the frame.
@@ -137,13 +138,8 @@ struct fble_machine {
     // Profile.
     ouro_profile *profile;
     unsigned metric_instructions, metric_objects, metric_bytes;
-    uint64_t period;   // instructions per charge
-    uint64_t executed; // instructions, counted one by one, in builds that do that
-    ouro_hint hint;    // of calls that are not plain
-    ouro_way *way_at;  // of the call that is not plain, of compiled code
-    ouro_node_ aside;
-    ouro_ways ways; // of all call sites
-    ouro_way way_table[FBLE_WAYS];
+    uint64_t period;             // instructions per charge
+    uint64_t executed;           // instructions, counted one by one, in builds that do that
     uint64_t underflow_frame[2]; // see stack.c
     struct fble_vector link_blocks;
 
@@ -153,9 +149,14 @@ struct fble_machine {
     struct fble_vector natives; // struct fble_native_code *, freed with the machine
 };
 
-// Instructions that are not charged yet, because the profile is not the usual one.
+static inline void fble_set_running(struct fble_machine *machine, struct fble_thread *thread) {
+    machine->thread = thread;
+    machine->recorder = thread->profile;
+}
+
+// Instructions that are not charged yet.
 static inline uint64_t *fble_pending(struct fble_machine *machine) {
-    return machine->aside.metrics;
+    return ouro_aside_sampled(&machine->aside);
 }
 
 // ---------------------------------------------------------------- heap.c, collect.c
@@ -243,14 +244,10 @@ bool fble_resolve(struct fble_machine *machine, uint64_t *fp, const uint16_t *li
 // ---------------------------------------------------------------- machine.c, errors.c
 
 fble_loop fble_interpret_plain, fble_interpret_profiled, fble_interpret_metered;
-// Who records from now on: compiled code, if nothing but it looks at the position.
-void fble_record(struct fble_machine *machine, ouro_thread *thread);
 // `c` of a step of compiled code that records.
-ouro_place fble_place(const struct fble_machine *machine);
-
-// Tokens in frames are places.
-static inline ouro_position fble_caller_position(const ouro_thread *thread, const uint64_t *fp) {
-    return ouro_place_position(thread->nodes_, (ouro_place)fp[FBLE_FP_TOKEN]);
+fble_value fble_here(struct fble_machine *machine);
+static inline ouro_here *fble_caller_here(const uint64_t *fp) {
+    return (ouro_here *)(uintptr_t)fp[FBLE_FP_TOKEN];
 }
 // Steps of bytecode: going on after a call, and entering.
 fble_step fble_interpret, fble_interpret_enter;
@@ -291,7 +288,7 @@ void fble_register_native(struct fble_machine *machine, const char *module, cons
 bool fble_find_foreign(struct fble_machine *machine, struct fble_foreign_use *use,
                        ouro_block block);
 fble_native fble_call_function, fble_native_do;
-void fble_make_do(struct fble_native_code *native);
+void fble_make_do(struct fble_machine *machine, struct fble_native_code *native);
 fble_ref fble_ref_new(struct fble_machine *machine, fble_value value);
 fble_value fble_run(struct fble_machine *machine, fble_value function, const fble_value *arguments,
                     uint32_t count);

@@ -117,7 +117,7 @@ bool fble_find_foreign(struct fble_machine *machine, struct fble_foreign_use *us
     struct fble_native_code *native = fble_native_code(
         machine, use->name, f->native ? f->native : fble_call_function, f->foreign.arity, block);
     native->function = f->foreign.function;
-    if (f->native == fble_native_do) fble_make_do(native);
+    if (f->native == fble_native_do) fble_make_do(machine, native);
     use->value = fble_pointer(&native->code.self);
     return true;
 }

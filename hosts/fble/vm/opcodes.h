@@ -21,13 +21,13 @@
 //             GLOBAL     address of a value
 //             CODE, FOREIGN, LITERAL, SITE   pointer to one, see code.h
 //             BRANCH     offset from the first word (32 bits) | charge (32)
-//             BLOCK      block (32) | charge of what follows (32); then the profile's hint
-//             CHARGE     the same without a block and hint
+//             BLOCK      block (32) | charge of what follows (32); then the number of the call site
+//             CHARGE     the same without a block and call site
 //
 // Calls put their operands elsewhere. The first word has the called function (IN), if its code is
 // not known, and then two or three arguments; the list has the other arguments. A call is: first
-// word, list, word, hint, and the three words before its return pc (code.h), where OUT is. A tail
-// call is: first word, word, hint, list.
+// word, list, word, and the three words before its return pc (code.h), where OUT and the call site
+// are. A tail call is: first word, word, call site, list.
 
 #ifndef FBLE_VM_OPCODES_H
 #define FBLE_VM_OPCODES_H

@@ -125,16 +125,17 @@ enum { DO_M = FBLE_FP_ARGS, DO_F, DO_UNIT, DO_X, DO_SLOTS };
 
 static const struct fble_site do_site = {.slots = DO_SLOTS, .live = {1 << DO_F | 1 << DO_UNIT}};
 
-void fble_make_do(struct fble_native_code *n) {
+void fble_make_do(struct fble_machine *m, struct fble_native_code *n) {
     n->words[0] = fble_instruction(FBLE_OP_CALL, 1, DO_M, DO_UNIT, DO_UNIT);
-    n->words[2] = fble_return_word(DO_X, DO_SLOTS);
-    n->words[3] = fble_pointer(&do_site);
-    n->words[4] = (uint64_t)(uintptr_t)fble_interpret;
-    n->words[5] = fble_instruction(FBLE_OP_TAIL, 2, DO_F, DO_X, DO_UNIT);
-    n->words[1] = n->words[6] = 0; // hints
+    n->words[1] = fble_return_word(DO_X, DO_SLOTS, 0);
+    n->words[2] = fble_pointer(&do_site);
+    n->words[3] = (uint64_t)(uintptr_t)fble_interpret;
+    n->words[4] = fble_instruction(FBLE_OP_TAIL, 2, DO_F, DO_X, DO_UNIT);
+    n->words[5] = 1; // its call site
     n->code.frame_slots = DO_SLOTS;
     n->code.enter = fble_interpret_enter;
     n->code.charge = 2;
+    if (n->code.block) ouro_add_sites(m->profile, n->code.block, &(uint32_t){2}, 1);
 }
 
 static struct fble_native_code *helper(struct fble_machine *m, const char *name, uint32_t arity) {
@@ -144,7 +145,7 @@ static struct fble_native_code *helper(struct fble_machine *m, const char *name,
 
 fble_value fble_monad_value(struct fble_machine *m) {
     struct fble_native_code *give = helper(m, "IoReturn!", 2), *then = helper(m, "IoDo!", 3);
-    fble_make_do(then);
+    fble_make_do(m, then);
     fble_reserve(m, 32);
     struct fble_object *monad = fble_new(m, FBLE_HEADER(FBLE_STRUCT, 0, 3));
     monad->words[0] = FBLE_UNIT;

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+//
+// What call sites know (ouro_site.h). A `here` stands for one node: its address, then what each call
+// site of its block remembers. Tokens are such addresses, so a `here` stays where it is as long as
+// its node is in use. It is made when it is first needed, in slabs of the lane:
+//
+//     | slab | here of a node | here of another | ...  up to slab->used | slack for one more |
+//
+// A slab is made of cells of the size of an entry, and a `here` begins with one. So a site number
+// that the block does not have is read in a cell, too: an entry of another node, or the beginning of
+// a `here`, which fits no key.
+//
+// Everything is forgotten at once, by clearing the keys: when a pruning has removed nodes, and when
+// another lane asks for room, so that this one looks up.
+
+#include "blocks.h"
+
+#include <stdlib.h>
+
+enum { CELL = sizeof(ouro_known_), SLAB_CELLS = 2000, SLACK = OURO_SITES_MOST };
+
+struct ouro__slab {
+    struct ouro__slab *older;
+    size_t used, reserved;         // cells
+    ouro_known_ cells[SLAB_CELLS]; // the last SLACK of them stay empty
+};
+
+_Static_assert(offsetof(ouro_here, known) == CELL && offsetof(struct ouro__slab, cells) == CELL,
+               "a beginning is a cell");
+
+// The root has as many as there can be, and so have [lost] and accounts, where the code of any block
+// may run.
+static uint32_t entries_for(const ouro__lane *lane, const ouro_node_ *node) {
+    if (!ouro__block_exists(lane->profile, node->block)) return OURO_SITES_MOST;
+    return ouro__block_sites(lane->profile, node->block);
+}
+
+static bool slab_new(ouro__lane *lane) {
+    struct ouro__slab *slab = calloc(1, sizeof *slab);
+    if (!slab) return false;
+    slab->older = lane->slab;
+    lane->slab = slab;
+    return true;
+}
+
+static ouro_here *take(ouro__lane *lane, uint32_t count) {
+    ouro_here *here = lane->free_heres[count];
+    if (here) {
+        lane->free_heres[count] = here->next;
+        return here;
+    }
+    struct ouro__slab *slab = lane->slab;
+    if (!slab || slab->used + 1 + count + SLACK > SLAB_CELLS) {
+        if (!slab_new(lane)) return NULL;
+        slab = lane->slab;
+    }
+    here = (ouro_here *)(void *)(slab->cells + slab->used);
+    slab->used += 1 + count;
+    here->count = count;
+    return here;
+}
+
+// NULL without memory. The lock, because another lane may be clearing keys.
+ouro_here *ouro__here_make(ouro__lane *lane, ouro_position position) {
+    ouro_node_ *node = node_at(lane, position);
+    pthread_mutex_lock(&lane->lock);
+    ouro_here *here = take(lane, entries_for(lane, node));
+    if (here) {
+        here->node = node;
+        *ouro__here_at(lane, position) = here;
+    }
+    pthread_mutex_unlock(&lane->lock);
+    return here;
+}
+
+ouro_here *ouro__here_lost(ouro__lane *lane) {
+    lane->lost.here.node = node_at(lane, lost_position(lane));
+    return &lane->lost.here;
+}
+
+ouro_here *ouro_thread_here(ouro_thread *thread) {
+    ouro_here *here = ouro__here_of(lane_of(thread), thread->position_);
+    return here ? here : ouro__here_lost(lane_of(thread));
+}
+
+// The node, or account, is not in use any more. Its address stays: a token that should be gone leads
+// to a node still.
+void ouro__here_give_back(ouro__lane *lane, ouro_position position) {
+    ouro_here **at = ouro__here_at(lane, position), *here = *at;
+    if (!here) return;
+    here->next = lane->free_heres[here->count];
+    lane->free_heres[here->count] = here;
+    *at = NULL;
+}
+
+void ouro__site_put(ouro_here *here, ouro_site site, const void *key, uint64_t *counter,
+                    ouro_here *to) {
+    if (site >= here->count) return;
+    here->known[site].counter = counter;
+    here->known[site].to = to;
+    __atomic_store_n(&here->known[site].key, key, __ATOMIC_RELAXED);
+}
+
+static void forget(ouro_here *here) {
+    for (size_t i = 0; i < here->count; i++)
+        __atomic_store_n(&here->known[i].key, NULL, __ATOMIC_RELAXED);
+}
+
+// The owner may be reading, and writing what it learns meanwhile: either is as good.
+void ouro__sites_forget(ouro__lane *lane) {
+    for (struct ouro__slab *slab = lane->slab; slab; slab = slab->older)
+        for (size_t cell = 0; cell < slab->used;) {
+            ouro_here *here = (ouro_here *)(void *)(slab->cells + cell);
+            forget(here);
+            cell += 1 + here->count;
+        }
+}
+
+uint64_t ouro__sites_bytes(const ouro__lane *lane) {
+    uint64_t bytes = 0;
+    for (struct ouro__slab *slab = lane->slab; slab; slab = slab->older) bytes += sizeof *slab;
+    return bytes;
+}
+
+void ouro__sites_free(ouro__lane *lane) {
+    for (struct ouro__slab *slab = lane->slab, *older; slab; slab = older) {
+        older = slab->older;
+        free(slab);
+    }
+}
