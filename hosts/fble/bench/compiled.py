@@ -91,16 +91,17 @@ def main():
         times = library(work)
         print("std from nothing: {:.1f} s ({:.1f} s of CPU); one changed module: {:.1f} s ({:.1f} s of CPU)\n".format(
             *times), flush=True)
-        print("| program | interpreted s | compiled s | times faster | million calls/s | with profile | off / left out |\n"
+        print("| program | interpreted s | compiled s | times faster | million calls/s | with profile "
+              "| off / left out |\n"
               "| --- | --- | --- | --- | --- | --- | --- |", flush=True)
         rows = []
         for program in PROGRAMS:
             if WORD in program[0]:
                 rows.append(measure(work, *program))
-                print("| {name} | {interpreted:.2f} | {compiled:.3f} | {faster:.1f} | {rate:.0f} | {profiled:.2f} | {off} |"
-                      .format(**rows[-1]), flush=True)
-        print(f"| geometric mean | {mean(rows, 'interpreted'):.2f} | {mean(rows, 'compiled'):.3f} | {mean(rows, 'faster'):.1f} | "
-              f"{mean(rows, 'rate'):.0f} | {mean(rows, 'profiled'):.2f} | |")
+                print("| {name} | {interpreted:.2f} | {compiled:.3f} | {faster:.1f} | {rate:.0f} | {profiled:.2f} "
+                      "| {off} |".format(**rows[-1]), flush=True)
+        print(f"| geometric mean | {mean(rows, 'interpreted'):.2f} | {mean(rows, 'compiled'):.3f} "
+              f"| {mean(rows, 'faster'):.1f} | {mean(rows, 'rate'):.0f} | {mean(rows, 'profiled'):.2f} | |")
         tell(times, rows)
 
 

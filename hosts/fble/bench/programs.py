@@ -70,7 +70,8 @@ def run(line, text=""):
 
 def calls_in(profile):
     """The number of function calls, as the report has it in its table of callers."""
-    out = subprocess.run([BUILD / "ouro", "report", "--metric", "calls", profile], capture_output=True, text=True, check=True)
+    line = [BUILD / "ouro", "report", "--metric", "calls", profile]
+    out = subprocess.run(line, capture_output=True, text=True, check=True)
     return int(re.search(r"([\d,]+) calls", out.stdout).group(1).replace(",", ""))
 
 
@@ -114,7 +115,8 @@ def tell(rows):
 
 
 def main():
-    print("| program | CPU s | with profile | all blocks | million calls/s | peak MB | profile adds MB | profile kB | report s |\n"
+    print("| program | CPU s | with profile | all blocks | million calls/s | peak MB | profile adds MB "
+          "| profile kB | report s |\n"
           "| --- | --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
     rows = []
     with tempfile.TemporaryDirectory() as work:
@@ -123,8 +125,8 @@ def main():
                 continue
             row = measure(*program, work)
             rows.append(row)
-            print("| {name} | {seconds:.2f} | {functions:.2f} | {all:.2f} | {rate:.0f} | {memory:.0f} | {more:.1f} | {size:.0f} | "
-                  "{report:.2f} |".format(**row), flush=True)
+            print("| {name} | {seconds:.2f} | {functions:.2f} | {all:.2f} | {rate:.0f} | {memory:.0f} | {more:.1f} "
+                  "| {size:.0f} | {report:.2f} |".format(**row), flush=True)
     print(f"| geometric mean | {mean(rows, 'seconds'):.2f} | {mean(rows, 'functions'):.2f} | {mean(rows, 'all'):.2f} | "
           f"{mean(rows, 'rate'):.0f} | | | | |")
     tell(rows)
