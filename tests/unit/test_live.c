@@ -622,8 +622,8 @@ TEST(damage_is_an_error_with_a_position_and_never_a_crash) {
     int errors = 0;
     for (int i = 0; i < 3000; i++) {
         memcpy(bytes, good.bytes, good.size);
-        // Mostly where it hurts: the header, the heads of segments, the state of the lane, the
-        // nodes.
+        // Damage the header or the start of a page. Pages start with the head of a segment, the
+        // state of the lane, nodes, blocks or text.
         for (uint32_t n = 1 + random_below(4); n > 0; n--) {
             size_t pages = good.size / 4096;
             size_t at = random_below(3) == 0
