@@ -7,6 +7,7 @@
 // Blocks come from an array and the thread from a struct, as in an interpreter, so the compiler
 // knows neither; the empty loops make the same loads. No check for NULL can be moved out of a loop.
 
+#include "ouro_site.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -17,9 +18,20 @@
 // so that every transition is known.
 enum { ORDER = 1 << 16 };
 
+// CONTEXTS paths on which a function of SITES call sites runs; each site has its callee.
+enum { CONTEXTS = 512, SITES = 4 };
+
+typedef struct {
+    ouro_here *here;
+    const ouro_block *callee;
+    ouro_site site;
+} site_call;
+
 typedef struct {
     ouro_thread *thread;
     ouro_block order[ORDER];
+    site_call calls[ORDER];
+    ouro_block callees[SITES];
 } machine;
 
 typedef void loop(machine *vm, uint64_t n);
@@ -169,6 +181,34 @@ static NOINLINE void off_empty(machine *vm, uint64_t n) {
     }
 }
 
+// A call and its return by call sites (ouro_site.h), at some node of many, from some site of it.
+static NOINLINE void sites(machine *vm, uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) {
+        BETWEEN();
+        const site_call *call = &vm->calls[i % ORDER];
+        ouro_here *caller = call->here;
+        ouro_here *here =
+            ouro_site_enter(vm->thread, caller, call->site, call->callee, *call->callee);
+        BETWEEN();
+        ouro_here_leave(here);
+        OPAQUE(caller);
+    }
+}
+
+static NOINLINE void sites_empty(machine *vm, uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) {
+        BETWEEN();
+        const site_call *call = &vm->calls[i % ORDER];
+        ouro_here *here = call->here;
+        ouro_site site = call->site;
+        const ouro_block *callee = call->callee;
+        OPAQUE(here);
+        OPAQUE(site);
+        OPAQUE(callee);
+        BETWEEN();
+    }
+}
+
 typedef enum { IN_TURN, RANDOM } order_kind;
 
 static const struct {
@@ -192,6 +232,8 @@ static const struct {
     {"replace-plain", replace_plain, 3, IN_TURN},
     {"replace-empty", replace_empty, 3, IN_TURN},
     {"replace-plain-empty", replace_plain_empty, 3, IN_TURN},
+    {"sites", sites, CONTEXTS, RANDOM},
+    {"sites-empty", sites_empty, CONTEXTS, RANDOM},
     {"off", off, 0, IN_TURN},
     {"off-empty", off_empty, 0, IN_TURN},
 };
@@ -204,6 +246,22 @@ static void order_fill(ouro_block *order, ouro_block first, uint32_t callees, or
     }
 }
 
+// The callers are the blocks of `order`: each calls the function, at whose nodes the sites are.
+static void calls_fill(machine *vm, ouro_profile *profile) {
+    ouro_block function = bench_add_blocks(profile, 1 + SITES);
+    ouro_add_sites(profile, function, &(uint32_t){SITES}, 1);
+    for (uint32_t s = 0; s < SITES; s++) vm->callees[s] = function + 1 + s;
+    uint64_t state = 2;
+    for (uint32_t i = 0; i < ORDER; i++) {
+        ouro_position before = ouro_enter(vm->thread, vm->order[i]);
+        ouro_position caller = ouro_enter(vm->thread, function);
+        ouro_site site = (ouro_site)(bench_random(&state) % SITES);
+        vm->calls[i] = (site_call){ouro_thread_here(vm->thread), &vm->callees[site], site};
+        ouro_exit(vm->thread, caller);
+        ouro_exit(vm->thread, before);
+    }
+}
+
 static void measure(size_t which, uint64_t n, uint64_t rounds) {
     static machine vm;
     ouro_profile *profile = ouro_profile_new(NULL);
@@ -213,6 +271,8 @@ static void measure(size_t which, uint64_t n, uint64_t rounds) {
     if (!profile || (callees && !vm.thread)) bench_fail("making a thread");
     order_fill(vm.order, first + 1, callees ? callees : 1, cases[which].order);
     ouro_position root = ouro_enter(vm.thread, first);
+
+    if (callees == CONTEXTS) calls_fill(&vm, profile);
 
     cases[which].run(&vm, ORDER);
     uint64_t best = UINT64_MAX;

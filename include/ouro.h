@@ -153,7 +153,7 @@ OURO_API int ouro_compaction_from_name(const char *name, ouro_options *options);
 // not disturbed. A child of fork(2) has its own copy of the profile in memory and leaves the file
 // to its parent.
 //
-// Memory: each OS thread that records reserves address space for the whole cap (128 MB with the
+// Memory: each OS thread that records reserves address space for the whole cap (165 MB with the
 // defaults), of which only what is used is ever touched. Set max_nodes lower where `ulimit -v` or a
 // strict overcommit policy makes address space dear.
 OURO_API ouro_profile *ouro_profile_new(const ouro_options *options);
@@ -214,130 +214,16 @@ OURO_API ouro_thread *ouro_thread_spawn(ouro_thread *parent);
 // that is through with it; a running clock is stopped, so then stop it there first.
 OURO_API void ouro_thread_free(ouro_thread *thread);
 
-// ---------------------------------------------------------------- recording: private parts
-
-// One node of the tree. A position is the offset of its node in the lane's array of words.
-// Everything but the counters changes only on the slow path; see src/lib/internal.h.
-typedef struct {
-    uint64_t entries[3];  // by tree edge, by back edge, by back edge to itself
-    uint64_t balance;     // phantom entries - exits; entries + balance = how often it is open
-    uint32_t memo_block;  // the transition that was taken last: block entered,
-    uint32_t memo_slot;   // counter to increment,
-    uint32_t memo_target; // position to go to
-    uint32_t block;       // 0: this node is not in use
-    uint32_t parent;      // position
-    uint32_t reserved;
-    uint64_t metrics[1]; // really the profile's number of metrics
-} ouro_node_;
-
-// Transitions of a lane that were taken lately, by a hash of source and block: from | slot << 32.
-// The entry is the right one if its source is, and its target has the block.
-typedef struct {
-    uint32_t shift;      // of the hash: there are 1 << (32 - shift) entries
-    uint64_t entries[2]; // at least
-} ouro_shortcuts_;
-
-// What a lane begins with.
-typedef struct {
-    ouro_shortcuts_ *shortcuts;
-} ouro_lane_;
-struct ouro_clock_;
-
-struct ouro_thread {
-    uint64_t *nodes_;        // the lane's array of words
-    ouro_position position_; // always a node of that array; read by the clock's handler
-    uint32_t metric_count_;
-    ouro_lane_ *lane_;
-    struct ouro_clock_ *clock_;
-    ouro_thread *next_, *previous_; // of the same lane
-};
-
-// Counters have one writer, but readers and a signal handler look on. On x86-64 one instruction
-// does it, which no signal can split; elsewhere relaxed atomics, which cost a little more.
-#if defined(__SANITIZE_THREAD__)
-#define OURO_ATOMIC_ADD_ 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define OURO_ATOMIC_ADD_ 1
-#endif
-#endif
-#if !defined(OURO_ATOMIC_ADD_) && !defined(__x86_64__)
-#define OURO_ATOMIC_ADD_ 1
-#endif
-
-OURO_INLINE_ void ouro_increment_(uint64_t *counter) {
-#ifdef OURO_ATOMIC_ADD_
-    __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
-#else
-    __asm__("incq %0" : "+m"(*counter) : : "cc");
-#endif
-}
-
-OURO_INLINE_ void ouro_decrement_(uint64_t *counter) {
-#ifdef OURO_ATOMIC_ADD_
-    __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) - 1, __ATOMIC_RELAXED);
-#else
-    __asm__("decq %0" : "+m"(*counter) : : "cc");
-#endif
-}
-
-// The clock's handler may add to the same counter between any two instructions.
-OURO_INLINE_ void ouro_add_(uint64_t *counter, uint64_t n) {
-#ifdef OURO_ATOMIC_ADD_
-    __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
-#else
-    __asm__("addq %1, %0" : "+m"(*counter) : "er"(n) : "cc");
-#endif
-}
-
-OURO_INLINE_ ouro_node_ *ouro_node_at_(const ouro_thread *thread, ouro_position position) {
-    return (ouro_node_ *)(void *)(thread->nodes_ + position);
-}
-
-// One plain store; atomic only so that the compiler does not keep it back from the clock's handler.
-OURO_INLINE_ void ouro_move_(ouro_thread *thread, ouro_position position) {
-    __atomic_store_n(&thread->position_, position, __ATOMIC_RELAXED);
-}
-
-OURO_INLINE_ uint32_t ouro_shortcut_hash_(ouro_position from, ouro_block block) {
-    return (from ^ block * UINT32_C(0x85EBCA6B)) * UINT32_C(0x9E3779B1);
-}
-
-// Finds the slot of a transition, if it is among them. An empty entry leads to the root, whose block
-// is none that can be entered.
-OURO_INLINE_ bool ouro_shortcut_(const ouro_thread *thread, ouro_position from, ouro_block block,
-                                 uint32_t *slot) {
-    const ouro_shortcuts_ *shortcuts = __atomic_load_n(&thread->lane_->shortcuts, __ATOMIC_RELAXED);
-    const uint64_t *entries = shortcuts->entries;
-    uint64_t entry = entries[ouro_shortcut_hash_(from, block) >> shortcuts->shift];
-    *slot = (uint32_t)(entry >> 32);
-    uint32_t target_block = ouro_node_at_(thread, *slot & ~UINT32_C(3))->block;
-    return (((uint32_t)entry ^ from) | (target_block ^ block)) == 0;
-}
-
-OURO_API void ouro_enter_miss_(ouro_thread *thread, ouro_block block);
-OURO_API void ouro_replace_miss_(ouro_thread *thread, ouro_block block);
-
 // ---------------------------------------------------------------- recording
 
 // Enters a block: one call is counted, and the thread moves to the path that has `block` added, or
 // back to an earlier position where the compaction rule says so. Returns the caller's position:
 // keep it in the caller's or callee's frame, and give it to ouro_exit. 12 instructions when the
-// same block was entered from here the last time, 37 or more when it was ever entered from here; the
-// first time costs a walk up the path (at most 4,096 nodes).
-// Misuse: a block id that does not exist, or is not for entering, is charged to [lost].
-OURO_INLINE_ ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {
-    if (!thread) return 0;
-    ouro_position caller = thread->position_;
-    ouro_node_ *node = ouro_node_at_(thread, caller);
-    if (OURO_LIKELY_(node->memo_block == block)) {
-        ouro_increment_(&thread->nodes_[node->memo_slot]);
-        ouro_move_(thread, node->memo_target);
-    } else {
-        ouro_enter_miss_(thread, block);
-    }
-    return caller;
-}
+// same block was entered from here the last time, 37 or more when it was ever entered from here;
+// the first time costs a walk up the path (at most 4,096 nodes). ouro_site.h is faster, for code
+// that knows its call sites. Misuse: a block id that does not exist, or is not for entering, is
+// charged to [lost].
+OURO_INLINE_ ouro_position ouro_enter(ouro_thread *thread, ouro_block block);
 
 // As ouro_enter, but no call is counted: for a path that the host lays out again. A stack that was
 // sampled, frames that were open before recording began or in another profile (a child of fork(2)),
@@ -345,49 +231,25 @@ OURO_INLINE_ ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {
 OURO_API ouro_position ouro_reenter(ouro_thread *thread, ouro_block block);
 
 // Where a thread stands: equal as long as it is the same path. 0 for NULL.
-OURO_INLINE_ ouro_position ouro_thread_position(const ouro_thread *thread) {
-    return thread ? thread->position_ : 0;
-}
+OURO_INLINE_ ouro_position ouro_thread_position(const ouro_thread *thread);
 
 // A tail call: leaves the current block and enters `block` in one go, on the path of the block that
 // is left: after A calls B and B tail calls C, the path is A/B/C, and the exit with A's token leads
 // back to A. The token of the enter before it stays valid and is the one to give to ouro_exit. At
 // the root it is an enter. Cost and misuse as ouro_enter.
-OURO_INLINE_ void ouro_replace(ouro_thread *thread, ouro_block block) {
-    if (!thread) return;
-    ouro_node_ *node = ouro_node_at_(thread, thread->position_);
-    if (OURO_LIKELY_(node->memo_block == block)) {
-        ouro_decrement_(&node->balance);
-        ouro_increment_(&thread->nodes_[node->memo_slot]);
-        ouro_move_(thread, node->memo_target);
-    } else {
-        ouro_replace_miss_(thread, block);
-    }
-}
+OURO_INLINE_ void ouro_replace(ouro_thread *thread, ouro_block block);
 
-// Leaves the current block; `caller` is what ouro_enter returned. An outer frame's token is as good
-// (longjmp, exceptions): the thread is then where that frame was. The frames in between then count
-// as open, that is, the cap never evicts their nodes; call exit for each where you can. 6
-// instructions. Misuse: an exit too many has no effect; a token of another thread of the same
-// profile leads to some position of this thread's lane or to [lost], never outside.
-OURO_INLINE_ void ouro_exit(ouro_thread *thread, ouro_position caller) {
-    if (!thread) return;
-    ouro_decrement_(&ouro_node_at_(thread, thread->position_)->balance);
-    ouro_move_(thread, caller);
-}
+// Leaves the current block; `caller` is what ouro_enter returned. An outer frame's token moves the
+// thread to where that frame was, but the frames in between then count as open: ouro_unwind is for
+// that. 6 instructions. Misuse: an exit too many has no effect; a token of another thread of the
+// same profile leads to some position of this thread's lane or to [lost], never outside.
+OURO_INLINE_ void ouro_exit(ouro_thread *thread, ouro_position caller);
 
 // Charges n to the current position: metric 0, or any metric of the profile. 5 and 7 instructions.
 // Misuse: a metric that does not exist is ignored (metric 0 is, if the profile has no metrics).
-OURO_INLINE_ void ouro_count(ouro_thread *thread, ouro_metric metric, uint64_t n) {
-    if (!thread || metric >= thread->metric_count_) return;
-    ouro_add_(ouro_node_at_(thread, thread->position_)->metrics + metric, n);
-}
+OURO_INLINE_ void ouro_count(ouro_thread *thread, ouro_metric metric, uint64_t n);
 
-OURO_INLINE_ void ouro_sample(ouro_thread *thread, uint64_t n) {
-    if (!thread) return;
-    // A node has room for metric 0 even if the profile has none.
-    ouro_add_(ouro_node_at_(thread, thread->position_)->metrics, n);
-}
+OURO_INLINE_ void ouro_sample(ouro_thread *thread, uint64_t n);
 
 // ---------------------------------------------------------------- leaving many frames at once
 
@@ -499,11 +361,7 @@ typedef struct {
     size_t unsaved_; // frames on top whose tokens found no memory
 } ouro_stack;
 
-OURO_INLINE_ void ouro_stack_init(ouro_stack *stack, ouro_thread *thread) {
-    stack->thread = thread;
-    stack->tokens_ = NULL;
-    stack->depth = stack->capacity_ = stack->unsaved_ = 0;
-}
+OURO_INLINE_ void ouro_stack_init(ouro_stack *stack, ouro_thread *thread);
 
 // Frees the stack's memory after leaving all that is open on it. The thread stays the caller's.
 OURO_API void ouro_stack_clear(ouro_stack *stack);
@@ -511,6 +369,177 @@ OURO_API void ouro_stack_clear(ouro_stack *stack);
 OURO_API bool ouro_stack_grow_(ouro_stack *stack);
 
 // Enters a block. If there is no memory for the token, the frame is counted but not recorded.
+OURO_INLINE_ void ouro_stack_push(ouro_stack *stack, ouro_block block);
+
+// A tail call of the block on top. On an empty stack: a push.
+OURO_INLINE_ void ouro_stack_replace(ouro_stack *stack, ouro_block block);
+
+// Leaves the block on top. On an empty stack: nothing.
+OURO_INLINE_ void ouro_stack_pop(ouro_stack *stack);
+
+// The number of blocks that were pushed and not popped.
+OURO_INLINE_ size_t ouro_stack_depth(const ouro_stack *stack);
+
+// Pops until the depth is `depth`: after an error, a longjmp, a coroutine that was closed. Every
+// frame is left, so nothing stays open.
+OURO_INLINE_ void ouro_stack_unwind(ouro_stack *stack, size_t depth);
+
+// ---------------------------------------------------------------- private from here on
+
+// One node of the tree. A position is the offset of its node in the lane's array of words.
+// Everything but the counters changes only on the slow path; see src/lib/internal.h.
+typedef struct {
+    uint64_t entries[3];  // by tree edge, by back edge, by back edge to itself
+    uint64_t balance;     // phantom entries - exits; entries + balance = how often it is open
+    uint32_t memo_block;  // the transition that was taken last: block entered,
+    uint32_t memo_slot;   // counter to increment,
+    uint32_t memo_target; // position to go to
+    uint32_t block;       // 0: this node is not in use
+    uint32_t parent;      // position
+    uint32_t reserved;
+    uint64_t metrics[1]; // really the profile's number of metrics
+} ouro_node_;
+
+// Transitions of a lane that were taken lately: a direct-mapped cache, by a hash of source and
+// block. An entry is from | slot << 32; it fits if its source does, and its target has the block.
+typedef struct {
+    uint32_t shift;      // of the hash: there are 1 << (32 - shift) entries
+    uint64_t entries[2]; // at least
+} ouro_shortcuts_;
+
+// The beginning of a lane.
+typedef struct {
+    ouro_shortcuts_ *shortcuts;
+} ouro_lane_;
+struct ouro_clock_;
+
+struct ouro_thread {
+    uint64_t *nodes_;        // the lane's array of words
+    ouro_position position_; // always a node of that array; read by the clock's handler
+    uint32_t metric_count_;
+    ouro_lane_ *lane_;
+    struct ouro_clock_ *clock_;
+    ouro_thread *next_, *previous_; // of the same lane
+};
+
+// Counters have one writer, but readers and a signal handler look on. On x86-64 one instruction
+// does it, which no signal can split; elsewhere relaxed atomics, which cost a little more.
+#if defined(__SANITIZE_THREAD__)
+#define OURO_ATOMIC_ADD_ 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define OURO_ATOMIC_ADD_ 1
+#endif
+#endif
+#if !defined(OURO_ATOMIC_ADD_) && !defined(__x86_64__)
+#define OURO_ATOMIC_ADD_ 1
+#endif
+
+OURO_INLINE_ void ouro_increment_(uint64_t *counter) {
+#ifdef OURO_ATOMIC_ADD_
+    __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+#else
+    __asm__("incq %0" : "+m"(*counter) : : "cc");
+#endif
+}
+
+OURO_INLINE_ void ouro_decrement_(uint64_t *counter) {
+#ifdef OURO_ATOMIC_ADD_
+    __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) - 1, __ATOMIC_RELAXED);
+#else
+    __asm__("decq %0" : "+m"(*counter) : : "cc");
+#endif
+}
+
+// The clock's handler may add to the same counter between any two instructions.
+OURO_INLINE_ void ouro_add_(uint64_t *counter, uint64_t n) {
+#ifdef OURO_ATOMIC_ADD_
+    __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+#else
+    __asm__("addq %1, %0" : "+m"(*counter) : "er"(n) : "cc");
+#endif
+}
+
+OURO_INLINE_ ouro_node_ *ouro_node_at_(const ouro_thread *thread, ouro_position position) {
+    return (ouro_node_ *)(void *)(thread->nodes_ + position);
+}
+
+// One plain store; atomic only so that the compiler does not keep it back from the clock's handler.
+OURO_INLINE_ void ouro_move_(ouro_thread *thread, ouro_position position) {
+    __atomic_store_n(&thread->position_, position, __ATOMIC_RELAXED);
+}
+
+OURO_INLINE_ uint32_t ouro_shortcut_hash_(ouro_position from, ouro_block block) {
+    return (from ^ block * UINT32_C(0x85EBCA6B)) * UINT32_C(0x9E3779B1);
+}
+
+// Finds the slot of a transition, if the cache has it. An empty entry leads to the root, whose
+// block cannot be entered.
+OURO_INLINE_ bool ouro_shortcut_(const ouro_thread *thread, ouro_position from, ouro_block block,
+                                 uint32_t *slot) {
+    const ouro_shortcuts_ *shortcuts = __atomic_load_n(&thread->lane_->shortcuts, __ATOMIC_RELAXED);
+    const uint64_t *entries = shortcuts->entries;
+    uint64_t entry = entries[ouro_shortcut_hash_(from, block) >> shortcuts->shift];
+    *slot = (uint32_t)(entry >> 32);
+    uint32_t target_block = ouro_node_at_(thread, *slot & ~UINT32_C(3))->block;
+    return (((uint32_t)entry ^ from) | (target_block ^ block)) == 0;
+}
+
+OURO_API void ouro_enter_miss_(ouro_thread *thread, ouro_block block);
+OURO_API void ouro_replace_miss_(ouro_thread *thread, ouro_block block);
+
+OURO_INLINE_ ouro_position ouro_enter(ouro_thread *thread, ouro_block block) {
+    if (!thread) return 0;
+    ouro_position caller = thread->position_;
+    ouro_node_ *node = ouro_node_at_(thread, caller);
+    if (OURO_LIKELY_(node->memo_block == block)) {
+        ouro_increment_(&thread->nodes_[node->memo_slot]);
+        ouro_move_(thread, node->memo_target);
+    } else {
+        ouro_enter_miss_(thread, block);
+    }
+    return caller;
+}
+
+OURO_INLINE_ ouro_position ouro_thread_position(const ouro_thread *thread) {
+    return thread ? thread->position_ : 0;
+}
+
+OURO_INLINE_ void ouro_replace(ouro_thread *thread, ouro_block block) {
+    if (!thread) return;
+    ouro_node_ *node = ouro_node_at_(thread, thread->position_);
+    if (OURO_LIKELY_(node->memo_block == block)) {
+        ouro_decrement_(&node->balance);
+        ouro_increment_(&thread->nodes_[node->memo_slot]);
+        ouro_move_(thread, node->memo_target);
+    } else {
+        ouro_replace_miss_(thread, block);
+    }
+}
+
+OURO_INLINE_ void ouro_exit(ouro_thread *thread, ouro_position caller) {
+    if (!thread) return;
+    ouro_decrement_(&ouro_node_at_(thread, thread->position_)->balance);
+    ouro_move_(thread, caller);
+}
+
+OURO_INLINE_ void ouro_count(ouro_thread *thread, ouro_metric metric, uint64_t n) {
+    if (!thread || metric >= thread->metric_count_) return;
+    ouro_add_(ouro_node_at_(thread, thread->position_)->metrics + metric, n);
+}
+
+OURO_INLINE_ void ouro_sample(ouro_thread *thread, uint64_t n) {
+    if (!thread) return;
+    // A node has room for metric 0 even if the profile has none.
+    ouro_add_(ouro_node_at_(thread, thread->position_)->metrics, n);
+}
+
+OURO_INLINE_ void ouro_stack_init(ouro_stack *stack, ouro_thread *thread) {
+    stack->thread = thread;
+    stack->tokens_ = NULL;
+    stack->depth = stack->capacity_ = stack->unsaved_ = 0;
+}
+
 OURO_INLINE_ void ouro_stack_push(ouro_stack *stack, ouro_block block) {
     if (stack->depth == stack->capacity_ && !ouro_stack_grow_(stack)) {
         stack->unsaved_++;
@@ -519,7 +548,6 @@ OURO_INLINE_ void ouro_stack_push(ouro_stack *stack, ouro_block block) {
     stack->tokens_[stack->depth++] = ouro_enter(stack->thread, block);
 }
 
-// A tail call of the block on top. On an empty stack: a push.
 OURO_INLINE_ void ouro_stack_replace(ouro_stack *stack, ouro_block block) {
     if (stack->unsaved_) return;
     if (stack->depth == 0) {
@@ -529,7 +557,6 @@ OURO_INLINE_ void ouro_stack_replace(ouro_stack *stack, ouro_block block) {
     }
 }
 
-// Leaves the block on top. On an empty stack: nothing.
 OURO_INLINE_ void ouro_stack_pop(ouro_stack *stack) {
     if (stack->unsaved_) {
         stack->unsaved_--;
@@ -538,13 +565,10 @@ OURO_INLINE_ void ouro_stack_pop(ouro_stack *stack) {
     }
 }
 
-// The number of blocks that were pushed and not popped.
 OURO_INLINE_ size_t ouro_stack_depth(const ouro_stack *stack) {
     return stack->depth + stack->unsaved_;
 }
 
-// Pops until the depth is `depth`: after an error, a longjmp, a coroutine that was closed. Every
-// frame is left, so nothing stays open.
 OURO_INLINE_ void ouro_stack_unwind(ouro_stack *stack, size_t depth) {
     while (ouro_stack_depth(stack) > depth) ouro_stack_pop(stack);
 }

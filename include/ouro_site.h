@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Recording from an interpreter's loop or from compiled code: as ouro_enter, ouro_replace, ouro_exit
-// and ouro_sample do it, in half the instructions and whatever the order of calls is. For code that
-// runs a few nanoseconds between two calls.
+// Recording from an interpreter's loop or from compiled code: as ouro_enter, ouro_replace,
+// ouro_exit and ouro_sample do it, in half the instructions and whatever the order of calls is.
+// For code that runs a few nanoseconds between two calls.
 //
 //   call site  a place in the code of a block that enters other blocks: a number from 0 on
 //   here       where a thread stands, as an address that the host keeps in a register
@@ -11,23 +11,23 @@
 // finds does not depend on what it entered last in another context: a function that runs on a
 // thousand paths has a thousand times its sites.
 //
-//     ouro_add_sites(profile, block, &(uint32_t){3}, 1);        // once: `block` has three call sites
+//     ouro_add_sites(profile, block, &(uint32_t){3}, 1);      // once: `block` has three call sites
 //
 //     ouro_here *here = ouro_thread_here(thread);
 //     ...
-//     ouro_here *caller = here;                                 // keep it in the callee's frame
-//     here = ouro_site_enter(thread, here, 2, f, f->block);     // a call, at the block's third site
-//     here = ouro_site_replace(thread, here, 1, g, g->block);   // a tail call
+//     ouro_here *caller = here;                               // keep it in the callee's frame
+//     here = ouro_site_enter(thread, here, 2, f, f->block);   // a call, at the third call site
+//     here = ouro_site_replace(thread, here, 1, g, g->block); // a tail call
 //     ouro_here_sample(here, 5);
-//     ouro_here_leave(here), here = caller;                     // the return
+//     ouro_here_leave(here), here = caller;                   // the return
 //     ...
-//     ouro_thread_stand(thread, here);                          // before the thread is used otherwise
+//     ouro_thread_stand(thread, here);                        // before ouro.h is used again
 //
-// The thread itself does not follow: say where it stands before anything of ouro.h is called for it,
-// and ask again afterwards. A clock looks at any time: under a clock, say it after every step. What
-// was entered by one header may be left by the other. Code that was entered as OURO_PHANTOM stands at
-// its caller's node, whose call sites are not its own: it records by ouro.h. `thread` must not be NULL
-// here.
+// The thread itself does not follow: say where it stands before anything of ouro.h is called for
+// it, and ask again afterwards. A clock looks at any time: under a clock, say it after every step.
+// What was entered by one header may be left by the other. Code that was entered as OURO_PHANTOM
+// stands at its caller's node, whose call sites are not its own: it records by ouro.h. `thread`
+// must not be NULL here.
 //
 // MISUSE does not corrupt memory: a `here` of another block or thread of the same profile, a site
 // number below OURO_SITES_MOST that the block does not have. It is charged to some position then.
@@ -46,11 +46,12 @@ enum { OURO_SITES_MOST = 64 };
 
 typedef struct ouro_here_ ouro_here;
 
-// How many call sites the blocks first, first + 1, ... have: counts[0], counts[1] ...; more than
-// OURO_SITES_MOST are taken as so many, and a block of which nothing was said has so many, too, which
-// takes memory. Once for each block, before it is entered. Several places in the code may share a
-// number: that is as right, but slower where they enter different blocks. Any OS thread. 0, or -1
-// with errno: ENOMEM, EINVAL (a block that does not exist, or of which this was said before).
+// How many call sites the blocks first, first + 1, ... have: counts[0], counts[1] ...; more
+// than OURO_SITES_MOST are taken as so many, and a block of which nothing was said has so many,
+// too, which takes memory. Once for each block, before it is entered. Several places in the
+// code may share a number: that is as right, but slower where they enter different blocks. Any
+// OS thread. 0, or -1 with errno: ENOMEM, EINVAL (a block that does not exist, or of which this
+// was said before).
 OURO_API int ouro_add_sites(ouro_profile *profile, ouro_block first, const uint32_t *counts,
                             size_t n);
 
@@ -70,6 +71,16 @@ struct ouro_here_ {
     ouro_known_ known[1]; // really so many
 };
 
+OURO_INLINE_ bool ouro_knows_(const ouro_known_ *known, const void *key) {
+    return OURO_LIKELY_(__atomic_load_n(&known->key, __ATOMIC_RELAXED) == key);
+}
+
+OURO_INLINE_ ouro_here *ouro_follow_(const ouro_known_ *known) {
+    ouro_here *to = known->to;
+    ouro_increment_(known->counter);
+    return to;
+}
+
 // ---------------------------------------------------------------- where a thread stands
 
 // Never NULL: without memory it is the block [lost]. 10 instructions, the first time at a position
@@ -88,21 +99,19 @@ OURO_INLINE_ void ouro_thread_stand(ouro_thread *thread, const ouro_here *here) 
 
 // True if this site entered the block of `key` the last time that it ran here. A key tells the
 // blocks apart that a site enters: an address that is at hand, as that of a function's code; not
-// NULL. Then ouro_site_follow counts the call and gives where it leads. 5 instructions together.
+// NULL. Then ouro_site_follow counts the call and gives where it leads. 4 to 7 instructions together.
 // Code that cannot call and come back (a tail call before, a loop without a frame) uses these two
 // and has its slow path elsewhere; all else uses enter and replace, below.
 OURO_INLINE_ bool ouro_site_knows(const ouro_here *here, ouro_site site, const void *key) {
-    return OURO_LIKELY_(__atomic_load_n(&here->known[site].key, __ATOMIC_RELAXED) == key);
+    return ouro_knows_(here->known + (size_t)site, key);
 }
 
 OURO_INLINE_ ouro_here *ouro_site_follow(const ouro_here *here, ouro_site site) {
-    ouro_here *to = here->known[site].to;
-    ouro_increment_(here->known[site].counter);
-    return to;
+    return ouro_follow_(here->known + (size_t)site);
 }
 
 // The slow path: finds or makes the transition, lets the site know it, counts the call and gives
-// where it leads. Cost as ouro_enter.
+// where it leads. Not from an ouro_aside. Cost as ouro_enter.
 OURO_API ouro_here *ouro_site_search(ouro_thread *thread, ouro_here *here, ouro_site site,
                                      const void *key, ouro_block block);
 
@@ -112,7 +121,8 @@ OURO_INLINE_ void ouro_here_leave(const ouro_here *here) { ouro_decrement_(&here
 
 OURO_INLINE_ ouro_here *ouro_site_enter(ouro_thread *thread, ouro_here *here, ouro_site site,
                                         const void *key, ouro_block block) {
-    if (ouro_site_knows(here, site, key)) return ouro_site_follow(here, site);
+    const ouro_known_ *known = here->known + (size_t)site;
+    if (ouro_knows_(known, key)) return ouro_follow_(known);
     return ouro_site_search(thread, here, site, key, block);
 }
 
@@ -149,9 +159,9 @@ OURO_INLINE_ uint64_t *ouro_aside_sampled(ouro_aside *aside) { return aside->nod
 
 // ---------------------------------------------------------------- hooks
 
-// Enters a block if that needs no search. False, and nothing has happened: call ouro_enter. For hooks
-// that have their slow path elsewhere. ouro_thread_position before it is what ouro_enter would
-// return.
+// Enters a block if that needs no search. False, and nothing has happened: call ouro_enter. For
+// hooks that have their slow path elsewhere. ouro_thread_position before it is what ouro_enter
+// would return.
 OURO_INLINE_ bool ouro_try_enter(ouro_thread *thread, ouro_block block) {
     ouro_position caller = thread->position_;
     const ouro_node_ *node = ouro_node_at_(thread, caller);

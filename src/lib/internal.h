@@ -37,7 +37,7 @@
 //   - every node in use but the root and [lost] is found by (parent, block) in the memo table
 //   - a memo's target is in use, and its block is the block that was entered; a tree edge's target
 //     has the source as parent, any other target is the source or an ancestor of it
-//   - a shortcut is a transition of the memo table
+//   - a shortcut is a transition of the memo table, and so is what a call site knows
 //   - an account in use belongs to a node in use
 //   - lane->live = number of nodes in use, [lost] not counted; the other places up to state->used
 //     are in the free list

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // The table of transitions of a lane: (position, block) -> slot. Open addressing, linear probing,
-// eight bytes an entry: the source and the slot. The block is not stored, because every transition
-// to a node is made by entering that node's block: the target tells it, and the target is about to
-// be used anyway. Any size will do (a multiplication spreads the hash over it), so the table grows
-// by half and stays small. Entries are never removed one by one: a pruning keeps those that still
-// hold.
+// eight bytes an entry: the source and the slot. The block is not stored, because every
+// transition to a node is made by entering that node's block: the target tells it, and the target
+// is about to be used anyway. Any size will do (a multiplication spreads the hash over it), so
+// the table grows by half and stays small. Entries are never removed one by one: a pruning keeps
+// those that still hold.
 
 #include "memo.h"
 

@@ -8,8 +8,8 @@
 
 #include "ouro.h"
 
-// How a node is entered: by a tree edge, by a back edge, or by a back edge to itself. `entries` of a
-// node counts each kind; a row's values begin with the same counts, and its metrics follow. A
+// How a node is entered: by a tree edge, by a back edge, or by a back edge to itself. `entries` of
+// a node counts each kind; a row's values begin with the same counts, and its metrics follow. A
 // phantom enters nothing, so it is not counted; its number only has to differ.
 enum { ENTRY_TREE, ENTRY_BACK, ENTRY_DIRECT, ENTRY_KINDS, ENTRY_PHANTOM = ENTRY_KINDS };
 

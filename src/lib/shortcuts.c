@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The shortcuts of a lane: transitions that were taken lately, found with one look (ouro_shortcut_ in
-// ouro.h). Two that fall on the same entry take it from each other, and then the table of the memo
-// is searched; when that happens too often, the shortcuts are made larger. Most lanes never have
-// any: a thread that does little, or the same again and again, finds its way in its nodes.
+// The shortcuts of a lane: transitions that were taken lately, found with one look (ouro_shortcut_
+// in ouro.h). Two that fall on the same entry take it from each other, and then the table of the
+// memo is searched; when that happens too often, the shortcuts are made larger. Most lanes never
+// have any: a thread that does little, or the same again and again, finds its way in its nodes.
 //
 // Written by the OS thread that uses the lane, but for one thing: whoever asks the lane for room
 // takes the shortcuts away, so that it looks up and hears.

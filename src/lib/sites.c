@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// What call sites know (ouro_site.h). A `here` stands for one node: its address, then what each call
-// site of its block remembers. Tokens are such addresses, so a `here` stays where it is as long as
-// its node is in use. It is made when it is first needed, in slabs of the lane:
+// What call sites know (ouro_site.h). A `here` stands for one node: its address, then what each
+// call site of its block remembers. Tokens are such addresses, so a `here` stays where it is as
+// long as its node is in use. It is made when it is first needed, in slabs of the lane:
 //
 //     | slab | here of a node | here of another | ...  up to slab->used | slack for one more |
 //
 // A slab is made of cells of the size of an entry, and a `here` begins with one. So a site number
-// that the block does not have is read in a cell, too: an entry of another node, or the beginning of
-// a `here`, which fits no key.
+// that the block does not have is read in a cell, too: an entry of another node, or the beginning
+// of a `here`, which fits no key.
 //
 // Everything is forgotten at once, by clearing the keys: when a pruning has removed nodes, and when
 // another lane asks for room, so that this one looks up.
@@ -28,8 +28,8 @@ struct ouro__slab {
 _Static_assert(offsetof(ouro_here, known) == CELL && offsetof(struct ouro__slab, cells) == CELL,
                "a beginning is a cell");
 
-// The root has as many as there can be, and so have [lost] and accounts, where the code of any block
-// may run.
+// The root has as many as there can be, and so have [lost] and accounts, where the code of any
+// block may run.
 static uint32_t entries_for(const ouro__lane *lane, const ouro_node_ *node) {
     if (!ouro__block_exists(lane->profile, node->block)) return OURO_SITES_MOST;
     return ouro__block_sites(lane->profile, node->block);
@@ -83,8 +83,8 @@ ouro_here *ouro_thread_here(ouro_thread *thread) {
     return here ? here : ouro__here_lost(lane_of(thread));
 }
 
-// The node, or account, is not in use any more. Its address stays: a token that should be gone leads
-// to a node still.
+// The node, or account, is not in use any more. Its address stays: a token that should be gone
+// leads to a node still.
 void ouro__here_give_back(ouro__lane *lane, ouro_position position) {
     ouro_here **at = ouro__here_at(lane, position), *here = *at;
     if (!here) return;

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// What enter and replace do when the node's own memo does not fit. Three ways, each slower than the
-// one before, each ending in a tail call of the next, so that none pays for the registers that the
-// next one needs:
+// What enter and replace do when the node's own memo does not fit. Three tries, each slower than
+// the one before, each ending in a tail call of the next, so that none pays for the registers that
+// the next one needs:
 //
 //   shortcut   the lane's table of transitions that were taken lately
 //   search     the lane's table of all transitions, unless another lane asks for room
 //   new        under the lane's lock: tree.c
 //
-// `leave` is replace: the node is left as well, but only when the way is found, so that it is open
-// meanwhile and cannot be pruned.
+// `leave` is replace: the node is left as well, but only when the transition is found, so that it
+// is open meanwhile and cannot be pruned.
+//
+// A call site that does not know the transition goes the same way, without the memo, and learns it.
 
 #include "memo.h"
 
@@ -29,8 +31,8 @@ static ALWAYS_INLINE void memo_set(ouro_node_ *node, ouro_block block, uint32_t 
     __atomic_store_n(&node->memo_target, slot_position(slot), __ATOMIC_RELAXED);
 }
 
-// A transition that leaves the tree for want of room is not remembered: the next time there may be
-// room.
+// A transition that leaves the tree for want of room is not remembered: the next time there may
+// be room.
 static bool stays_in_tree(const ouro__lane *lane, ouro_position from, uint32_t slot) {
     ouro_position to = slot_position(slot);
     bool leaves = to != from && (is_account(lane, to) || to == lost_position(lane));

@@ -7,6 +7,7 @@
 
 #include "contexts.h"
 #include "live_read.h"
+#include "ouro_site.h"
 #include "test.h"
 
 #include <errno.h>
@@ -58,6 +59,30 @@ static void add_visit(void *user, const ouro_visit *v) {
     seen->samples += v->metrics[0];
 }
 
+static ouro_block block_at(ouro_block first, int i, int depth) {
+    return first + (uint32_t)(i * (depth + 1) * 7 % 30);
+}
+
+static void go(ouro_thread *thread, ouro_block first, int i) {
+    ouro_position tokens[6];
+    for (int d = 0; d < 6; d++) tokens[d] = ouro_enter(thread, block_at(first, i, d));
+    ouro_sample(thread, 1);
+    for (int d = 6; d-- > 0;) ouro_exit(thread, tokens[d]);
+}
+
+// The same by ouro_site.h.
+static void go_by_sites(ouro_thread *thread, ouro_block first, int i) {
+    ouro_here *here = ouro_thread_here(thread), *tokens[6];
+    for (int d = 0; d < 6; d++) {
+        ouro_block block = block_at(first, i, d);
+        tokens[d] = here;
+        here = ouro_site_enter(thread, here, (ouro_site)d, (const void *)(uintptr_t)block, block);
+    }
+    ouro_here_sample(here, 1);
+    for (int d = 6; d-- > 0; here = tokens[d]) ouro_here_leave(here);
+    ouro_thread_stand(thread, here);
+}
+
 // A whole life: every function that allocates, with a cap small enough to prune.
 static void scenario(const char *live, int compaction, outcome *made) {
     ouro_profile *profile =
@@ -70,6 +95,9 @@ static void scenario(const char *live, int compaction, outcome *made) {
     for (int i = 0; i < 30; i++) infos[i] = (ouro_block_info){"name", "file", 1, 1};
     ouro_block first = ouro_add_blocks(profile, infos, 30);
     if (first == OURO_PHANTOM) CHECK_EQUAL(errno, ENOMEM);
+    uint32_t sites[30];
+    for (uint32_t i = 0; i < 30; i++) sites[i] = 6 + i % 3;
+    if (first && ouro_add_sites(profile, first, sites, 20)) CHECK_EQUAL(errno, ENOMEM);
     ouro_thread *thread = ouro_thread_new(profile);
     if (!thread) CHECK_EQUAL(errno, ENOMEM);
     ouro_thread *threads[3] = {thread, ouro_thread_fork(thread), ouro_thread_spawn(thread)};
@@ -82,13 +110,12 @@ static void scenario(const char *live, int compaction, outcome *made) {
         } else if (i == 750) {
             CHECK_EQUAL(errno, ENOMEM); // and nothing has changed
         }
-        ouro_position tokens[6];
-        for (int d = 0; d < 6; d++)
-            tokens[d] = ouro_enter(t, first + (uint32_t)(i * (d + 1) * 7 % 30));
-        ouro_sample(t, 1);
         made->calls += t ? 6 : 0;
         made->samples += t ? 1 : 0;
-        for (int d = 6; d-- > 0;) ouro_exit(t, tokens[d]);
+        if (t && i % 2)
+            go_by_sites(t, first, i);
+        else
+            go(t, first, i);
     }
     for (int i = 0; i < 200; i++) ouro_stack_push(&stack, OURO_PHANTOM);
     CHECK_EQUAL(ouro_stack_depth(&stack), 200);

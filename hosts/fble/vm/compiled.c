@@ -4,10 +4,10 @@
 // jump on; entering and leaving the interpreter and natives; loading compiled modules. compiled.h
 // explains steps. Here one version serves programs with and without a profile.
 //
-// A profile that is recorded step by step (machine->stepwise) needs more than a step of compiled code
-// can do: its calls and returns come by here. Instructions are added up aside and charged before the
-// position changes, together with the objects that have come since: those from machine->counted to
-// hp.
+// A profile that is recorded step by step (machine->stepwise) needs more than a step of compiled
+// code can do: its calls and returns come by here. Instructions are added up aside and charged
+// before the position changes, together with the objects that have come since: those from
+// machine->counted to hp.
 
 #include "compiled.h"
 

@@ -15,9 +15,9 @@
 // needs it, and loaded from there where it is first used.
 //
 // Profiles. With FBLE_PROFILED the same text records calls and instructions; fble compile makes
-// both versions, and the program uses one or the other. See the host's bench page for why. Then `c`
-// of every step is where the thread stands. A step charges all it has run at its end, in one addition.
-// Calls record by their call sites (ouro_site.h).
+// both versions, and the program uses one or the other. See the host's bench page for why. Then
+// `c` of every step is where the thread stands. A step charges all it has run at its end, in one
+// addition. Calls record by their call sites (ouro_site.h).
 
 #ifndef FBLE_VM_COMPILED_H
 #define FBLE_VM_COMPILED_H
@@ -119,8 +119,8 @@ struct fble_compiled {
 
 // ---------------------------------------------------------------- compiled.c
 
-// Adds a module to the machine; it is evaluated by running its first code. False: a foreign value
-// failed.
+// Adds a module to the machine; it is evaluated by running its first code. False: a foreign
+// value failed.
 bool fble_compiled_load(struct fble_machine *machine, const struct fble_compiled_module *module);
 FBLE_API int fble_compiled_main(int argc, char **argv, const struct fble_compiled *program);
 
@@ -279,8 +279,8 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
 
 // ---------------------------------------------------------------- control
 
-// A step that goes on after a call gets the frame that has returned; its own is below, at a distance
-// that it knows, so that it need not wait for a load.
+// A step that goes on after a call gets the frame that has returned; its own is below, at a
+// distance that it knows, so that it need not wait for a load.
 #define FBLE_CALLER_OF(frame) ((uint64_t *)(uintptr_t)(frame)[FBLE_FP_CALLER])
 
 #define FBLE_NEED_STACK(code_, slots)                     \
@@ -355,8 +355,8 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
         FBLE_SLOWLY(fble_replace_slowly, code_, site, fp, x, y);   \
     } while (0)
 
-// Of all that may be in place of a function, only a function has code as its first word. If the site
-// knows it, it takes n arguments.
+// Of all that may be in place of a function, only a function has code as its first word. If the
+// site knows it, it takes n arguments.
 #define FBLE_CALL_KNOWN(function, site, charge, frame, n, x, y, z)        \
     do {                                                                  \
         const struct fble_code *const code_ = FBLE_CODE_OF(function);     \

@@ -7,8 +7,8 @@
 
 #ifndef FBLE_NO_PROFILE
 
-// With a period, instructions are charged that many at a time, to the place where the last of them
-// falls.
+// With a period, instructions are charged that many at a time, to the place where the last of
+// them falls.
 static inline void charge(struct fble_machine *m, ouro_thread *thread, uint64_t n) {
     uint64_t *pending = fble_pending(m);
     *pending += n;

@@ -3,9 +3,9 @@
 // The interpreter's loop, included once per way of running: INTERPRET is the function's name, MODE
 // what it records: PLAIN, PROFILED or METERED.
 //
-// pc, fp and hp are in registers, and so are the recorder and where it stands; SAVE and LOAD take them
-// to and from the machine around calls of C. Control that is not plain leaves the fast path at the
-// labels at the end. Frames, calls and charges are explained in code.h.
+// pc, fp and hp are in registers, and so are the recorder and where it stands; SAVE and LOAD take
+// them to and from the machine around calls of C. Control that is not plain leaves the fast path
+// at the labels at the end. Frames, calls and charges are explained in code.h.
 
 #define PLAIN 0    // nothing: not an instruction is spent on profiles
 #define PROFILED 1 // calls and instructions
