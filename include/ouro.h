@@ -162,9 +162,9 @@ OURO_API ouro_profile *ouro_profile_new(const ouro_options *options);
 // Free all its threads first.
 OURO_API void ouro_profile_free(ouro_profile *profile);
 
-// While disabled, ouro_thread_new, _fork and _spawn return NULL, so what starts then pays one
-// branch per call, also a green thread of a thread that records. Threads that exist go on
-// recording. Any OS thread, O(1).
+// While disabled, ouro_thread_new, _fork and _spawn return NULL: threads that start then record
+// nothing and pay one branch per call, also green threads of a thread that records. Threads that
+// exist go on recording. Any OS thread, O(1).
 OURO_API void ouro_profile_enable(ouro_profile *profile, bool enabled);
 
 // Counts again from zero: calls, metrics, and what was pruned, has overflowed or was lost. The
@@ -210,8 +210,9 @@ OURO_API ouro_thread *ouro_thread_fork(ouro_thread *parent);
 OURO_API ouro_thread *ouro_thread_spawn(ouro_thread *parent);
 
 // Ends a thread. What it charged stays. Leave the blocks first: what is still entered counts as
-// open for the cap and can never be pruned. Call it on the OS thread that uses the lane, or when
-// that is through with it; a running clock is stopped, so then stop it there first.
+// open for the cap and can never be pruned. Call it on the OS thread that uses the lane, or after
+// that OS thread has finished with the lane. In the second case, first call ouro_clock_stop on the
+// OS thread that started the clock; else this function stops the clock itself.
 OURO_API void ouro_thread_free(ouro_thread *thread);
 
 // ---------------------------------------------------------------- recording
@@ -233,23 +234,23 @@ OURO_API ouro_position ouro_reenter(ouro_thread *thread, ouro_block block);
 // Where a thread stands: equal as long as it is the same path. 0 for NULL.
 OURO_INLINE_ ouro_position ouro_thread_position(const ouro_thread *thread);
 
-// A tail call: leaves the current block and enters `block` in one go, on the path of the block that
-// is left: after A calls B and B tail calls C, the path is A/B/C, and the exit with A's token leads
-// back to A. The token of the enter before it stays valid and is the one to give to ouro_exit. At
-// the root it is an enter. Cost and misuse as ouro_enter.
+// A tail call: leaves the current block and enters `block`, below the block that is left. After A
+// calls B and B tail calls C, the path is A/B/C. There is no new token: give ouro_exit the token
+// that entering B returned, and it leads back to A. At the root it is an enter. Cost and misuse
+// as ouro_enter.
 OURO_INLINE_ void ouro_replace(ouro_thread *thread, ouro_block block);
 
 // Leaves the current block; `caller` is what ouro_enter returned. An outer frame's token moves the
 // thread to where that frame was, but the frames in between then count as open: ouro_unwind is for
-// that. 6 instructions. Misuse: an exit too many has no effect; a token of another thread of the
-// same profile leads to some position of this thread's lane or to [lost], never outside.
+// that. 6 instructions. Misuse: an exit too many changes no count and moves the thread to `caller`;
+// a token of another thread of the same profile leads to some position of this thread's lane or to
+// [lost], never outside.
 OURO_INLINE_ void ouro_exit(ouro_thread *thread, ouro_position caller);
 
-// Charges n to the current position: metric 0, or any metric of the profile. 5 and 7 instructions.
-// Misuse: a metric that does not exist is ignored (metric 0 is, if the profile has no metrics).
-OURO_INLINE_ void ouro_count(ouro_thread *thread, ouro_metric metric, uint64_t n);
-
+// Charges n to the current position: ouro_sample of metric 0 (5 instructions), ouro_count of any
+// metric (7). A metric that the profile does not have is ignored.
 OURO_INLINE_ void ouro_sample(ouro_thread *thread, uint64_t n);
+OURO_INLINE_ void ouro_count(ouro_thread *thread, ouro_metric metric, uint64_t n);
 
 // ---------------------------------------------------------------- leaving many frames at once
 
@@ -262,13 +263,13 @@ OURO_INLINE_ void ouro_sample(ouro_thread *thread, uint64_t n);
 //     ouro_unwind(thread, here);                         // together with longjmp
 //
 // No count changes. What is abandoned should not count as open, or the cap can never evict it:
-// - The block where the thread stands is always left, as by ouro_exit.
+// - The block where the thread stands is left, as by ouro_exit, unless that is `position` itself.
 // - All blocks on the path from there up to `position` are left if no other frame can stand on
 //   them. That is so if no other thread of the lane stands below `position` or in [lost], and if
 //   recursion never led back to `position` or above (under OURO_NONE it never does).
-// - Else the blocks between stay open. So do blocks that a recursion between the two has left by
-//   going back, and `position` itself if a recursion or OURO_PHANTOM was entered there. Call
-//   ouro_exit for each frame, if you can, and nothing stays open.
+// - Else the blocks between stay open. These stay open, too: blocks between the two that a
+//   recursion jumped back from, and `position`, if a recursion or OURO_PHANTOM was entered there.
+//   Call ouro_exit for each frame, if you can, and nothing stays open.
 //
 // O(length of the path), and a look at 4,096 nodes of other threads of the lane at most. Waits
 // while a reader copies the lane. Misuse: a position of another thread of the same profile leads to
@@ -306,8 +307,9 @@ typedef struct {
     uint64_t direct;         // of these from the block to itself
     const uint64_t *metrics; // self, one per metric of the profile
     bool pruned;             // the [pruned] account of `path`: what the cap removed below it
-    // What the path and all below it may have lost to the cap before it came back, at most: calls,
-    // then one per metric. All zero unless something was pruned or overflowed.
+    // Upper bounds on what was counted for this path and all below it before the path was evicted
+    // and made again; that part is in [pruned] accounts. Calls, then one per metric. All zero
+    // unless something was pruned or overflowed.
     const uint64_t *missing;
 } ouro_visit;
 

@@ -7,9 +7,9 @@
 //   call site  a place in the code of a block that enters other blocks: a number from 0 on
 //   here       where a thread stands, as an address that the host keeps in a register
 //
-// A node of the tree remembers for each call site of its block where it last led to. So what a site
-// finds does not depend on what it entered last in another context: a function that runs on a
-// thousand paths has a thousand times its sites.
+// A node of the tree remembers for each call site of its block where it last led to. So other
+// contexts, in which the site enters something else, do not disturb it. The price is memory: a
+// function with 3 sites that runs on 1,000 paths takes 3,000 entries of 24 bytes.
 //
 //     ouro_add_sites(profile, block, &(uint32_t){3}, 1);      // once: `block` has three call sites
 //
@@ -23,11 +23,11 @@
 //     ...
 //     ouro_thread_stand(thread, here);                        // before ouro.h is used again
 //
-// The thread itself does not follow: say where it stands before anything of ouro.h is called for
-// it, and ask again afterwards. A clock looks at any time: under a clock, say it after every step.
-// What was entered by one header may be left by the other. Code that was entered as OURO_PHANTOM
-// stands at its caller's node, whose call sites are not its own: it records by ouro.h. `thread`
-// must not be NULL here.
+// These functions do not update the thread's position. Store it with ouro_thread_stand before you
+// call a function of ouro.h for the thread, and fetch it again with ouro_thread_here afterwards. If
+// a clock runs, store it after every enter, replace and leave. A frame that was entered by one
+// header may be left by the other. Code that was entered as OURO_PHANTOM stands at its caller's
+// node, whose call sites are not its own: it records by ouro.h. `thread` must not be NULL here.
 //
 // MISUSE does not corrupt memory: a `here` of another block or thread of the same profile, a site
 // number below OURO_SITES_MOST that the block does not have. It is charged to some position then.
@@ -46,12 +46,11 @@ enum { OURO_SITES_MOST = 64 };
 
 typedef struct ouro_here_ ouro_here;
 
-// How many call sites the blocks first, first + 1, ... have: counts[0], counts[1] ...; more
-// than OURO_SITES_MOST are taken as so many, and a block of which nothing was said has so many,
-// too, which takes memory. Once for each block, before it is entered. Several places in the
-// code may share a number: that is as right, but slower where they enter different blocks. Any
-// OS thread. 0, or -1 with errno: ENOMEM, EINVAL (a block that does not exist, or of which this
-// was said before).
+// Declares the number of call sites of n blocks: block first + i has counts[i]. Larger counts are
+// taken as OURO_SITES_MOST. A block that is never declared has OURO_SITES_MOST, which wastes
+// memory. Once for each block, before it is entered. Several places in the code may share a
+// number: that is as right, but slower where they enter different blocks. Any OS thread. 0, or -1
+// with errno: ENOMEM, EINVAL (a block that does not exist, or that was declared before).
 OURO_API int ouro_add_sites(ouro_profile *profile, ouro_block first, const uint32_t *counts,
                             size_t n);
 
@@ -97,11 +96,11 @@ OURO_INLINE_ void ouro_thread_stand(ouro_thread *thread, const ouro_here *here) 
 
 // ---------------------------------------------------------------- recording
 
-// True if this site entered the block of `key` the last time that it ran here. A key tells the
-// blocks apart that a site enters: an address that is at hand, as that of a function's code; not
-// NULL. Then ouro_site_follow counts the call and gives where it leads. 4 to 7 instructions together.
-// Code that cannot call and come back (a tail call before, a loop without a frame) uses these two
-// and has its slow path elsewhere; all else uses enter and replace, below.
+// `key` is any address, not NULL, that identifies the block to enter, such as the function's code.
+// True if this site, at this node, last entered that block. Only then call ouro_site_follow, which
+// counts the call and returns the new `here`. 4 to 7 instructions together. Use these two where an
+// ordinary C call is too dear (it would need a stack frame, or the code must end in a jump), with
+// ouro_site_search in your own slow path; else use ouro_site_enter and ouro_site_replace.
 OURO_INLINE_ bool ouro_site_knows(const ouro_here *here, ouro_site site, const void *key) {
     return ouro_knows_(here->known + (size_t)site, key);
 }
@@ -110,13 +109,13 @@ OURO_INLINE_ ouro_here *ouro_site_follow(const ouro_here *here, ouro_site site) 
     return ouro_follow_(here->known + (size_t)site);
 }
 
-// The slow path: finds or makes the transition, lets the site know it, counts the call and gives
-// where it leads. Not from an ouro_aside. Cost as ouro_enter.
+// The slow path: finds or makes the transition, lets the site know it, counts the call and returns
+// the new `here`. Cost as ouro_enter.
 OURO_API ouro_here *ouro_site_search(ouro_thread *thread, ouro_here *here, ouro_site site,
                                      const void *key, ouro_block block);
 
-// The block that was entered is left. The caller's `here` is where the thread stands then, or, for
-// a tail call, where the site leads.
+// Records that the block at `here` is left. Continue with the `here` that you saved before the call
+// (a return), or with the one that the site gave (a tail call).
 OURO_INLINE_ void ouro_here_leave(const ouro_here *here) { ouro_decrement_(&here->node->balance); }
 
 OURO_INLINE_ ouro_here *ouro_site_enter(ouro_thread *thread, ouro_here *here, ouro_site site,
@@ -141,9 +140,10 @@ OURO_INLINE_ void ouro_here_sample(const ouro_here *here, uint64_t n) {
 
 // ---------------------------------------------------------------- outside of the tree
 
-// A `here` of no tree, for a host that has to look at every event itself for a while (more metrics,
-// a clock). Nothing is known there, so that each event takes the host's slow path, and what is
-// charged there can be read. The struct must be zero before.
+// A `here` outside of the tree, for a host that has to look at every event itself for a while (more
+// metrics, a clock). No site knows anything there, so every event takes the host's slow path.
+// Samples add up in it, and ouro_aside_sampled gives the sum. The struct must be zero before. Never
+// give it to ouro_site_search.
 typedef struct {
     ouro_node_ node_;
     ouro_here here_;

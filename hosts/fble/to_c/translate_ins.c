@@ -147,6 +147,7 @@ static void literal(struct translator *t, const struct emit_ins *ins) {
 
 // ---------------------------------------------------------------- control
 
+// A select: its branches become the cases of a switch.
 static void choose(struct translator *t, const struct emit_ins *ins, uint32_t i) {
     uint8_t *flags = t->now.flags;
     uint16_t *tags = t->now.tags;

@@ -15,6 +15,7 @@
 
 #include "machine.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,10 +209,10 @@ static void free_threads(struct collection *c) {
 static void collect(struct fble_machine *m, bool full) {
     struct fble_blocks fresh = {0};
     struct collection c = {.machine = m, .to = full ? &fresh : &m->old, .full = full};
-    if (!full && m->old.last) {
-        c.block = m->old.last;
-        c.at = m->old.last->used;
-    }
+    struct fble_block *last = full ? NULL : m->old.last; // what is copied comes after it
+    size_t used = last ? last->used : 0;
+    c.block = last;
+    c.at = used;
     m->thread->fp = m->fp;
     m->thread->site = m->site;
     m->thread->touched = true;
@@ -229,6 +230,7 @@ static void collect(struct fble_machine *m, bool full) {
     // Only the newest module can still be in evaluation.
     m->roots_seen = m->roots.count ? m->roots.count - 2 : 0;
     free(c.threads.at);
+    assert(fble_heap_is_valid(m, last ? last : m->old.first, used));
 }
 
 // Peak of the bytes in use. Between collections it can only be the sum of what was there after the

@@ -263,7 +263,7 @@ static inline char *fble_letters(char *hp, const struct fble_literal *literal) {
         cell[1] = literal->letters[i];
         cell[2] = list;
         list = fble_pointer(cell);
-        hp += 24;
+        hp += FBLE_LIST_CELL_BYTES;
     }
     return hp;
 }

@@ -175,6 +175,10 @@ void *fble_old_alloc(struct fble_blocks *blocks, size_t bytes);
 void fble_nursery_new(struct fble_machine *machine, size_t size);
 void fble_nursery_free(struct fble_machine *machine);
 
+// What must hold after a collection, of the objects from there on; see heap_valid.c.
+bool fble_heap_is_valid(const struct fble_machine *machine, const struct fble_block *block,
+                        size_t from);
+
 // Makes room for that many bytes. Objects move: what is to be kept must be in a live slot, a
 // global, or a reference of the API.
 void fble_collect(struct fble_machine *machine, size_t bytes);
