@@ -16,9 +16,10 @@ static void *grown(struct emitter *e, void *old, uint32_t count, uint32_t *capac
 }
 
 // Beyond the largest number, sites share the last.
-static ouro_site new_call_site(struct emit_function *f) {
-    if (f->call_sites < OURO_SITES_MOST) f->call_sites++;
-    return (ouro_site)(f->call_sites - 1);
+static ouro_site new_call_site(const struct emitter *e) {
+    uint32_t *count = e->call_sites + e->function->block;
+    if (*count < OURO_SITES_MOST) ++*count;
+    return (ouro_site)(*count - 1);
 }
 
 struct emit_ins *emit_add(struct emitter *e, unsigned op, uint32_t a, uint32_t b, uint32_t c) {
@@ -29,7 +30,7 @@ struct emit_ins *emit_add(struct emitter *e, unsigned op, uint32_t a, uint32_t b
     f->ins = grown(e, f->ins, f->count, &f->capacity, sizeof *f->ins);
     struct emit_ins *ins = f->ins + f->count++;
     *ins = (struct emit_ins){.op = (uint8_t)op, .a = a, .b = b, .c = c};
-    if (fble_op_has_call_site(op)) ins->call_site = new_call_site(f);
+    if (fble_op_has_call_site(op)) ins->call_site = new_call_site(e);
     return ins;
 }
 
@@ -153,14 +154,6 @@ bool emit_is_unit(struct emitter *e, struct fble_type *type) {
 
 // ---------------------------------------------------------------- modules
 
-static uint32_t *count_call_sites(const struct emitter *e) {
-    uint32_t count = e->module->labels.count;
-    uint32_t *sites = fble_alloc(e->arena, count * sizeof *sites);
-    for (uint32_t i = 0; i < count; i++)
-        if (e->owners[i]) sites[i] = e->owners[i]->call_sites;
-    return sites;
-}
-
 struct fble_emitted *fble_emit(struct fble_program *program, struct fble_module *module,
                                ouro_block first_block, bool all_blocks) {
     struct emitter e = {.program = program,
@@ -169,7 +162,8 @@ struct fble_emitted *fble_emit(struct fble_program *program, struct fble_module 
                         .all_blocks = all_blocks,
                         .first_block = first_block};
     struct fble_emitted *emitted = fble_alloc(e.arena, sizeof *emitted);
-    e.owners = fble_alloc(e.arena, module->labels.count * sizeof *e.owners);
+    e.call_sites = emitted->call_sites =
+        fble_alloc(e.arena, module->labels.count * sizeof *e.call_sites);
     fble_types_enter(&program->types, module->path);
     const struct fble_label *label = module->labels.at[0];
     emitted->module = module;
@@ -183,7 +177,6 @@ struct fble_emitted *fble_emit(struct fble_program *program, struct fble_module 
         emit_analyse(&e, e.functions.at[i]);
     for (uint32_t i = 0; i < e.functions.count; i++)
         fble_push(e.arena, &emitted->codes, ((struct emit_function *)e.functions.at[i])->code);
-    emitted->call_sites = count_call_sites(&e);
     emitted->functions = e.functions;
     emitted->foreign = e.foreign;
     module->emitted = emitted;

@@ -32,7 +32,7 @@ struct emitter {
     struct fble_list variables;     // by fble_declaration.slot - 1
     struct fble_list functions;     // all of the module
     struct fble_list foreign;       // struct emit_foreign *
-    struct emit_function **owners;  // of each label: the function whose block it is
+    uint32_t *call_sites;           // of each label, so far
     struct fble_pairs captured;     // (function, variable) -> index + 1
     struct fble_pairs letters;      // (letter, type) -> value
     uint32_t globals;

@@ -30,12 +30,13 @@ static bool is_local_name(const struct emitter *e, const struct fble_expr *expr)
 
 static void define_value(struct emitter *e, struct fble_definition *d, uint32_t slot) {
     struct fble_list tokens = {0};
-    uint32_t base = e->function->top;
+    uint32_t base = e->function->top, block = e->function->block;
     struct emit_want want = {EMIT_IN_SLOT, slot};
     emit_enter(e, d->label, want, &tokens);
     emit_expr(e, d->value, want);
     emit_exits(e, &tokens);
     e->function->top = base;
+    e->function->block = block;
 }
 
 // The module's body: the functions are known before any of them is emitted, so that all their calls
@@ -278,7 +279,7 @@ static struct fble_expr *innermost(struct fble_expr *body) {
 uint32_t emit_body(struct emitter *e, struct fble_body *body, struct emit_want want) {
     if (!body->statements) return emit_expr(e, body->result, want);
     if (want.kind == EMIT_ANYWHERE) want = (struct emit_want){EMIT_IN_SLOT, emit_new_slot(e)};
-    uint32_t base = e->function->top, slot = want.slot;
+    uint32_t base = e->function->top, block = e->function->block, slot = want.slot;
     struct fble_list jumps = {0}, tokens = {0};
     struct open_bind *bind = NULL;
     struct fble_expr *result = body->result;
@@ -308,5 +309,6 @@ uint32_t emit_body(struct emitter *e, struct fble_body *body, struct emit_want w
     emit_exits(e, &tokens);
     emit_land_jumps(e, &jumps);
     e->function->top = base;
+    e->function->block = block;
     return slot;
 }

@@ -28,7 +28,8 @@ void emit_open_function(struct emitter *e, struct fble_code *code, const struct 
     f->code = code;
     f->label = label;
     f->top = f->most = FBLE_FP_ARGS;
-    e->function = e->owners[label->index] = f;
+    f->block = label->index;
+    e->function = f;
     fble_push(e->arena, &e->functions, f);
 }
 

@@ -10,15 +10,15 @@
 void emit_enter(struct emitter *e, const struct fble_label *label, struct emit_want want,
                 struct fble_list *tokens) {
     if (!e->all_blocks || !label) return;
-    e->owners[label->index] = e->function;
     ouro_block block = e->first_block ? e->first_block + label->index : OURO_PHANTOM;
     if (want.kind == EMIT_AS_RESULT) {
         emit_add(e, FBLE_OP_REPLACE, 0, 0, 0)->word = block;
-        return;
+    } else {
+        uint32_t token = emit_new_slot(e);
+        emit_add(e, FBLE_OP_ENTER, token, 0, 0)->word = block;
+        emit_push_slot(e, tokens, token);
     }
-    uint32_t token = emit_new_slot(e);
-    emit_add(e, FBLE_OP_ENTER, token, 0, 0)->word = block;
-    emit_push_slot(e, tokens, token);
+    e->function->block = label->index;
 }
 
 void emit_exits(struct emitter *e, const struct fble_list *tokens) {
@@ -42,7 +42,7 @@ static void add_jump(struct emitter *e, struct fble_list *jumps) {
 static void emit_branch(struct emitter *e, struct fble_expr *value, const struct fble_label *label,
                         struct emit_want want, struct fble_list *jumps,
                         const struct fble_list *open) {
-    uint32_t base = e->function->top;
+    uint32_t base = e->function->top, block = e->function->block;
     struct fble_list tokens = {0};
     emit_enter(e, label, want, &tokens);
     emit_expr(e, value, want);
@@ -50,6 +50,7 @@ static void emit_branch(struct emitter *e, struct fble_expr *value, const struct
     if (open) emit_exits(e, open);
     if (want.kind != EMIT_AS_RESULT) add_jump(e, jumps);
     e->function->top = base;
+    e->function->block = block;
 }
 
 void emit_arms(struct emitter *e, struct fble_suffix *select, uint32_t value, struct emit_want want,

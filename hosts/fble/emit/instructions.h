@@ -13,7 +13,7 @@
 // A simple instruction. The roles of a, b, c and the list are in vm/opcodes.h, also for calls.
 struct emit_ins {
     uint8_t op, x;
-    ouro_site call_site; // of instructions that enter blocks: a number within the function
+    ouro_site call_site; // of instructions that enter blocks: a number within the block they are in
     uint32_t a, b, c;
     uint32_t list, list_count;      // in function->lists
     uint32_t targets, target_count; // of branches, in function->targets
@@ -51,7 +51,7 @@ struct emit_function {
     struct fble_list captures; // struct emit_variable *
     uint32_t top, most;        // slots in use
     bool uses_self;            // fp[2] as a value
-    uint32_t call_sites;       // numbers given out
+    uint32_t block;            // label of the block that the next instruction is in
 };
 
 struct emit_foreign {
@@ -66,7 +66,7 @@ struct fble_emitted {
     struct fble_list codes;     // struct fble_code *, of all functions
     struct fble_list functions; // struct emit_function *, in the same order
     struct fble_list foreign;   // struct emit_foreign *
-    uint32_t *call_sites;       // of each label, those of its function
+    uint32_t *call_sites;       // how many each label has
     fble_value *globals;        // the first is the module's value
     uint32_t global_count;
 };
