@@ -99,7 +99,7 @@ static ouro_block pick(const world *w, const player *p) {
     if (w->recurses) return w->first + random_below(4 + random_below(4));
     ouro_position here = ouro_thread_position(p->thread);
     if (here == ROOT_POSITION) return w->first + random_below(BLOCKS / 2);
-    ouro_block block = node_at(p->thread->lane_, here)->block;
+    ouro_block block = node_at(lane_of(p->thread), here)->block;
     if (block < w->first) return OURO_PHANTOM; // [pruned]: what is inside is not told
     uint32_t left = w->first + BLOCKS - 1 - block;
     return left ? block + 1 + random_below(left < 4 ? left : 4) : OURO_PHANTOM;
@@ -157,7 +157,7 @@ static int64_t *true_opens(const world *w, const ouro__lane *lane) {
     int64_t *opens = calloc(2 * (size_t)w->profile->capacity, sizeof *opens);
     for (int i = 0; i < w->player_count; i++) {
         const player *p = &w->players[i];
-        if (p->thread->lane_ != lane) continue;
+        if (lane_of(p->thread) != lane) continue;
         opens[p->base / lane->stride]++;
         CHECK_TEXT(position_path(p->thread, p->base), p->base_path);
         for (int d = 0; d < p->depth; d++) {
