@@ -2,8 +2,8 @@
 //
 // The live file, read: live_format.h is the layout. Everything is read with pread into memory of
 // our own and checked before it is used, so a file that is cut, foreign, damaged, or cut while we
-// read, is an error with a position and never a crash. Memory follows what the file really holds,
-// not what it claims.
+// read, is an error with a position and never a crash: every refusal is a `fail`. Memory follows
+// what the file really holds, not what it claims. Begin with read_file.
 
 #include "live_read.h"
 #include "live_format.h"

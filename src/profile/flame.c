@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The tree for drawing: nodes above a share, the widest child first.
+// The tree for drawing: nodes above a share, or the widest ones up to a number (at the end of this
+// file); the widest child first.
 //
 // Rows are sorted by depth, parent and width; then, as when a profile is finished, each takes the
 // next free place below its parent. The same order gives each its distance from the left edge. What
