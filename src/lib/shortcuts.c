@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The shortcuts of a lane: a direct-mapped cache of transitions (ouro_shortcut_ in ouro.h). When two
-// transitions fall on the same entry, the later one has it, and the other is searched for in the
-// table of the memo. If that happens too often, the cache is made larger. Most lanes have none: a
-// thread that does little, or the same again and again, finds its transitions in the nodes' memos.
+// The shortcuts of a lane: a direct-mapped cache of transitions (ouro_shortcut_ in ouro.h). When
+// two transitions fall on the same entry, the later one has it, and the other is searched for in
+// the table of the memo. If that happens too often, the cache is made larger. Most lanes have
+// none: a thread that does little, or the same again and again, finds its transitions in the
+// nodes' memos.
 //
 // Written by the OS thread that uses the lane, with one exception: another lane that asks for room
 // switches the cache off, so that this one takes the slow path and sees the request.
