@@ -213,7 +213,7 @@ static inline ouro_position slot_position(uint32_t slot) { return slot & ~UINT32
 // How often a node is open; below 0 after an exit too many.
 static inline int64_t node_open(const ouro_node_ *node) {
     uint64_t entries = 0;
-    for (int i = 0; i < 3; i++) entries += counter_load(&node->entries[i]);
+    for (int i = 0; i < ENTRY_KINDS; i++) entries += counter_load(&node->entries[i]);
     return (int64_t)(entries + counter_load(&node->balance));
 }
 
@@ -227,7 +227,7 @@ static inline uint64_t since_reset(const ouro__lane *lane, const uint64_t *count
 
 static inline uint64_t node_calls(const ouro__lane *lane, const ouro_node_ *node) {
     uint64_t calls = 0;
-    for (int i = 0; i < 3; i++) calls += since_reset(lane, &node->entries[i]);
+    for (int i = 0; i < ENTRY_KINDS; i++) calls += since_reset(lane, &node->entries[i]);
     return calls;
 }
 

@@ -487,7 +487,8 @@ static bool subtract_baselines(reader *r, lane_reader *l) {
         if (l->image.block[row] == 0) continue;
         if (r->resets & 1) memset(values, 0, width * sizeof *values);
         for (uint32_t v = 0; v < width && !(r->resets & 1); v++) {
-            uint64_t less = v < 3 ? baseline->entries[v] : baseline->metrics[v - 3];
+            uint64_t less =
+                v < ENTRY_KINDS ? baseline->entries[v] : baseline->metrics[v - ENTRY_KINDS];
             if (!subtract(r, l, row, &values[v], less)) return false;
         }
     }

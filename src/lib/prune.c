@@ -189,7 +189,7 @@ static void evict(ouro__lane *lane, ouro_position position) {
     ouro__lane_state *state = lane->state;
 
     uint64_t calls = 0;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < ENTRY_KINDS; i++) {
         uint64_t entries = since_reset(lane, &node->entries[i]);
         if (has_account) entries += since_reset(lane, &under->entries[i]);
         counter_store(&state->entries[i], counter_load(&account->entries[i]) + entries);
@@ -207,7 +207,7 @@ static void evict(ouro__lane *lane, ouro_position position) {
     __atomic_store_n(&state->active, 1, __ATOMIC_RELEASE);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < ENTRY_KINDS; i++)
         counter_store(&account->entries[i], counter_load(&state->entries[i]));
     counter_store(&account->balance, counter_load(&state->balance));
     for (uint32_t m = 0; m < metrics; m++)

@@ -55,7 +55,7 @@ static void counter_reset(ouro__lane *lane, const uint64_t *counter) {
 static void node_reset(ouro__lane *lane, ouro_position position) {
     const ouro_node_ *node = node_at(lane, position);
     if (!node->block) return;
-    for (int i = 0; i < 3; i++) counter_reset(lane, &node->entries[i]);
+    for (int i = 0; i < ENTRY_KINDS; i++) counter_reset(lane, &node->entries[i]);
     for (uint32_t m = 0; m < lane->profile->metric_count; m++)
         counter_reset(lane, &node->metrics[m]);
 }

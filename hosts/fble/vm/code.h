@@ -142,8 +142,8 @@ static inline unsigned fble_return_frame(const uint64_t *pc) { return pc[-3] >> 
 static inline ouro_site fble_return_call_site(const uint64_t *pc) {
     return (ouro_site)(pc[-3] >> 32);
 }
-static inline fble_any_step fble_return_step(const uint64_t *pc) {
-    return (fble_any_step)(uintptr_t)pc[-1];
+static inline fble_step *fble_return_step(const uint64_t *pc) {
+    return (fble_step *)(uintptr_t)pc[-1];
 }
 
 // A word of SWITCH and JUMP: where to, and what the stretch there charges.

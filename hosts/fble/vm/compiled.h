@@ -300,10 +300,10 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
     } while (0)
 
 // Goes on where the frame at fp returns to.
-#define FBLE_JUMP_BACK(value, place)                                                         \
-    do {                                                                                     \
-        const uint64_t *pc_ = (const uint64_t *)(uintptr_t)fp[FBLE_FP_RETURN];               \
-        FBLE_JUMP((fble_step *)(uintptr_t)pc_[-1], fp, hp, value, fble_pointer(pc_), place); \
+#define FBLE_JUMP_BACK(value, here)                                               \
+    do {                                                                          \
+        const uint64_t *pc_ = (const uint64_t *)(uintptr_t)fp[FBLE_FP_RETURN];    \
+        FBLE_JUMP(fble_return_step(pc_), fp, hp, value, fble_pointer(pc_), here); \
     } while (0)
 
 #ifdef FBLE_PROFILED

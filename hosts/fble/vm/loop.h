@@ -460,7 +460,7 @@ return_without_exit:
     PROFILE(m->third = fble_here(m);)
     m->counted = hp;
     PROFILE(FLUSH;)
-    return fble_return_step(pc);
+    return (fble_any_step)fble_return_step(pc);
 
     OP(RESUME) : value = m->thread->value;
     m->thread->value = 0;

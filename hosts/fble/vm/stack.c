@@ -145,16 +145,15 @@ static fble_any_step at_underflow(FBLE_STEP_PARAMETERS) {
     uint64_t *caller = FBLE_CALLER_OF(fp);
     const uint64_t *real = fble_stack_underflow(m);
     m->underflow_frame[FBLE_FP_CALLER] = fble_pointer(caller);
-    fp = fble_op(*real) == FBLE_OP_COMPILED ? caller + (real[-3] >> 16 & 0xffff)
-                                            : m->underflow_frame;
-    FBLE_JUMP((fble_step *)(uintptr_t)real[-1], fp, hp, a, fble_pointer(real), c);
+    fp = fble_op(*real) == FBLE_OP_COMPILED ? caller + fble_return_frame(real) : m->underflow_frame;
+    FBLE_JUMP(fble_return_step(real), fp, hp, a, fble_pointer(real), c);
     (void)b;
 }
 
 static fble_any_step at_barrier(FBLE_STEP_PARAMETERS) {
     m->fp = FBLE_CALLER_OF(fp);
     const uint64_t *real = fble_stack_barrier(m);
-    FBLE_JUMP((fble_step *)(uintptr_t)real[-1], fp, hp, a, fble_pointer(real), c);
+    FBLE_JUMP(fble_return_step(real), fp, hp, a, fble_pointer(real), c);
     (void)b;
 }
 
