@@ -29,8 +29,10 @@
 // header may be left by the other. Code that was entered as OURO_PHANTOM stands at its caller's
 // node, whose call sites are not its own: it records by ouro.h. `thread` must not be NULL here.
 //
-// MISUSE does not corrupt memory: a `here` of another block or thread of the same profile, a site
-// number below OURO_SITES_MOST that the block does not have. It is charged to some position then.
+// MISUSE does not corrupt memory: a `here` of another block or thread of the same profile, or of a
+// path that was pruned meanwhile, a site number below OURO_SITES_MOST that the block does not have.
+// What is charged is at some position then, or in [lost]. But two OS threads that use one `here` at
+// the same time may count too little.
 
 #ifndef OURO_SITE_H
 #define OURO_SITE_H
@@ -65,9 +67,10 @@ typedef struct {
 
 struct ouro_here_ {
     ouro_node_ *node;
-    size_t count;         // of `known`: as many as the block has call sites
-    ouro_here *next;      // in a list of those that are not in use
-    ouro_known_ known[1]; // really so many
+    uint32_t count;         // of `known`: as many as the block has call sites
+    ouro_position position; // of the node, in its lane
+    ouro_here *next;        // in a list of those that are not in use
+    ouro_known_ known[1];   // really so many
 };
 
 OURO_INLINE_ bool ouro_knows_(const ouro_known_ *known, const void *key) {
@@ -87,7 +90,8 @@ OURO_INLINE_ ouro_here *ouro_follow_(const ouro_known_ *known) {
 OURO_API ouro_here *ouro_thread_here(ouro_thread *thread);
 
 OURO_INLINE_ ouro_position ouro_here_position(const ouro_thread *thread, const ouro_here *here) {
-    return (ouro_position)((const uint64_t *)(const void *)here->node - thread->nodes_);
+    (void)thread;
+    return here->position;
 }
 
 OURO_INLINE_ void ouro_thread_stand(ouro_thread *thread, const ouro_here *here) {

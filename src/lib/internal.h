@@ -29,6 +29,7 @@
 //   epoch          what stood between two prunings; a node remembers in which it was inserted
 //   baseline       the counters as they were at the last reset, see reset.c; a node has counted the
 //                  difference (since_reset). `open` is told by the counters themselves
+//   stray          what misuse charged to a place that is not in use; counts as [lost], see stray.c
 //   quota          profile->nodes_used, shared by all lanes; every node but [lost] and the second
 //                  and further roots takes one
 //
@@ -199,6 +200,12 @@ static inline bool is_account(const ouro__lane *lane, ouro_position position) {
     return position >= lane->account_offset;
 }
 
+// The number of a node, by which arrays beside the nodes are indexed. Accounts have none.
+static inline uint32_t index_of(const ouro__lane *lane, ouro_position position) {
+    assert(!is_account(lane, position));
+    return position / lane->stride;
+}
+
 static inline ouro_position account_of(const ouro__lane *lane, ouro_position position) {
     return position + lane->account_offset;
 }
@@ -237,8 +244,13 @@ static inline uint64_t node_weight(const ouro__lane *lane, const ouro_node_ *nod
     return weight == 0 ? node_calls(lane, node) : since_reset(lane, &node->metrics[weight - 1]);
 }
 
-// A programming error of the host: stops where assertions are on.
+// A programming error of the host: stops where assertions are on. Tests that look at what misuse
+// does to the lanes go on.
+#ifdef OURO_MISUSE_GOES_ON
+#define MISUSE(message) ((void)0)
+#else
 #define MISUSE(message) assert(false && (message))
+#endif
 
 // lane.c
 ouro__lane *ouro__lane_acquire(ouro_profile *profile);
@@ -250,6 +262,7 @@ void ouro__node_forget_memo(ouro__lane *lane, ouro_position position);
 uint64_t ouro__lane_bytes(const ouro__lane *lane);
 
 // shortcuts.c
+#define NO_SHORTCUT UINT64_C(1) // from position 1, which no node has
 void ouro__shortcut_put(ouro__lane *lane, ouro_position from, ouro_block block, uint32_t slot);
 void ouro__shortcuts_off(ouro__lane *lane);
 void ouro__shortcuts_on(ouro__lane *lane);
@@ -265,6 +278,13 @@ void ouro__site_put(ouro_here *here, ouro_site site, const void *key, uint64_t *
 void ouro__sites_forget(ouro__lane *lane);
 uint64_t ouro__sites_bytes(const ouro__lane *lane);
 void ouro__sites_free(ouro__lane *lane);
+
+// stray.c
+void ouro__strays_move(ouro__lane *lane, ouro_position position);
+void ouro__strays_move_all(ouro__lane *lane, uint32_t first, uint32_t end);
+uint32_t ouro__strays_end(const ouro_profile *profile);
+void ouro__strays_sum(const ouro__lane *lane, uint32_t end, uint64_t *values);
+void ouro__strays_reset(ouro__lane *lane, uint32_t end);
 
 // tree.c
 uint32_t ouro__transition_find(ouro__lane *lane, ouro_position from, ouro_block block);
@@ -308,6 +328,7 @@ uint64_t ouro__now(int clock);
 // reset.c
 void ouro__baseline_free(ouro__lane *lane);
 void ouro__baseline_forget(ouro__lane *lane, ouro_position position);
+void ouro__node_reset(ouro__lane *lane, ouro_position position);
 
 // valid.c
 bool ouro__lane_is_valid(const ouro__lane *lane);

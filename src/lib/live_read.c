@@ -467,6 +467,13 @@ static bool finish_eviction(reader *r, lane_reader *l) {
     return true;
 }
 
+// Of value `v` of a row.
+static uint64_t baseline_of(const reader *r, const lane_reader *l, uint32_t row, uint32_t v) {
+    const ouro_node_ *node =
+        (const ouro_node_ *)(const void *)(l->baseline + (size_t)row * r->header.node_bytes);
+    return v < ENTRY_KINDS ? node->entries[v] : node->metrics[v - ENTRY_KINDS];
+}
+
 static bool subtract(reader *r, lane_reader *l, uint32_t row, uint64_t *value, uint64_t baseline) {
     if (baseline <= *value) {
         *value -= baseline;
@@ -481,18 +488,32 @@ static bool subtract(reader *r, lane_reader *l, uint32_t row, uint64_t *value, u
 static bool subtract_baselines(reader *r, lane_reader *l) {
     uint32_t metrics = r->header.metric_count, width = ouro__row_width(metrics);
     for (uint32_t row = 0; row < 2 * l->used; row++) {
-        const ouro_node_ *baseline =
-            (const ouro_node_ *)(const void *)(l->baseline + (size_t)row * r->header.node_bytes);
         uint64_t *values = l->image.values + (size_t)row * width;
         if (l->image.block[row] == 0) continue;
         if (r->resets & 1) memset(values, 0, width * sizeof *values);
         for (uint32_t v = 0; v < width && !(r->resets & 1); v++) {
-            uint64_t less =
-                v < ENTRY_KINDS ? baseline->entries[v] : baseline->metrics[v - ENTRY_KINDS];
+            uint64_t less = baseline_of(r, l, row, v);
             if (!subtract(r, l, row, &values[v], less)) return false;
         }
     }
     return true;
+}
+
+// What misuse charged to places that are not in use counts as [lost]; see stray.c. Only where
+// nobody writes: else a place that becomes a node just now looks the same.
+static void add_strays(const reader *r, lane_reader *l) {
+    uint32_t width = ouro__row_width(r->header.metric_count);
+    uint32_t evicted = l->state.active ? l->state.node / r->stride : 0;
+    uint64_t *lost = l->image.values + LOST_ROW * width;
+    if (l->running || (r->resets & 1)) return;
+    for (uint32_t row = 1; row < 2 * l->used; row++) {
+        if (l->image.block[row] || (evicted && row % l->used == evicted)) continue;
+        const uint64_t *values = l->image.values + (size_t)row * width;
+        for (uint32_t v = 0; v < width; v++) {
+            uint64_t less = baseline_of(r, l, row, v);
+            lost[v] += values[v] > less ? values[v] - less : 0;
+        }
+    }
 }
 
 static bool parent_in_range(reader *r, const lane_reader *l, uint32_t i) {
@@ -567,6 +588,7 @@ static lane_result make_image(reader *r, lane_reader *l) {
     }
     for (uint32_t row = 0; row < 2 * l->used; row++) take_record(r, l, row);
     if (!finish_eviction(r, l) || !subtract_baselines(r, l)) return LANE_CHANGED;
+    add_strays(r, l);
     lane_result linked = link_parents(r, l);
     if (linked != LANE_READ) return linked;
     if (!check_accounts(r, l)) return LANE_CHANGED;

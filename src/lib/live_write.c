@@ -219,6 +219,8 @@ static bool records_mapped(struct ouro__live *live, uint32_t kind, const ouro__l
 
 // Memory for the lane's next nodes and their accounts. A child of fork(2) has it without the file.
 bool ouro__live_grow_lane(struct ouro__live *live, ouro__lane *lane) {
+    uint32_t end = lane->mapped + live->header->nodes_per_segment;
+    if (lane->mapped) ouro__strays_move_all(lane, lane->mapped, end); // the file replaces them
     pthread_mutex_lock(&live->lock);
     bool ok = live->fd < 0 || records_mapped(live, LIVE_NODES, lane, lane->nodes, lane->mapped);
     if (ok) lane->mapped += live->header->nodes_per_segment;

@@ -67,6 +67,7 @@ ouro_here *ouro__here_make(ouro__lane *lane, ouro_position position) {
     ouro_here *here = take(lane, entries_for(lane, node));
     if (here) {
         here->node = node;
+        here->position = position;
         *ouro__here_at(lane, position) = here;
     }
     pthread_mutex_unlock(&lane->lock);
@@ -75,6 +76,7 @@ ouro_here *ouro__here_make(ouro__lane *lane, ouro_position position) {
 
 ouro_here *ouro__here_lost(ouro__lane *lane) {
     lane->lost.here.node = node_at(lane, lost_position(lane));
+    lane->lost.here.position = lost_position(lane);
     return &lane->lost.here;
 }
 

@@ -136,7 +136,9 @@ ouro_here *ouro_site_search(ouro_thread *thread, ouro_here *here, ouro_site site
         slot = lost_position(lane);
         to = ouro__here_lost(lane);
     }
-    if (stays_in_tree(lane, from, slot)) ouro__site_put(here, site, key, lane->nodes + slot, to);
+    // A `here` of another lane, or of a node that was evicted, learns nothing.
+    if (*ouro__here_at(lane, from) == here && stays_in_tree(lane, from, slot))
+        ouro__site_put(here, site, key, lane->nodes + slot, to);
     ouro_increment_(&lane->nodes[slot]);
     return to;
 }

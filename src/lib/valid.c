@@ -75,7 +75,7 @@ static bool transition_is_valid(const ouro__lane *lane, ouro_position from, uint
     HOLDS(ouro__memo_find(lane, from, node_at(lane, to)->block) == slot);
     if (slot == to + ENTRY_TREE) HOLDS(node_at(lane, to)->parent == from);
     if (slot == to + ENTRY_BACK) HOLDS(to != from && is_ancestor(lane, to, from));
-    if (slot == to + ENTRY_BACK) HOLDS(lane->back_target[to / lane->stride]);
+    if (slot == to + ENTRY_BACK) HOLDS(lane->back_target[index_of(lane, to)]);
     if (slot == to + ENTRY_DIRECT) HOLDS(to == from);
     return true;
 }
@@ -97,7 +97,7 @@ static bool shortcuts_are_valid(const ouro__lane *lane) {
     const ouro_shortcuts_ *own = lane->own_shortcuts;
     const uint64_t *entries = own ? own->entries : NULL;
     for (uint64_t i = 0; own && i < UINT64_C(1) << (32 - own->shift); i++) {
-        if (!entries[i]) continue;
+        if (entries[i] == NO_SHORTCUT) continue;
         ouro_position from = ouro__entry_from(entries[i]);
         uint32_t slot = ouro__entry_slot(entries[i]);
         ouro_block block = node_at(lane, slot_position(slot))->block;
@@ -111,7 +111,7 @@ static bool shortcuts_are_valid(const ouro__lane *lane) {
 static bool here_is_valid(const ouro__lane *lane, ouro_position from) {
     const ouro_here *here = *ouro__here_at(lane, from);
     if (!here) return true;
-    HOLDS(here->node == node_at(lane, from));
+    HOLDS(here->node == node_at(lane, from) && here->position == from);
     for (size_t i = 0; i < here->count; i++) {
         const ouro_known_ *known = here->known + i;
         if (!known->key) continue;
