@@ -20,12 +20,17 @@
 #include <time.h>
 #include <unistd.h>
 
+// Fuzz targets make many files, and small ones with many segments.
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+enum { NODES_PER_SEGMENT = 32, TEXT_SEGMENT = 4096, BLOCK_SEGMENT = 4096, SPARE = 1 << 14 };
+#else
 enum {
     NODES_PER_SEGMENT = 1024,
     TEXT_SEGMENT = 64 * 1024,
     BLOCK_SEGMENT = 64 * 1024,
     SPARE = 1 << 20
 };
+#endif
 
 typedef struct {
     void *address;
