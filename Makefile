@@ -45,9 +45,9 @@ bench: ## every figure that we promise, measured here; the table goes to bench/r
 	@$(MAKE) --no-print-directory build
 	@bench/all $(BUILD)
 
-fuzz: ## fuzz the readers for ten minutes (FUZZ_SECONDS=60 for each of ten)
+fuzz: ## fuzz the readers and the recorder for ten minutes (FUZZ_SECONDS=40 for each target)
 	@tools/bootstrap test
-	@tools/fuzz $${FUZZ_SECONDS:-60}
+	@tools/fuzz $${FUZZ_SECONDS:-40}
 
 install: build ## install to PREFIX (/usr/local), under DESTDIR if that is set
 	@meson configure $(BUILD) --prefix=$(PREFIX)

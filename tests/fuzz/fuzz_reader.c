@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// One fuzz target per reader, chosen by READER (a format's name, or "probe") when it is compiled.
-// The first byte chooses the compaction rule; the rest is the file. Whatever comes in, a reader
-// gives a valid profile or an error with a message; a profile that was read is asked everything and
-// written in every format.
+// One fuzz target per reader, chosen by READER when it is compiled: a format's name; "probe", which
+// finds it; or "gzip", which opens a file as the tools do, so that packed ones are unpacked. The
+// first byte chooses the compaction rule; the rest is the file. Whatever comes in, a reader gives a
+// valid profile or an error with a message; a profile that was read is asked everything and written
+// in every format.
 
 #include "format.h"
 #include "questions.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #ifndef READER
 #error "compile with -DREADER=\"pprof\""
@@ -47,6 +51,31 @@ static void write_all(const profile *p) {
     }
 }
 
+static profile *read_bytes(const unsigned char *bytes, size_t size, const read_options *options,
+                           error *e) {
+    input in = {.bytes = bytes, .size = size, .fd = -1};
+    const format *f = strcmp(READER, "probe") == 0 ? ouro__format_probe(bytes, size, e)
+                                                   : ouro__format_named(READER);
+    return f ? f->read(&in, options, e) : NULL;
+}
+
+static profile *read_file(const unsigned char *bytes, size_t size, const read_options *options,
+                          error *e) {
+    char path[32];
+    int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    if (fd < 0 || write(fd, bytes, size) != (ssize_t)size) abort();
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    input in;
+    profile *p = NULL;
+    if (ouro__input_open(&in, path, e)) {
+        const format *f = ouro__format_probe(in.bytes, in.size, e);
+        if (f) p = f->read(&in, options, e);
+        ouro__input_close(&in);
+    }
+    close(fd);
+    return p;
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     if (size < 2) return 0;
     error e = {0};
@@ -55,10 +84,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     // A copy of the exact size, so that the sanitizer sees a read behind its end.
     unsigned char *bytes = malloc(size - 1);
     memcpy(bytes, data + 1, size - 1);
-    input in = {.bytes = bytes, .size = size - 1, .fd = -1};
-    const format *f = strcmp(READER, "probe") == 0 ? ouro__format_probe(in.bytes, in.size, &e)
-                                                   : ouro__format_named(READER);
-    profile *p = f ? f->read(&in, &options, &e) : NULL;
+    profile *p = strcmp(READER, "gzip") == 0 ? read_file(bytes, size - 1, &options, &e)
+                                             : read_bytes(bytes, size - 1, &options, &e);
     if (!p && (!e.code || !e.message[0])) abort();
     if (p && !ouro__profile_is_valid(p)) abort();
     if (p) {
