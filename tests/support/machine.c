@@ -182,6 +182,20 @@ static void do_enter(machine *m) {
     if (thread) called(m, block);
 }
 
+// Down a path of up to 16 blocks, one token in four kept, and sometimes back to where it began.
+static void do_walk(machine *m) {
+    ouro_thread *thread = any_thread(m);
+    uint8_t length = next(m), pace = next(m);
+    ouro_position begin = ouro_thread_position(thread);
+    for (uint8_t i = 0; i < length % 16; i++) {
+        ouro_block block = m->first + (pace + i * (pace | 1u)) % m->block_count;
+        ouro_position caller = ouro_enter(thread, block);
+        if (thread) called(m, block);
+        if (i % 4 == pace % 4) m->tokens[(pace + i) % TOKENS] = caller;
+    }
+    if (length & 16) ouro_exit(thread, begin);
+}
+
 static void do_try_enter(machine *m) {
     ouro_thread *thread = any_thread(m);
     ouro_block block = any_block(m);
@@ -429,18 +443,26 @@ static void do_read_live(machine *m) {
 
 // ---------------------------------------------------------------- a run
 
+// What takes long, or changes everything.
+static void do_rare(machine *m) {
+    static void (*const rare[])(machine *) = {
+        do_reset, do_enable,    do_add_blocks, do_block_get, do_add_sites,
+        do_write, do_read_live, check_stats,   check_visit,  check_lanes,
+    };
+    rare[next(m) % (sizeof rare / sizeof *rare)](m);
+}
+
 // What happens often stands here more than once.
 static void (*const steps[])(machine *) = {
-    do_enter,         do_enter,       do_enter,        do_enter,      do_enter,        do_enter,
-    do_exit,          do_exit,        do_exit,         do_exit,       do_replace,      do_replace,
-    do_sample,        do_sample,      do_count,        do_count,      do_try_enter,    do_reenter,
-    do_position,      do_unwind,      do_free,         do_new,        do_new,          do_fork,
-    do_spawn,         do_clock_start, do_clock_move,   do_clock_stop, do_push,         do_push,
-    do_stack_replace, do_pop,         do_stack_unwind, do_clear,      do_stack_thread, do_here,
-    do_here,          do_stand,       do_site,         do_site,       do_site,         do_site,
-    do_leave,         do_here_sample, do_aside,        do_add_sites,  do_reset,        do_enable,
-    do_add_blocks,    do_block_get,   do_write,        do_read_live,  check_stats,     check_visit,
-    check_lanes,
+    do_enter,        do_enter,         do_enter,       do_enter,        do_enter,  do_walk,
+    do_walk,         do_walk,          do_walk,        do_exit,         do_exit,   do_exit,
+    do_exit,         do_replace,       do_replace,     do_sample,       do_sample, do_count,
+    do_count,        do_try_enter,     do_reenter,     do_position,     do_unwind, do_unwind,
+    do_free,         do_new,           do_new,         do_fork,         do_spawn,  do_clock_start,
+    do_clock_move,   do_clock_stop,    do_push,        do_push,         do_push,   do_push,
+    do_pop,          do_stack_replace, do_pop,         do_stack_unwind, do_clear,  do_here,
+    do_stack_thread, do_here,          do_stand,       do_site,         do_site,   do_site,
+    do_site,         do_leave,         do_here_sample, do_aside,        do_rare,
 };
 
 static void set_up(machine *m) {
