@@ -5,10 +5,13 @@
 // input is the whole file.
 //
 // The valid file stands in memory (memfd) from the first input to the last: the changes are written
-// into it, and taken back.
+// into it, and taken back. With AS_PROFILE the tools' reader is asked, which makes a profile of it.
 
 #include "live_format.h"
 #include "live_read.h"
+#ifdef AS_PROFILE
+#include "format.h"
+#endif
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,7 +27,7 @@ static int valid_fd, any_fd;
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void walk(ouro_thread *thread, ouro_block first, uint32_t turns) {
+static void record_paths(ouro_thread *thread, ouro_block first, uint32_t turns) {
     for (uint32_t i = 0; i < turns; i++) {
         ouro_position tokens[5];
         for (uint32_t d = 0; d < 5; d++) {
@@ -40,11 +43,11 @@ static void record(const char *path) {
     ouro_profile *profile = ouro_profile_new(&(ouro_options){.path = path, .max_nodes = 40});
     ouro_block first = ouro_add_blocks(profile, (ouro_block_info[8]){{"a", "f", 1, 1}}, 8);
     ouro_thread *one = ouro_thread_new(profile), *two = ouro_thread_new(profile);
-    walk(one, first, 1000);
-    walk(two, first, 3);
+    record_paths(one, first, 1000);
+    record_paths(two, first, 3);
     ouro_profile_reset(profile);
-    walk(one, first, 1000);
-    walk(two, first, 5);
+    record_paths(one, first, 1000);
+    record_paths(two, first, 5);
     ouro_thread_free(one);
     ouro_thread_free(two);
     ouro_profile_free(profile);
@@ -81,6 +84,15 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
     return 0;
 }
 
+#ifdef AS_PROFILE
+static void read_back(int fd) {
+    error e = {0};
+    input in = {.bytes = (const unsigned char *)valid, .size = valid_size, .fd = fd};
+    profile *p = ouro__format_named("ouro")->read(&in, &(read_options){0}, &e);
+    if (p ? !ouro__profile_is_valid(p) : !e.code || !e.message[0]) abort();
+    ouro__profile_free(p);
+}
+#else
 static void read_back(int fd) {
     ouro__live_profile file;
     ouro__live_error error;
@@ -91,6 +103,7 @@ static void read_back(int fd) {
         abort(); // an error without a sentence
     }
 }
+#endif
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size && data[0] % 2) {

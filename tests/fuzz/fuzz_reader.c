@@ -2,9 +2,9 @@
 //
 // One fuzz target per reader, chosen by READER when it is compiled: a format's name; "probe", which
 // finds it; or "gzip", which opens a file as the tools do, so that packed ones are unpacked. The
-// first byte chooses the compaction rule; the rest is the file. Whatever comes in, a reader gives a
-// valid profile or an error with a message; a profile that was read is asked everything and written
-// in every format.
+// first byte chooses the compaction rule and a format to write; the rest is the file. Whatever
+// comes in, a reader gives a valid profile or an error with a message; a profile that was read is
+// asked everything and written.
 
 #include "format.h"
 #include "questions.h"
@@ -37,18 +37,14 @@ static void ask(profile *p) {
     ouro__profile_free(ouro__pruned(p, 0.1, &e));
 }
 
-static void write_all(const profile *p) {
-    for (size_t i = 0; i < ouro__format_count && p->metric_count; i++) {
-        error e;
-        const format *f = &ouro__formats[i];
-        if (!f->write) continue;
-        output *out = ouro__output_open("/dev/null", false, &e);
-        if (!out) abort();
-        bool ok =
-            f->write(p, &(write_options){.title = "t", .metric = p->default_metric, .share = 0.001},
-                     out, &e);
-        ouro__output_close(out, ok, &e);
-    }
+static void write_as(const profile *p, const format *f) {
+    if (!f->write || !p->metric_count) return;
+    error e;
+    output *out = ouro__output_open("/dev/null", false, &e);
+    if (!out) abort();
+    write_options options = {.title = "t", .metric = p->default_metric, .share = 0.001};
+    bool ok = f->write(p, &options, out, &e);
+    ouro__output_close(out, ok, &e);
 }
 
 static profile *read_bytes(const unsigned char *bytes, size_t size, const read_options *options,
@@ -90,7 +86,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     if (p && !ouro__profile_is_valid(p)) abort();
     if (p) {
         ask(p);
-        write_all(p);
+        write_as(p, &ouro__formats[data[0] / 5 % ouro__format_count]);
     }
     ouro__profile_free(p);
     free(bytes);
