@@ -86,13 +86,20 @@ static void sum(ouro__lane *lane, ouro_position position, void *user) {
 
 // The clock's handler may add at the same time.
 static uint64_t taken(uint64_t *counter) {
-    return counter_load(counter) ? __atomic_exchange_n(counter, 0, __ATOMIC_RELAXED) : 0;
+    return __atomic_exchange_n(counter, 0, __ATOMIC_RELAXED);
 }
 
-// Moves the strays of a place that is not in use to [lost], which is not open by them. The caller
-// holds the lane's lock.
-void ouro__strays_move(ouro__lane *lane, ouro_position position) {
-    ouro_node_ *node = node_at(lane, position), *lost = node_at(lane, lost_position(lane));
+static bool has_strays(const ouro__lane *lane, const ouro_node_ *node) {
+    uint64_t any = counter_load(&node->entries[ENTRY_TREE]) |
+                   counter_load(&node->entries[ENTRY_BACK]) |
+                   counter_load(&node->entries[ENTRY_DIRECT]);
+    for (uint32_t m = 0; m < lane->profile->metric_count; m++)
+        any |= counter_load(&node->metrics[m]);
+    return any != 0;
+}
+
+static void move_counters(ouro__lane *lane, ouro_node_ *node) {
+    ouro_node_ *lost = node_at(lane, lost_position(lane));
     for (uint32_t v = 0; v < ouro__row_width(lane->profile->metric_count); v++) {
         uint64_t *counter = counter_of(node, v);
         uint64_t strays = taken(counter);
@@ -101,6 +108,13 @@ void ouro__strays_move(ouro__lane *lane, ouro_position position) {
         ouro_add_(counter_of(lost, v), strays);
         if (v < ENTRY_KINDS) ouro_add_(&lost->balance, -strays);
     }
+}
+
+// Moves the strays of a place that is not in use to [lost], which is not open by them. The caller
+// holds the lane's lock.
+void ouro__strays_move(ouro__lane *lane, ouro_position position) {
+    ouro_node_ *node = node_at(lane, position);
+    if (has_strays(lane, node)) move_counters(lane, node);
     if (lane->baseline) ouro__baseline_forget(lane, position);
 }
 
