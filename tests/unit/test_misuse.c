@@ -240,6 +240,34 @@ TEST(a_thread_may_be_unwound_to_an_account) {
     ouro_profile_free(profile);
 }
 
+// Another lane asks for a pruning, which begins at a place that is not in use, and opens accounts.
+TEST(two_lanes_may_exchange_their_tokens_under_a_small_cap) {
+    for (int run = 0; run < 40; run++) {
+        ouro_block first;
+        ouro_profile *profile =
+            profile_with(&(ouro_options){.max_nodes = 2 + random_below(30)}, &first);
+        ouro_thread *threads[2] = {ouro_thread_new(profile), ouro_thread_new(profile)};
+        ouro_position tokens[16] = {0};
+        uint64_t calls = 0;
+        for (int i = 0; i < 5000; i++) {
+            ouro_thread *thread = threads[random_below(2)];
+            ouro_position *token = &tokens[random_below(16)];
+            if (random_below(5) < 3) {
+                *token = ouro_enter(thread, first + random_below(BLOCKS));
+                calls++;
+            } else {
+                ouro_exit(thread, *token);
+            }
+            ouro_sample(thread, 1);
+        }
+        CHECK_EQUAL(ouro_profile_stats(profile).calls, calls);
+        CHECK_EQUAL(visited(profile).all, 5000);
+        check_lanes(profile);
+        for (int i = 0; i < 2; i++) ouro_thread_free(threads[i]);
+        ouro_profile_free(profile);
+    }
+}
+
 // ---------------------------------------------------------------- any calls
 
 static const char *machine_folder(void) {
