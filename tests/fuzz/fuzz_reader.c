@@ -61,13 +61,7 @@ static profile *read_file(const unsigned char *bytes, size_t size, const read_op
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     if (fd < 0 || write(fd, bytes, size) != (ssize_t)size) abort();
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    input in;
-    profile *p = NULL;
-    if (ouro__input_open(&in, path, e)) {
-        const format *f = ouro__format_probe(in.bytes, in.size, e);
-        if (f) p = f->read(&in, options, e);
-        ouro__input_close(&in);
-    }
+    profile *p = ouro__profile_read(path, NULL, options, e);
     close(fd);
     return p;
 }
