@@ -33,7 +33,11 @@ typedef struct {
 
 // ---------------------------------------------------------------- nodes
 
-static uint32_t id_hash(double id) { return ouro__hash_bytes(&id, sizeof id); }
+static uint32_t id_hash(double id) {
+    uint64_t bits;
+    memcpy(&bits, &id, sizeof bits);
+    return ouro__hash_number(bits);
+}
 
 static uint32_t find_node(const reader *r, double id) {
     uint32_t hash = id_hash(id), row;

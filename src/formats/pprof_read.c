@@ -117,8 +117,6 @@ static bool id_add(id_table *t, uint64_t id, error *e) {
     return true;
 }
 
-static uint32_t id_hash(uint64_t id) { return ouro__hash_pair((uint32_t)(id >> 32), (uint32_t)id); }
-
 static bool id_index(id_table *t, error *e) {
     uint64_t highest = 0;
     for (uint32_t i = 0; i < t->count; i++) highest = t->ids[i] > highest ? t->ids[i] : highest;
@@ -130,14 +128,15 @@ static bool id_index(id_table *t, error *e) {
         return true;
     }
     for (uint32_t i = 0; i < t->count; i++) {
-        if (!ouro__lookup_add(&t->lookup, id_hash(t->ids[i]), i)) return ouro__fail_memory(e);
+        if (!ouro__lookup_add(&t->lookup, ouro__hash_number(t->ids[i]), i))
+            return ouro__fail_memory(e);
     }
     return true;
 }
 
 static uint32_t id_find(const id_table *t, uint64_t id) {
     if (t->dense) return id < t->dense_count && t->dense[id] ? t->dense[id] - 1 : NO_ROW;
-    uint32_t hash = id_hash(id), row;
+    uint32_t hash = ouro__hash_number(id), row;
     for (uint64_t at = ouro__lookup_first(&t->lookup, hash);
          (row = ouro__lookup_next(&t->lookup, hash, &at)) != NO_ROW;) {
         if (t->ids[row] == id) return row;

@@ -243,17 +243,20 @@ static bool room_for_node(builder *b, uint32_t node) {
     return true;
 }
 
-// Compares the newest children. *family: how many children there are; if more than FEW, all are in
-// the hash table.
-static uint32_t find_child(const builder *b, uint32_t at, uint32_t block, uint32_t hash,
-                           int *family) {
-    const profile *p = b->profile;
-    uint32_t child = b->node_room ? b->first[at] : 0, row;
+// Compares the newest children. *family: how many children there are, or FEW + 1 if there are more:
+// then all are in the hash table.
+static uint32_t find_among_few(const builder *b, uint32_t at, uint32_t block, int *family) {
+    uint32_t child = b->node_room ? b->first[at] : 0;
     for (*family = 0; child && *family < FEW; ++*family, child = b->next[child]) {
-        if (p->block[child] == block) return child;
+        if (b->profile->block[child] == block) return child;
     }
-    if (!child) return NO_NODE;
-    *family = FEW + 1;
+    if (child) *family = FEW + 1;
+    return NO_NODE;
+}
+
+static uint32_t find_among_many(const builder *b, uint32_t at, uint32_t block, uint32_t hash) {
+    const profile *p = b->profile;
+    uint32_t row;
     for (uint64_t i = ouro__lookup_first(&b->children, hash);
          (row = ouro__lookup_next(&b->children, hash, &i)) != NO_ROW;) {
         if (p->parent[row] == at && p->block[row] == block) return row;
@@ -320,20 +323,29 @@ static uint32_t first_time(builder *b, uint32_t at, uint32_t block, uint32_t has
     return to;
 }
 
-uint32_t ouro__builder_enter(builder *b, uint32_t at, uint32_t block) {
-    const profile *p = b->profile;
-    if (b->rule == RULE_LOOPS && p->block[at] == block) return at;
-    uint32_t hash = ouro__hash_pair(at, block), row;
-    int family;
-    uint32_t child = find_child(b, at, block, hash, &family);
-    if (child != NO_NODE) return child;
-    if (p->failed) return 0;
-    if (b->rule == RULE_NONE) return add_child(b, at, block, hash, family);
+static uint32_t find_back_edge(const builder *b, uint32_t at, uint32_t block, uint32_t hash) {
+    uint32_t row;
     for (uint64_t i = ouro__lookup_first(&b->backs, hash);
          (row = ouro__lookup_next(&b->backs, hash, &i)) != NO_ROW;) {
         if (b->back[row].from == at && b->back[row].block == block) return b->back[row].to;
     }
-    return first_time(b, at, block, hash, family);
+    return NO_NODE;
+}
+
+uint32_t ouro__builder_enter(builder *b, uint32_t at, uint32_t block) {
+    if (b->rule == RULE_LOOPS && b->profile->block[at] == block) return at;
+    int family;
+    uint32_t to = find_among_few(b, at, block, &family);
+    if (to != NO_NODE) return to;
+    // A keyed hash costs more than comparing a few children: it is made only if a table is asked.
+    bool asked = family >= FEW || b->rule != RULE_NONE;
+    uint32_t hash = asked ? ouro__hash_pair(at, block) : 0;
+    if (family > FEW) to = find_among_many(b, at, block, hash);
+    if (to != NO_NODE) return to;
+    if (b->profile->failed) return 0;
+    if (b->rule == RULE_NONE) return add_child(b, at, block, hash, family);
+    to = find_back_edge(b, at, block, hash);
+    return to != NO_NODE ? to : first_time(b, at, block, hash, family);
 }
 
 static bool room_for_stack(builder *b, size_t length) {

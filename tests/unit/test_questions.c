@@ -792,6 +792,29 @@ TEST(names_that_several_blocks_have_are_told_apart_by_place) {
     ouro__profile_free(p);
 }
 
+// ---------------------------------------------------------------- hashes
+
+// What CPython 3.11 says, which uses the same function, with the key 0 if PYTHONHASHSEED is 0:
+// python3 -c 'print(hash(b"main") & 2**64 - 1)'.
+TEST(names_are_hashed_as_cpython_hashes_them) {
+    unsigned char numbers[64];
+    for (size_t i = 0; i < sizeof numbers; i++) numbers[i] = (unsigned char)i;
+    const struct {
+        const void *bytes;
+        size_t size;
+        uint64_t want;
+    } known[] = {{"a", 1, UINT64_C(0x407448d2b89b1813)},
+                 {"main", 4, UINT64_C(0xf22da7240b7add18)},
+                 {"12345678", 8, UINT64_C(0x3489982430560a87)},
+                 {"a name of more words", 20, UINT64_C(0xeaea33cfa3af98a0)},
+                 {numbers, sizeof numbers, UINT64_C(0x75e05fd5bbc870c6)}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        CHECK_EQUAL(ouro__siphash(&(hash_key){{0, 0}}, known[i].bytes, known[i].size),
+                    known[i].want);
+}
+
+TEST(the_key_of_a_process_is_drawn) { CHECK(ouro__hash_key.words[0] && ouro__hash_key.words[1]); }
+
 // ---------------------------------------------------------------- invariants
 
 // Nodes: 0 the root, 1 a, 2 a;b, 3 a;c.
