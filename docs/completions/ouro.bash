@@ -3,7 +3,7 @@
 
 _ouro() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local filters='--select --exclude --fold' reading='--from --compact --help --version' words=
+    local filters='--select --exclude --fold' reading='--from --compact --limit --help --version' words=
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
         COMPREPLY=($(compgen -W 'view report diff convert merge lua run cc c++ help --help --version' -- "$current"))
@@ -13,6 +13,7 @@ _ouro() {
     --from) words='ouro pprof speedscope cpuprofile perf folded' ;;
     --to) words='pprof speedscope folded callgrind html svg json' ;;
     --compact) words='loops cycles edges edges:1 edges:2 edges:3 none' ;;
+    --limit) words='1G 4G 16G' ;;
     --colour) words='auto always never' ;;
     --clock) words='cpu wall off' ;;
     --source)

@@ -41,6 +41,7 @@ typedef struct {
     const char *metric; // NULL: the profile's own choice
     const char *from, *to, *out;
     int rule, edge_length; // RULE_DEFAULT: not asked
+    uint64_t limit;        // bytes; 0: not asked
     long top;              // -1: not asked
     int64_t period;        // 0: not asked
     double min;            // percent; below 0: not asked

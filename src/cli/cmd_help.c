@@ -19,7 +19,10 @@
     "  --compact RULE     loops, cycles, edges, edges:1 to edges:3, or none. Raw stacks are "     \
     "compacted\n"                                                                                 \
     "                     by loops unless asked otherwise; aggregated profiles are kept as they " \
-    "are\n"
+    "are\n"                                                                                       \
+    "  --limit SIZE       let the input take so much memory, and what is written have so many "   \
+    "bytes,\n"                                                                                    \
+    "                     such as 4G. Without it: 256M, and 128 for each byte of the input\n"
 
 static const char general[] = "ouro: profiles with recursion, compacted\n"
                               "\n"

@@ -12,9 +12,10 @@
 
 enum { TOP_TEXT = 30, TOP_SUMMARY = 10, KNOTS_SUMMARY = 5, INDENT_DEEPEST = 40, PATH_SHOWN = 12 };
 
-static const char *const allowed[] = {"self",   "overall", "sequences", "tree", "block",  "knots",
-                                      "metric", "select",  "exclude",   "fold", "top",    "json",
-                                      "csv",    "from",    "compact",   "min",  "colour", NULL};
+static const char *const allowed[] = {"self",  "overall", "sequences", "tree",    "block",
+                                      "knots", "metric",  "select",    "exclude", "fold",
+                                      "top",   "json",    "csv",       "from",    "compact",
+                                      "limit", "min",     "colour",    NULL};
 
 // Text shows a screen, programs get everything, unless --top says.
 static uint32_t top_of(const options *o, uint32_t text) {
@@ -243,7 +244,8 @@ static void report_sequences(const options *o, const loaded *l, output *out) {
         w = json_head(out, l);
         ouro__write_rows(&w, "rows");
     }
-    for (uint32_t i = 0; i < count; i++) put_sequence(o, l, running, top[i] + 1, text, &w, out);
+    for (uint32_t i = 0; i < count && !ouro__output_failed(out); i++)
+        put_sequence(o, l, running, top[i] + 1, text, &w, out);
     if (text) table_end(text);
     if (o->as == AS_JSON) json_foot(&w);
     free(top);
@@ -329,6 +331,7 @@ int cmd_report(int argc, char **argv) {
     loaded l = load(&o, o.inputs.items[0]);
     if (o.min > 0 && o.show != SHOW_TREE) l.profile = apply_shrinking(&o, l.path, l.profile);
     output *out = stdout_open();
+    ouro__output_limit(out, &l.profile->budget);
     report(&o, &l, out);
     stdout_close(out);
     loaded_free(&l);

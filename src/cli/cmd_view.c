@@ -20,7 +20,7 @@
 
 static const char *const allowed[] = {"no-open", "port",    "host", "source", "metric",
                                       "select",  "exclude", "fold", "from",   "compact",
-                                      "period",  "min",     NULL};
+                                      "limit",   "period",  "min",  NULL};
 
 extern char **environ;
 
@@ -34,7 +34,7 @@ static profile *shrunk(profile *p, profile *smaller) {
 // For a live file; the same as the first reading, but nothing is printed and nothing exits.
 static profile *read_again(void *user, const char *path, error *e) {
     const options *o = user;
-    read_options r = {.rule = o->rule, .edge_length = o->edge_length};
+    read_options r = {.rule = o->rule, .edge_length = o->edge_length, .limit = o->limit};
     profile *p = ouro__profile_read(path, o->from ? ouro__format_named(o->from) : NULL, &r, e);
     if (p && o->period > 1) p = shrunk(p, ouro__divided(p, o->period, e));
     if (p && o->min > 0) p = shrunk(p, ouro__pruned(p, o->min / 100, e));

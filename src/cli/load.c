@@ -85,7 +85,10 @@ const format *format_option(const char *name) {
 profile *load_profile(const options *o, const char *path, bool keep_origin) {
     error e = {0};
     progress_start();
-    read_options r = {.rule = o->rule, .edge_length = o->edge_length, .keep_origin = keep_origin};
+    read_options r = {.rule = o->rule,
+                      .edge_length = o->edge_length,
+                      .keep_origin = keep_origin,
+                      .limit = o->limit};
     if (progress.wanted) r.progress = show_reading;
     r.user = (void *)(uintptr_t)path;
     profile *p = ouro__profile_read(path, format_option(o->from), &r, &e);

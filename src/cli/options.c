@@ -31,6 +31,7 @@ enum {
     O_FROM,
     O_TO,
     O_COMPACT,
+    O_LIMIT,
     O_PERIOD,
     O_MIN,
     O_FAIL_ABOVE,
@@ -59,6 +60,7 @@ static const struct option table_of_options[] = {
     {"from", required_argument, NULL, O_FROM},
     {"to", required_argument, NULL, O_TO},
     {"compact", required_argument, NULL, O_COMPACT},
+    {"limit", required_argument, NULL, O_LIMIT},
     {"period", required_argument, NULL, O_PERIOD},
     {"min", required_argument, NULL, O_MIN},
     {"fail-above", required_argument, NULL, O_FAIL_ABOVE},
@@ -112,6 +114,20 @@ static int64_t parse_count(const options *o, const char *option, const char *tex
     return value;
 }
 
+// A number of bytes, with K, M, G or T behind it for the powers of 1024.
+static uint64_t parse_size(const options *o, const char *option, const char *text) {
+    static const char units[] = "KMGT";
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    bool good = *text >= '0' && *text <= '9' && !errno && value && value <= UINT64_MAX >> shift;
+    if (!good || (*end && (!unit || end[1])))
+        fail_usage(o->command, "%s %s: expected a size such as 500M or 4G", option, text);
+    return (uint64_t)value << shift;
+}
+
 static unsigned parse_port(const options *o, const char *text) {
     int64_t port = parse_count(o, "--port", text, 0);
     if (port > 65535) fail_usage(o->command, "--port %s: ports end at 65535", text);
@@ -156,6 +172,9 @@ static void take_value(options *o, int option, const char *value) {
         break;
     case O_COMPACT:
         parse_rule(o, value);
+        break;
+    case O_LIMIT:
+        o->limit = parse_size(o, "--limit", value);
         break;
     case O_PERIOD:
         o->period = parse_count(o, "--period", value, 1);

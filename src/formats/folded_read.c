@@ -248,8 +248,10 @@ static int find_counts(const char *at, const char *end) {
 
 profile *ouro__folded_read(const input *in, const read_options *options, error *e) {
     const char *at = (const char *)in->bytes, *end = at + in->size;
-    reader r = {
-        .profile = ouro__profile_new(), .error = e, .base = at, .counts = find_counts(at, end)};
+    reader r = {.profile = ouro__profile_for(in, options),
+                .error = e,
+                .base = at,
+                .counts = find_counts(at, end)};
     r.builder = r.profile ? ouro__builder_new(r.profile, ouro__rule(options, RULE_LOOPS),
                                               options->edge_length)
                           : NULL;

@@ -119,7 +119,7 @@ const format *ouro__format_probe(const unsigned char *bytes, size_t size, error 
 profile *ouro__profile_read(const char *path, const format *from, const read_options *options,
                             error *e) {
     input in;
-    if (!ouro__input_open(&in, path, e)) return NULL;
+    if (!ouro__input_open(&in, path, options->limit, e)) return NULL;
     const format *f = from ? from : ouro__format_probe(in.bytes, in.size, e);
     if (from && !from->read)
         ouro__error_set(e, EINVAL, "%s can be written but not read", from->name);
@@ -129,11 +129,18 @@ profile *ouro__profile_read(const char *path, const format *from, const read_opt
     return p;
 }
 
+profile *ouro__profile_for(const input *in, const read_options *options) {
+    profile *p = ouro__profile_new();
+    if (p) p->budget = ouro__budget_of(in->size, in->packed, options->limit);
+    return p;
+}
+
 bool ouro__profile_write(const profile *p, const char *path, const format *to,
                          const write_options *options, error *e) {
     output *out = ouro__output_open(path, is_packed(path), e);
     if (!out) return false;
     ouro__output_watch(out, options->progress, options->user);
+    ouro__output_limit(out, &p->budget);
     bool ok = to->write(p, options, out, e);
     return ouro__output_close(out, ok, e);
 }

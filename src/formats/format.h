@@ -14,6 +14,7 @@ enum { RULE_DEFAULT = -1 }; // raw stacks: loops; profiles that are sums already
 typedef struct {
     int rule, edge_length; // a RULE_* of profile.h, or RULE_DEFAULT
     bool keep_origin;      // for writing the same format again, see profile.h
+    uint64_t limit;        // bytes of memory; 0: in proportion to the file, see budget.h
     // Called now and then with the part that is done, 0 to 1. May be NULL.
     void (*progress)(void *user, double done);
     void *user;
@@ -60,6 +61,8 @@ profile *ouro__profile_read(const char *path, const format *from, const read_opt
 bool ouro__profile_write(const profile *p, const char *path, const format *to,
                          const write_options *options, error *e);
 
+// For readers: an empty profile with the budget of the input. NULL: out of memory.
+profile *ouro__profile_for(const input *in, const read_options *options);
 // For readers: the rule to build with.
 static inline int ouro__rule(const read_options *o, int otherwise) {
     return o->rule == RULE_DEFAULT ? otherwise : o->rule;

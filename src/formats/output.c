@@ -27,8 +27,8 @@ struct output {
     packer *packer;
     void (*progress)(void *user, uint64_t bytes);
     void *user;
-    uint64_t written;
-    bool memory; // the bytes are kept
+    uint64_t written, limit, source; // source: bytes of the profile's file, for the message
+    bool memory;                     // the bytes are kept
     char *bytes;
     size_t size, room;
     size_t used;
@@ -72,12 +72,18 @@ static void flush(output *out, bool last) {
     }
     out->written += out->used;
     out->used = 0;
+    if (out->written > out->limit && !out->code) out->code = EFBIG;
     if (out->progress) out->progress(out->user, out->written);
 }
 
 void ouro__output_watch(output *out, void (*progress)(void *user, uint64_t bytes), void *user) {
     out->progress = progress;
     out->user = user;
+}
+
+void ouro__output_limit(output *out, const budget *b) {
+    out->limit = b->output;
+    out->source = b->bytes;
 }
 
 void ouro__put(output *out, const void *bytes, size_t size) {
@@ -143,14 +149,37 @@ static bool find_target(output *out, const char *path) {
     return out->target != NULL;
 }
 
+// Who could not read the file before cannot read what replaces it. A group that we may not give the
+// file to is not the group that the mode speaks of.
+static void take_mode(int fd, const struct stat *old) {
+    struct stat new;
+    mode_t mode = old->st_mode & 0777;
+    bool given = fchown(fd, old->st_uid, old->st_gid) == 0;
+    if (!given && (fstat(fd, &new) != 0 || new.st_gid != old->st_gid)) mode &= ~(mode_t)070;
+    fchmod(fd, mode); // refused: it stays ours alone
+}
+
 static int open_for_writing(output *out, const char *path) {
     if (strcmp(path, "-") == 0) return STDOUT_FILENO;
-    if (out->target) return ouro__open_beside(out->target, 0666, &out->beside);
-    return open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    if (!out->target) return open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    struct stat old;
+    bool replaces = stat(out->target, &old) == 0;
+    int fd = ouro__open_beside(out->target, replaces ? 0600 : 0666, &out->beside);
+    if (fd >= 0 && replaces) take_mode(fd, &old);
+    return fd;
+}
+
+static output *new_output(void) {
+    output *out = malloc(sizeof *out);
+    if (!out) return NULL;
+    memset(out, 0, offsetof(output, buffer)); // the buffer is written before it is read
+    out->fd = -1;
+    out->limit = UINT64_MAX;
+    return out;
 }
 
 output *ouro__output_open(const char *path, bool gzip, error *e) {
-    output *out = calloc(1, sizeof *out);
+    output *out = new_output();
     if (!out || (strcmp(path, "-") != 0 && !find_target(out, path))) {
         free(out);
         ouro__error_memory(e);
@@ -166,12 +195,48 @@ output *ouro__output_open(const char *path, bool gzip, error *e) {
 }
 
 output *ouro__output_memory(void) {
-    output *out = malloc(sizeof *out);
-    if (!out) return NULL;
-    memset(out, 0, offsetof(output, buffer)); // the buffer is written before it is read
-    out->fd = -1;
-    out->memory = true;
+    output *out = new_output();
+    if (out) out->memory = true;
     return out;
+}
+
+// On file systems that have no files without names, it has one for a moment.
+static int open_temporary(void) {
+    const char *chosen = secure_getenv("TMPDIR"), *folder = chosen && *chosen ? chosen : "/tmp";
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    char *name = NULL;
+    if (fd >= 0 || asprintf(&name, "%s/ouro-XXXXXX", folder) < 0) return fd;
+    fd = mkostemp(name, O_CLOEXEC);
+    if (fd >= 0) unlink(name);
+    free(name);
+    return fd;
+}
+
+output *ouro__output_temporary(error *e) {
+    output *out = new_output();
+    if (!out) ouro__error_memory(e);
+    if (!out || (out->fd = open_temporary()) >= 0) return out;
+    ouro__error_set(e, errno, "cannot write a temporary file: %s", strerror(errno));
+    free(out);
+    return NULL;
+}
+
+static void tell(const output *out, error *e) {
+    if (out->code == EFBIG && out->written > out->limit) {
+        ouro__limit_fail(out->limit, "B to write", out->source, e);
+    } else {
+        ouro__error_set(e, out->code, "cannot write: %s", strerror(out->code));
+    }
+}
+
+int ouro__output_take_file(output *out, uint64_t *size, error *e) {
+    flush(out, true);
+    int fd = out->code ? -1 : out->fd;
+    if (out->code) tell(out, e);
+    if (!out->code) out->fd = -1;
+    *size = out->written;
+    ouro__output_close(out, false, NULL);
+    return fd;
 }
 
 char *ouro__output_take(output *out, size_t *size, error *e) {
@@ -193,14 +258,14 @@ bool ouro__output_close(output *out, bool good, error *e) {
     if (good && !out->code && out->beside && rename(out->beside, out->target) != 0)
         out->code = errno;
     if ((!good || out->code) && out->beside) unlink(out->beside);
-    int code = out->code;
+    if (good && out->code) tell(out, e);
+    bool ok = good && !out->code;
     ouro__packer_free(out->packer);
     free(out->target);
     free(out->beside);
     free(out->bytes);
     free(out);
-    if (good && code) ouro__error_set(e, code, "cannot write: %s", strerror(code));
-    return good && !code;
+    return ok;
 }
 
 // ---------------------------------------------------------------- escapes

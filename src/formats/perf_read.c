@@ -369,7 +369,7 @@ static void reader_free(reader *r) {
 
 profile *ouro__perf_read(const input *in, const read_options *options, error *e) {
     const char *at = (const char *)in->bytes, *end = at + in->size;
-    reader r = {.profile = ouro__profile_new(),
+    reader r = {.profile = ouro__profile_for(in, options),
                 .error = e,
                 .base = at,
                 .truncated = NO_BLOCK,

@@ -51,6 +51,11 @@ typedef struct {
 } location;
 
 typedef struct {
+    uint64_t file;
+    const unsigned char *at;
+} mapping;
+
+typedef struct {
     uint64_t name, unit;
     const unsigned char *at;
 } sample_type;
@@ -71,7 +76,7 @@ typedef struct {
     id_table location_ids;
     uint32_t *blocks; // of all locations
     size_t block_count, block_room;
-    slice *mappings;
+    mapping *mappings;
     id_table mapping_ids;
     sample_type *types;
     size_t type_count, type_room;
@@ -201,15 +206,16 @@ static bool take_location(reader *r, wire in) {
 }
 
 static bool take_mapping(reader *r, wire in) {
-    slice message = {in.at, (size_t)(in.end - in.at)};
+    mapping m = {.at = in.at};
     uint64_t id = 0;
     for (wire_field field; ouro__wire_next(&in, &field);) {
         if (field.number == MAPPING_ID) id = field.value;
+        if (field.number == MAPPING_FILE) m = (mapping){field.value, field.start};
     }
     size_t room = r->mapping_ids.room;
-    if (in.failed || !grow(&r->mappings, r->mapping_ids.count, &room, sizeof message, r->error))
+    if (in.failed || !grow(&r->mappings, r->mapping_ids.count, &room, sizeof m, r->error))
         return false;
-    r->mappings[r->mapping_ids.count] = message;
+    r->mappings[r->mapping_ids.count] = m;
     return id_add(&r->mapping_ids, id, r->error);
 }
 
@@ -354,14 +360,8 @@ static bool read_line(reader *r, wire in, uint32_t *found) {
 static bool address_block(reader *r, const location *l, uint32_t *found) {
     slice file = {(const unsigned char *)"", 0};
     uint32_t row = l->mapping ? id_find(&r->mapping_ids, l->mapping) : NO_ROW;
-    if (row != NO_ROW) {
-        const unsigned char *at = r->mappings[row].bytes;
-        wire in = {r->base, at, at + r->mappings[row].size, r->error, false};
-        for (wire_field field; ouro__wire_next(&in, &field);) {
-            if (field.number == MAPPING_FILE && !text_at(r, field.value, field.start, &file))
-                return false;
-        }
-    }
+    if (row != NO_ROW && !text_at(r, r->mappings[row].file, r->mappings[row].at, &file))
+        return false;
     char name[32] = "[unknown]";
     if (l->address) snprintf(name, sizeof name, "0x%llx", (unsigned long long)l->address);
     block_info info = {ouro__profile_add_text(r->profile, name), add_text(r, file), 0, 0};
@@ -488,7 +488,7 @@ static bool room_for(reader *r, size_t count) {
 static bool enter_locations(reader *r, const sample *s, size_t shared, size_t fresh,
                             uint32_t *node) {
     *node = shared ? r->node_after[shared - 1] : 0;
-    for (size_t i = fresh; i-- > 0;) {
+    for (size_t i = fresh; i-- > 0 && !r->profile->failed;) {
         uint32_t row = id_find(&r->location_ids, r->ids[i]);
         if (row == NO_ROW)
             return ouro__fail_at_byte(r->error, offset_of(r, s->start),
@@ -598,6 +598,7 @@ static bool read_samples(reader *r) {
     for (wire_field field; ouro__wire_next(&top, &field);) {
         if (field.number != PROFILE_SAMPLE) continue;
         if (!read_sample(r, &top, &field, &node)) return false;
+        if (r->profile->failed) return true; // finishing the profile tells it
         if (r->options->progress && ++seen % 65536 == 0)
             r->options->progress(r->options->user,
                                  (double)offset_of(r, field.start) / (double)r->size);
@@ -632,7 +633,7 @@ profile *ouro__pprof_read(const input *in, const read_options *options, error *e
                 .size = in->size,
                 .options = options,
                 .error = e,
-                .profile = ouro__profile_new(),
+                .profile = ouro__profile_for(in, options),
                 .before = {in->bytes, 0}};
     int rule = ouro__rule(options, RULE_AS_IT_IS);
     r.builder = r.profile ? ouro__builder_new(r.profile, rule, options->edge_length) : NULL;
