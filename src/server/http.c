@@ -240,9 +240,10 @@ static void add_headers(struct MHD_Response *r, const answer *a) {
 
 static enum MHD_Result send_answer(struct MHD_Connection *c, answer *a) {
     struct MHD_Response *r =
-        a->bytes ? MHD_create_response_from_buffer(a->size, a->bytes, MHD_RESPMEM_MUST_FREE)
-                 : MHD_create_response_from_buffer(a->size, (void *)(uintptr_t)a->lasting,
-                                                   MHD_RESPMEM_PERSISTENT);
+        a->in_file ? MHD_create_response_from_fd64(a->size, a->fd) // which closes it
+        : a->bytes ? MHD_create_response_from_buffer(a->size, a->bytes, MHD_RESPMEM_MUST_FREE)
+                   : MHD_create_response_from_buffer(a->size, (void *)(uintptr_t)a->lasting,
+                                                     MHD_RESPMEM_PERSISTENT);
     if (!r) {
         ouro__answer_free(a);
         return MHD_NO;
