@@ -251,7 +251,7 @@ static bool read_all(reader *r) {
     return ok && (ouro__json_size(samples) ? read_samples(r, samples) : read_hits(r));
 }
 
-profile *ouro__cpuprofile_read(const input *in, const read_options *options, error *e) {
+profile *ouro__cpuprofile_read(input *in, const read_options *options, error *e) {
     json *root = ouro__json_read(in->bytes, in->size, e);
     if (!root) return NULL;
     reader r = {.profile = ouro__profile_for(in, options), .error = e, .root = root};

@@ -36,10 +36,11 @@ typedef struct {
     // Do the bytes look like it? Never called with none.
     bool (*probe)(const unsigned char *bytes, size_t size);
     // NULL with *e filled. NULL function: the format cannot be read.
-    profile *(*read)(const input *in, const read_options *options, error *e);
+    profile *(*read)(input *in, const read_options *options, error *e);
     // Problems of the output are kept in it. NULL function: cannot be written.
     bool (*write)(const profile *p, const write_options *options, output *out, error *e);
     bool picture; // for people: cannot be read again
+    bool forward; // read forward: the input may have more than the bytes that are there
 } format;
 
 extern const format ouro__formats[];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Opens files and pipes and reads them to their end, into memory of our own: a mapped file would
-// show what others do to it meanwhile, and end the program if it is cut. gzip is unpacked at once,
-// because every reader wants to look at all bytes, some of them twice. Refuses what cannot be a
-// profile with a sentence of its own.
+// Opens files and pipes, and reads them into memory of our own: a mapped file would show what others
+// do to it meanwhile, and end the program if it is cut. A large regular file is read through a
+// window, since getting memory for all of it takes longer than reading it. Pipes and packed files are
+// read at once. Refuses what cannot be a profile with a sentence of its own.
 
 #include "input.h"
 
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEAD = 1 << 16, ZEROS_LOOKED_AT = 4096 };
+enum { HEAD = 1 << 16, WINDOW = 1 << 20, ZEROS_LOOKED_AT = 4096 };
 
 // Reads up to `room` bytes, or to the end. -1: an error.
 static ssize_t read_up_to(int fd, unsigned char *bytes, size_t room) {
@@ -36,38 +36,59 @@ static bool fail_reading(error *e) {
     return ouro__fail(e, errno, "cannot read: %s", strerror(errno));
 }
 
-// What follows the bytes that are there, to the end. A file may grow or be cut meanwhile.
-static bool read_rest(input *in, size_t room, uint64_t limit, error *e) {
-    uint64_t most = limit ? limit : MEMORY_MOST;
-    for (;;) {
-        unsigned char *bytes = (unsigned char *)(uintptr_t)in->bytes;
-        ssize_t n = read_up_to(in->fd, bytes + in->size, room - in->size);
-        if (n < 0) return fail_reading(e);
-        in->size += (size_t)n;
-        if (in->size < room) return true;
-        if (room > most) return ouro__limit_fail(most, "B to read", in->size, e);
-        bytes = realloc(bytes, room *= 2);
-        if (!bytes) return ouro__fail_memory(e);
-        in->bytes = bytes;
-    }
+static uint64_t most_of(const input *in) { return in->limit ? in->limit : MEMORY_MOST; }
+
+static bool make_room(input *in, size_t room, error *e) {
+    if (room > most_of(in) + WINDOW)
+        return ouro__limit_fail(most_of(in), "B to read", ouro__input_size(in), e);
+    unsigned char *bytes = realloc((void *)(uintptr_t)in->bytes, room);
+    if (!bytes) return ouro__fail_memory(e);
+    in->bytes = bytes;
+    in->room = room;
+    return true;
 }
 
-// A live file has holes and changes: of it only the beginning is read here, and its reader goes
-// through fd.
-static bool read_all(input *in, size_t expected, bool regular, uint64_t limit, error *e) {
-    unsigned char head[HEAD];
-    ssize_t n = read_up_to(in->fd, head, sizeof head);
+static bool fill(input *in, error *e) {
+    unsigned char *bytes = (unsigned char *)(uintptr_t)in->bytes;
+    ssize_t n = read_up_to(in->fd, bytes + in->size, in->room - in->size);
     if (n < 0) return fail_reading(e);
-    bool rest = n == HEAD && !(regular && ouro__live_probe(head, (size_t)n));
-    size_t room = rest && expected > HEAD ? expected + 1 : HEAD + 1; // the end is seen by one more
-    if (room > (limit ? limit : MEMORY_MOST) + 1)
-        return ouro__limit_fail(limit ? limit : MEMORY_MOST, "B to read", expected, e);
-    unsigned char *bytes = malloc(room);
-    if (!bytes) return ouro__fail_memory(e);
-    memcpy(bytes, head, (size_t)n);
-    in->bytes = bytes;
-    in->size = (size_t)n;
-    return !rest || read_rest(in, room, limit, e);
+    in->size += (size_t)n;
+    in->more = in->size == in->room;
+    return true;
+}
+
+bool ouro__input_more(input *in, size_t done, error *e) {
+    unsigned char *bytes = (unsigned char *)(uintptr_t)in->bytes;
+    memmove(bytes, bytes + done, in->size - done);
+    in->offset += done;
+    in->size -= done;
+    size_t room = in->room < WINDOW ? WINDOW : in->room;
+    if (in->size > room / 2) room *= 2;
+    return (room == in->room || make_room(in, room, e)) && fill(in, e);
+}
+
+bool ouro__input_all(input *in, error *e) {
+    if (in->more && in->total >= in->room && !make_room(in, in->total + 1, e)) return false;
+    bool ok = !in->more || fill(in, e);
+    while (ok && in->more) ok = make_room(in, in->room * 2, e) && fill(in, e);
+    return ok;
+}
+
+bool ouro__input_rewind(input *in, error *e) {
+    if (lseek(in->fd, 0, SEEK_SET) != 0) return fail_reading(e);
+    in->offset = in->size = 0;
+    return fill(in, e);
+}
+
+// A live file has holes and changes: its reader goes through fd.
+static bool read_head(input *in, bool regular, error *e) {
+    if (!make_room(in, HEAD, e) || !fill(in, e)) return false;
+    if (regular && ouro__live_probe(in->bytes, in->size)) {
+        in->more = false;
+        return true;
+    }
+    bool large = regular && in->more && !ouro__is_gzip(in->bytes, in->size);
+    return large || ouro__input_all(in, e);
 }
 
 static bool all_zero(const unsigned char *bytes, size_t size) {
@@ -85,11 +106,11 @@ static bool check_content(const input *in, error *e) {
     return true;
 }
 
-static bool unpack(input *in, uint64_t limit, error *e) {
+static bool unpack(input *in, error *e) {
     if (!ouro__is_gzip(in->bytes, in->size)) return true;
     unsigned char *bytes;
     size_t size, packed = in->size;
-    uint64_t most = limit ? limit : ouro__unpacked_most(packed);
+    uint64_t most = in->limit ? in->limit : ouro__unpacked_most(packed);
     if (!ouro__gunzip(in->bytes, in->size, most, &bytes, &size, e)) return false;
     ouro__input_close(in);
     *in = (input){.bytes = bytes, .size = size, .packed = packed, .fd = -1};
@@ -106,17 +127,15 @@ static bool check_kind(int fd, const struct stat *info, error *e) {
 }
 
 bool ouro__input_open(input *in, const char *path, uint64_t limit, error *e) {
-    *in = (input){.fd = -1};
+    *in = (input){.fd = -1, .limit = limit};
     in->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (in->fd < 0) return ouro__fail(e, errno, "cannot open: %s", strerror(errno));
     struct stat info;
     bool ok = fstat(in->fd, &info) == 0 || fail_reading(e);
     ok = ok && check_kind(in->fd, &info, e);
-    if (ok) {
-        bool regular = S_ISREG(info.st_mode) && in->fd != STDIN_FILENO;
-        ok = read_all(in, S_ISREG(info.st_mode) ? (size_t)info.st_size : 0, regular, limit, e);
-    }
-    ok = ok && check_content(in, e) && unpack(in, limit, e);
+    bool regular = ok && S_ISREG(info.st_mode) && in->fd != STDIN_FILENO;
+    if (regular && info.st_size > HEAD) in->total = (uint64_t)info.st_size;
+    ok = ok && read_head(in, regular, e) && check_content(in, e) && unpack(in, e);
     if (!ok) ouro__input_close(in);
     return ok;
 }

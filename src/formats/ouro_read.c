@@ -135,7 +135,7 @@ static bool check_size(int fd, const read_options *options, budget *cost, error 
     return size <= cost->memory / COPIES || ouro__budget_fail(cost, EFBIG, e);
 }
 
-profile *ouro__live_profile_read(const input *in, const read_options *options, error *e) {
+profile *ouro__live_profile_read(input *in, const read_options *options, error *e) {
     int fd = file_of(in);
     if (fd < 0) {
         ouro__error_set(e, errno, "cannot read: %s", strerror(errno));

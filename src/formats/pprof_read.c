@@ -628,7 +628,7 @@ static void reader_free(reader *r) {
     free(r->unpacked[1]);
 }
 
-profile *ouro__pprof_read(const input *in, const read_options *options, error *e) {
+profile *ouro__pprof_read(input *in, const read_options *options, error *e) {
     reader r = {.base = in->bytes,
                 .size = in->size,
                 .options = options,

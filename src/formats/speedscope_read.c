@@ -224,7 +224,7 @@ static bool read_profiles(reader *r) {
     return true;
 }
 
-profile *ouro__speedscope_read(const input *in, const read_options *options, error *e) {
+profile *ouro__speedscope_read(input *in, const read_options *options, error *e) {
     json *root = ouro__json_read(in->bytes, in->size, e);
     if (!root) return NULL;
     const char *exporter = ouro__json_text(ouro__json_get(root, "exporter"));
