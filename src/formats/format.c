@@ -117,8 +117,8 @@ const format *ouro__format_probe(const unsigned char *bytes, size_t size, error 
 
 // ---------------------------------------------------------------- whole files
 
-// By the beginning of a large file, if that is enough: JSON tells what it is anywhere, and a text has
-// a line at least.
+// By the beginning of a large file, if that is enough. JSON may tell what it is anywhere, and of a
+// text the first line must be there.
 static const format *probe_window(const input *in) {
     size_t blank = 0;
     while (blank < in->size && strchr(" \t\r\n", in->bytes[blank])) blank++;

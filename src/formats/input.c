@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Opens files and pipes, and reads them into memory of our own: a mapped file would show what others
-// do to it meanwhile, and end the program if it is cut. A large regular file is read through a
-// window, since getting memory for all of it takes longer than reading it. Pipes and packed files are
-// read at once. Refuses what cannot be a profile with a sentence of its own.
+// Opens files and pipes, and reads them into memory of our own: a mapped file would show what
+// others do to it meanwhile, and end the program if it is cut. A large regular file is read through
+// a window, since getting memory for all of it takes longer than reading it. Pipes and packed files
+// are read at once. Refuses what cannot be a profile with a sentence of its own.
 
 #include "input.h"
 

@@ -26,7 +26,7 @@ typedef struct {
 // live file the beginning is read, and there is no more.
 bool ouro__input_open(input *in, const char *path, uint64_t limit, error *e);
 void ouro__input_close(input *in);
-// Forgets the first `done` bytes and reads further, by at least one byte unless the file ends, which
+// Forgets the first `done` bytes and reads on, by at least one byte unless the file ends: that
 // clears `more`. The bytes move.
 bool ouro__input_more(input *in, size_t done, error *e);
 // All of the file, for those who must see it at once. Only before any of it is forgotten.

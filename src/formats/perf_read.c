@@ -6,9 +6,10 @@
 //     comm with spaces  1234/1235 [003] 4298.204134:    1001001 cpu-clock:
 //     <tab>            1160 fib+0x7 (/usr/bin/program)
 //
-// The same frame lines come again and again, so a line is parsed once and then found by its bytes. The root of every path is the command. Metrics: `samples`, and the periods of each
-// event if they are there. A block's file is its object; an inlined frame (perf prints it before
-// the one that it is part of) has the object of its container.
+// The same frame lines come again and again, so a line is parsed once and then found by its bytes.
+// The root of every path is the command. Metrics: `samples`, and the periods of each event if they
+// are there. A block's file is its object; an inlined frame (perf prints it before the one that it
+// is part of) has the object of its container.
 
 #include "builder.h"
 #include "readers.h"

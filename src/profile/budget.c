@@ -2,8 +2,8 @@
 //
 // The amounts, and what is said when they do not suffice.
 //
-// A byte of a recorded profile makes one path at most, which takes some 60 bytes in memory, and most
-// make none. BASE leaves small files alone. A packed byte counts as PACKED_RATE bytes at most:
+// A byte of a recorded profile makes one path at most, which takes some 60 bytes in memory, and
+// most make none. BASE leaves small files alone. A packed byte counts as PACKED_RATE bytes at most:
 // profiles are packed to a fifth or a tenth of their size, and texts with much recursion to less.
 
 #include "budget.h"

@@ -36,8 +36,8 @@ void ouro__budget_add(budget *to, const budget *b);
 
 // What is said: `code` is EFBIG for memory and ETIME for work.
 bool ouro__budget_fail(const budget *b, int code, error *e);
-// The same of another limit: "more than 256 MB to read: too much for a file of 213 bytes; --limit 1G
-// allows more". `what` is "B to read" then.
+// The same of another limit: "more than 256 MB to read: too much for a file of 213 bytes;
+// --limit 1G allows more". `what` is "B to read" then.
 bool ouro__limit_fail(uint64_t limit, const char *what, uint64_t bytes, error *e);
 
 #endif

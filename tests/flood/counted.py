@@ -32,8 +32,8 @@ class Counters:
 def cost(*arguments, status=0):
     """(steps, peak of memory) of a command."""
     counters = Counters()
-    done = subprocess.run([COUNTED, *arguments], env=counters.env(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE, timeout=300)
+    done = subprocess.run([COUNTED, *arguments], env=counters.env(), stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=300)
     if done.returncode != status:
         raise Failure(f"exit status {done.returncode}: {' '.join(arguments)}\n{done.stderr.decode(errors='replace')}")
     return counters[STEPS], counters[PEAK]

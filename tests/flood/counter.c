@@ -73,8 +73,8 @@ void *realloc(void *old, size_t size) {
     return at ? taken(at) : NULL;
 }
 
-// The command takes a large part of the heap first and gives it back untouched (main.c): that is no
-// peak.
+// The command first takes a large part of the heap and gives it back untouched (main.c). That is
+// no peak of what it needs.
 void free(void *at) {
     size_t size = malloc_usable_size(at);
     given_back(size);

@@ -117,7 +117,8 @@ QUESTIONS = {
     "knots_text": ["report", "--knots"],
     "block": ["report", "--block", "f1"], "block_json": ["report", "--block", "f1", "--json"],
     "sequence": ["report", "--block", "f1", "--block", "f2", "--csv"],
-    "select": ["report", "--select", "f1"], "exclude": ["report", "--exclude", "f1"], "fold": ["report", "--fold", "f1"],
+    "select": ["report", "--select", "f1"], "exclude": ["report", "--exclude", "f1"],
+    "fold": ["report", "--fold", "f1"],
     "loops": ["report", "--compact", "loops"], "edges_1": ["report", "--compact", "edges:1"],
     "edges_2": ["report", "--compact", "edges:2"], "edges_3": ["report", "--compact", "edges:3"],
     "plain": ["report", "--compact", "none"], "min": ["report", "--self", "--min", "1"],
@@ -142,7 +143,8 @@ def answers(shape):
     for to in TO:
         grows_with(cost("convert", "--to", to, small, "out"), cost("convert", "--to", to, large, "out"),
                    f"{shape} to {to}")
-    for words in (["diff"], ["diff", "--json"], ["merge", "-o", "sum.pb"], ["merge", "--compact", "edges", "-o", "sum.pb"]):
+    for words in (["diff"], ["diff", "--json"], ["merge", "-o", "sum.pb"],
+                  ["merge", "--compact", "edges", "-o", "sum.pb"]):
         grows_with(cost(*words, small, small), cost(*words, large, large), f"{' '.join(words)} of {shape}")
     grows_with(cost("convert", "--period", "2", "--min", "0.1", small, "out.pb"),
                cost("convert", "--period", "2", "--min", "0.1", large, "out.pb"), f"shrinking {shape}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Inputs that ask for more than their size deserves, files that change while they are read, exports that explode."""
-import counted, gzip, os, shapes, subprocess, threading, time
+import counted, gzip, os, random, shapes, subprocess, threading, time
 from counted import PEAK, STEPS, Counters
 from harness import Server
 from pprof import msg, num, varint
@@ -64,7 +64,8 @@ def the_limit_is_a_size():
     for good in ("100000000", "500M", "4G", "1T", "300000K"):
         run(OURO, "report", "--limit", good, "a.folded", status=0)
     for bad in ("", "x", "-1", "0", "4GB", "4 G", "1.5G", "99999999T", "99999999999999999999"):
-        has(run(OURO, "report", "--limit", bad, "a.folded", status=2).err, "expected a size such as 500M or 4G", about=bad)
+        done = run(OURO, "report", "--limit", bad, "a.folded", status=2)
+        has(done.err, "expected a size such as 500M or 4G", about=bad)
 
 
 @case
@@ -139,6 +140,37 @@ def a_pipe_without_end_is_refused():
         source.wait()
 
 
+def large(form):
+    """Some 3 MB: more than a window, and things in it that are larger than one."""
+    rnd = random.Random(7)
+    tree = shapes.bush(4_000)
+    tree += [(0, "long_" + "x" * 1_500_000, 1)] + [(rnd.randrange(4_000), f"g{rnd.randrange(3_000)}", 2)
+                                                   for _ in range(20_000)]
+    return form(tree)
+
+
+def says_the_same(form):
+    """A pipe is read at once, and a large file through a window that moves."""
+    data, seed = large(form), int(os.environ.get("OURO_SEED", time.time_ns()))
+    print(f"# seed {seed}", flush=True)
+    rnd = random.Random(seed)
+    cuts = [len(data)] + [rnd.randrange(1 << 16, len(data)) for _ in range(6)]
+    for cut in cuts:
+        whole = bytearray(data[:cut])
+        if cut != len(data) and rnd.random() < 0.5:
+            whole[rnd.randrange(len(whole))] ^= 1 << rnd.randrange(8)
+        write("file", bytes(whole))
+        words = ["report", "--self", "--json", "--limit", "1G"]
+        file, pipe = run(OURO, *words, "file"), run(OURO, *words, "-", stdin=bytes(whole))
+        pipe_err = pipe.err.replace("standard input:", "file:", 1)
+        same((file.status, file.err), (pipe.status, pipe_err), f"seed {seed}, {cut} bytes")
+        same(file.out == pipe.out, True, f"seed {seed}, {cut} bytes")
+
+
+for form in (shapes.folded, shapes.perf, shapes.pprof):
+    case(says_the_same, f"a_large_{form.__name__}_file_says_what_its_bytes_say_through_a_pipe", form)
+
+
 def cut_while_read(name, data, seconds=1.5):
     """Another process cuts the file and writes it again, as fast as it can: reading works, or says why not."""
     write(name, data)
@@ -194,7 +226,8 @@ def an_export_stops_at_a_limit_and_leaves_what_was_there():
 
 @case
 def a_report_of_all_paths_stops_at_a_limit():
-    has(run(OURO, "report", "--limit", "40M", "--sequences", "--csv", exploding(), status=1, text=False).err, b"to write", b"--limit")
+    done = run(OURO, "report", "--limit", "40M", "--sequences", "--csv", exploding(), status=1, text=False)
+    has(done.err, b"to write", b"--limit")
 
 
 @case

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Records a tree into a live file: record FILE. The input has the number of blocks, their names, and
-// then a line for each node, parents before children: depth (0 is the first level), block, value.
+// Records a tree into a live file: record FILE. The input has the number of blocks, their names,
+// and a line for each node, parents before children: depth (0 is the first level), block, value.
 
 #include <ouro.h>
 
