@@ -252,7 +252,7 @@ static bool read_all(reader *r) {
 }
 
 profile *ouro__cpuprofile_read(input *in, const read_options *options, error *e) {
-    json *root = ouro__json_read(in->bytes, in->size, e);
+    json *root = ouro__json_read(in, options->limit, e);
     if (!root) return NULL;
     reader r = {.profile = ouro__profile_for(in, options), .error = e, .root = root};
     r.builder = r.profile ? ouro__builder_new(r.profile, ouro__rule(options, RULE_LOOPS),

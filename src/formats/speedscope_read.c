@@ -225,7 +225,7 @@ static bool read_profiles(reader *r) {
 }
 
 profile *ouro__speedscope_read(input *in, const read_options *options, error *e) {
-    json *root = ouro__json_read(in->bytes, in->size, e);
+    json *root = ouro__json_read(in, options->limit, e);
     if (!root) return NULL;
     const char *exporter = ouro__json_text(ouro__json_get(root, "exporter"));
     reader r = {.profile = ouro__profile_for(in, options),

@@ -48,7 +48,8 @@ static void check(const answer *a) {
     if (a->status < 200 || a->status > 599 || !bytes) abort();
     if (!a->type || strcmp(a->type, "application/json; charset=utf-8") != 0) return;
     error e = {0};
-    json *parsed = ouro__json_read((const unsigned char *)bytes, a->size, &e);
+    json *parsed = ouro__json_read(
+        &(input){.bytes = (const unsigned char *)bytes, .size = a->size, .fd = -1}, 0, &e);
     if (!parsed) abort();
     ouro__json_free(parsed);
 }
