@@ -37,6 +37,7 @@ typedef struct {
     uint64_t data; // offset in the file
     uint64_t bytes;
     uint32_t kind, lane, first;
+    size_t next; // 1 + the next segment of the same lane; 0: none
 } segment;
 
 typedef struct {
@@ -45,6 +46,7 @@ typedef struct {
     live_header header;
     segment *segments;
     size_t segment_count;
+    size_t *first_of_lane; // 1 + its first segment; 0: it has none
     uint32_t lane_count;
     uint32_t stride; // words per node
     uint32_t resets; // header.resets as it was before the lanes were read
@@ -149,6 +151,21 @@ static bool check_segment(reader *r, const live_segment *head, uint64_t at) {
     return true;
 }
 
+// A file may have as many lanes as segments, so no lane looks through all of them.
+static bool link_lanes(reader *r) {
+    free(r->first_of_lane);
+    r->first_of_lane = calloc((size_t)r->lane_count + 1, sizeof *r->first_of_lane);
+    if (!r->first_of_lane) return fail_memory(r);
+    for (size_t i = r->segment_count; i-- > 0;) {
+        segment *s = &r->segments[i];
+        bool of_lane = s->kind == LIVE_LANE || s->kind == LIVE_NODES || s->kind == LIVE_BASELINE;
+        if (!of_lane || s->lane >= r->lane_count) continue;
+        s->next = r->first_of_lane[s->lane];
+        r->first_of_lane[s->lane] = i + 1;
+    }
+    return true;
+}
+
 // Segments of kinds that we do not know are passed over.
 static bool read_segments(reader *r) {
     size_t room = 0;
@@ -165,11 +182,11 @@ static bool read_segments(reader *r) {
         }
         uint64_t data = at + r->header.page;
         r->segments[r->segment_count++] =
-            (segment){data, head.data_bytes, head.kind, head.lane, head.first};
+            (segment){data, head.data_bytes, head.kind, head.lane, head.first, 0};
         if (head.kind == LIVE_LANE) r->lane_count++;
         at = data + head.data_bytes;
     }
-    return true;
+    return link_lanes(r);
 }
 
 // ---------------------------------------------------------------- texts and blocks
@@ -576,15 +593,16 @@ static lane_result make_image(reader *r, lane_reader *l) {
 
 static bool find_parts(reader *r, lane_reader *l) {
     uint32_t per = r->header.nodes_per_segment;
+    size_t first = l->id < r->lane_count ? r->first_of_lane[l->id] : 0, count = 0;
+    for (size_t i = first; i; i = r->segments[i - 1].next) count++;
     free(l->parts);
     free(l->baselines);
     l->part_count = 0;
-    l->parts = calloc(r->segment_count + 1, sizeof *l->parts);
-    l->baselines = calloc(r->segment_count + 1, sizeof *l->baselines);
+    l->parts = calloc(count + 1, sizeof *l->parts);
+    l->baselines = calloc(count + 1, sizeof *l->baselines);
     if (!l->parts || !l->baselines) return fail_memory(r);
-    for (size_t i = 0; i < r->segment_count; i++) {
-        const segment *s = &r->segments[i];
-        if (s->lane != l->id) continue;
+    for (size_t i = first; i; i = r->segments[i - 1].next) {
+        const segment *s = &r->segments[i - 1];
         if (s->kind == LIVE_LANE) l->state_offset = s->data;
         if (s->kind == LIVE_NODES && s->first != l->part_count * per)
             return fail(r, EILSEQ, s->data, "damaged: nodes from %u on, out of order", s->first);
@@ -738,6 +756,7 @@ int ouro__live_read_fd(int fd, ouro__live_profile *profile, ouro__live_error *er
     memset(error, 0, sizeof *error);
     bool ok = read_file(&r, profile);
     free(r.segments);
+    free(r.first_of_lane);
     if (ok) return 0;
     ouro__live_profile_free(profile);
     return -1;
