@@ -13,6 +13,7 @@
 #include "blocks.h"
 #include "gzip.h"
 #include "ouro.h"
+#include "printable.h"
 #include "show.h"
 
 #include <ctype.h>
@@ -114,7 +115,7 @@ static void finish(void) {
     ouro_thread_free(run.thread);
     run.profile = profile;
     if (write_profile()) {
-        fprintf(stderr, "ouro lua: cannot write %s: %s\n", run.output, strerror(errno));
+        ouro__say("ouro lua: cannot write %s: %s", run.output, strerror(errno));
         _exit(1);
     }
     run.profile = NULL;
@@ -154,7 +155,7 @@ static int run_script(lua_State *L, int count, char **arguments, int script) {
     }
     for (int i = script + 1; i < count; i++) lua_pushstring(L, arguments[i]);
     if (!begin()) {
-        fprintf(stderr, "ouro lua: cannot make a profile: %s\n", strerror(errno));
+        ouro__say("ouro lua: cannot make a profile: %s", strerror(errno));
         return EXIT_FAILURE;
     }
     atexit(finish);
@@ -169,7 +170,8 @@ static int run_script(lua_State *L, int count, char **arguments, int script) {
 }
 
 static int usage(const char *message, const char *what) {
-    fprintf(stderr, "ouro lua --luajit: %s%s\nTry `ouro help lua`.\n", message, what);
+    ouro__say("ouro lua --luajit: %s%s", message, what);
+    fputs("Try `ouro help lua`.\n", stderr);
     return EXIT_USAGE;
 }
 

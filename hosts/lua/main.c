@@ -6,6 +6,7 @@
 
 #include "options.h"
 #include "ouro_lua.h"
+#include "printable.h"
 #include "sample.h"
 #include "session.h"
 #include "show.h"
@@ -33,7 +34,7 @@ static struct {
 
 static void complain(const char *message) {
     fflush(stdout);
-    fprintf(stderr, "lua: %s\n", message);
+    fprintf(stderr, "lua: %s\n", message); // the script's own words, as Lua prints them
     fflush(stderr);
 }
 
@@ -46,7 +47,7 @@ static void finish(void) {
     session_stop(s);
     const char *file = run.command.output;
     if (session_write(s, file)) {
-        fprintf(stderr, "ouro lua: cannot write %s: %s\n", file, strerror(errno));
+        ouro__say("ouro lua: cannot write %s: %s", file, strerror(errno));
         fflush(NULL);
         _exit(1);
     }
@@ -144,7 +145,7 @@ static void set_arg(lua_State *L, int count, char **arguments, int script) {
 static bool begin(lua_State *L) {
     session *s = session_start(L, &run.command.settings);
     if (!s) {
-        fprintf(stderr, "ouro lua: %s\n", lua_tostring(L, -1));
+        ouro__say("ouro lua: %s", lua_tostring(L, -1));
         return false;
     }
     run.session = session_keep(s);

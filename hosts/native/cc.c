@@ -5,6 +5,7 @@
 // last, if an executable is linked. Shared libraries get no library: they call the hooks of the
 // program that loads them.
 
+#include "printable.h"
 #include "run/folders.h"
 
 #include <errno.h>
@@ -183,7 +184,6 @@ int main(int argc, char **argv) {
             fprintf(stderr, "%s%c", c.arguments[i], i + 1 < c.count ? ' ' : '\n');
     }
     execvp(c.arguments[0], c.arguments);
-    fprintf(stderr, "ouro %s: cannot run %s: %s\n", c.cxx ? "c++" : "cc", c.arguments[0],
-            strerror(errno));
+    ouro__say("ouro %s: cannot run %s: %s", c.cxx ? "c++" : "cc", c.arguments[0], strerror(errno));
     return 127;
 }

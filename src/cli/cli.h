@@ -80,6 +80,8 @@ void progress_end(void);
 profile *apply_filters(const options *o, const char *path, profile *p);
 profile *apply_shrinking(const options *o, const char *path, profile *p);
 const format *format_option(const char *name);
+// One after the other, with commas; freed by the caller.
+char *metric_names(const profile *p);
 uint32_t metric_option(const profile *p, const char *path, const char *name);
 
 // The format to write: --to, or by the extension. Exits if there is none.
@@ -114,11 +116,11 @@ void table_heading_end(table *t);
 void table_end(table *t);
 
 bool colours_wanted(const options *o);
-// Bold, or nothing if colours are not wanted. `text` is printed with control characters replaced.
+// A line. Names in it may hold anything: what a terminal would obey is replaced.
+void put_line(output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// The same in bold, if colours are wanted.
 void put_heading(const options *o, output *out, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-// Names may hold anything: control characters are not sent to a terminal.
-void put_clean(output *out, const char *text);
 
 output *stdout_open(void);
 void stdout_close(output *out);

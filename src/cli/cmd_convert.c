@@ -5,6 +5,8 @@
 
 #include "cli.h"
 
+#include "printable.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +44,7 @@ void write_output(const options *o, const profile *p, const char *title, const c
     bool written = ouro__profile_write(p, path, to, &w, &e);
     progress_end();
     if (!written) {
-        fprintf(stderr, "ouro: %s: %s\n", path, e.message);
+        ouro__say("ouro: %s: %s", path, e.message);
         exit(EXIT_FAILED);
     }
 }

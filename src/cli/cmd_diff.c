@@ -6,6 +6,8 @@
 
 #include "cli.h"
 
+#include "printable.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,8 +189,8 @@ static int judge(const options *o, const comparison *c) {
     const char *name;
     double worst = worst_growth(c, &name);
     if (o->fail_above < 0 || worst <= o->fail_above) return EXIT_GOOD;
-    fprintf(stderr, "ouro diff: %s grew by %.2f%% of the total before, more than %g%%\n", name,
-            worst, o->fail_above);
+    ouro__say("ouro diff: %s grew by %.2f%% of the total before, more than %g%%", name, worst,
+              o->fail_above);
     return EXIT_ABOVE;
 }
 

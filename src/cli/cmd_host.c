@@ -8,6 +8,7 @@
 #include "cli.h"
 
 #include "own_path.h"
+#include "printable.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -31,7 +32,7 @@ static void try_folder(const char *folder, const char *below, const char *name, 
     snprintf(path, sizeof path, "%s%souro-%s", folder, below, name);
     execv(path, argv);
     if (errno == ENOENT || errno == ENOTDIR) return;
-    fprintf(stderr, "ouro: cannot run %s: %s\n", path, strerror(errno));
+    ouro__say("ouro: cannot run %s: %s", path, strerror(errno));
     exit(EXIT_FAILED);
 }
 

@@ -53,16 +53,12 @@ static void print_title(const options *o, const loaded *l, output *out) {
     if (l->filtered) {
         ouro__amount(rest, p, l->metric, left, l->total);
         format_percent(percent, left, l->total);
-        ouro__print(out, "left after the filters: %s%s%s, %s\n", rest, *unit ? " " : "", unit,
-                    percent);
+        put_line(out, "left after the filters: %s%s%s, %s", rest, *unit ? " " : "", unit, percent);
     }
     if (p->metric_count < 2) return;
-    ouro__put_text(out, "metrics:");
-    for (uint32_t m = 0; m < p->metric_count; m++) {
-        ouro__put_text(out, m ? ", " : " ");
-        put_clean(out, ouro__metric_name(p, m));
-    }
-    ouro__put_text(out, " (--metric chooses)\n");
+    char *metrics = metric_names(p);
+    put_line(out, "metrics: %s (--metric chooses)", metrics);
+    free(metrics);
 }
 
 // ---------------------------------------------------------------- self and overall

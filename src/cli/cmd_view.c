@@ -5,6 +5,7 @@
 // show does.
 
 #include "cli.h"
+#include "printable.h"
 #include "server.h"
 
 #include <errno.h>
@@ -84,7 +85,7 @@ static void check_start(const options *o, const server_options *s) {
             for (unsigned f = 0; f < s->file_count && !found; f++)
                 found = ouro__find_block(s->files[f].profile, lists[l]->items[i], &block, &e);
             if (found) continue;
-            fprintf(stderr, "ouro: %s: %s\n", s->files[0].path, e.message);
+            ouro__say("ouro: %s: %s", s->files[0].path, e.message);
             exit(EXIT_USAGE);
         }
     }
@@ -122,7 +123,7 @@ static void open_browser(const char *address) {
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
                                               POSIX_SPAWN_SETPGROUP);
     int problem = posix_spawnp(&child, browser, &actions, &attributes, arguments, environ);
-    if (problem) fprintf(stderr, "ouro: cannot start %s: %s\n", browser, strerror(problem));
+    if (problem) ouro__say("ouro: cannot start %s: %s", browser, strerror(problem));
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
 }
@@ -219,7 +220,7 @@ int cmd_view(int argc, char **argv) {
     error e = {0};
     server *s = ouro__server_start(&start, &e);
     if (!s) {
-        fprintf(stderr, "ouro view: %s\n", e.message);
+        ouro__say("ouro view: %s", e.message);
         exit(EXIT_FAILED);
     }
     char *address = first_address(&o, s);

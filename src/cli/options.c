@@ -6,6 +6,7 @@
 #include "ouro.h"
 
 #include "cli.h"
+#include "printable.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -74,13 +75,14 @@ static const struct option table_of_options[] = {
 };
 
 void fail_usage(const char *command, const char *pattern, ...) {
+    char *text = NULL;
+    const char *space = command ? " " : "", *name = command ? command : "";
     va_list arguments;
     va_start(arguments, pattern);
-    fprintf(stderr, "ouro%s%s: ", command ? " " : "", command ? command : "");
-    vfprintf(stderr, pattern, arguments);
-    fprintf(stderr, "\n`ouro help%s%s` shows how it is used.\n", command ? " " : "",
-            command ? command : "");
+    if (vasprintf(&text, pattern, arguments) < 0) fail_memory();
     va_end(arguments);
+    ouro__say("ouro%s%s: %s", space, name, text);
+    fprintf(stderr, "`ouro help%s%s` shows how it is used.\n", space, name);
     exit(EXIT_USAGE);
 }
 

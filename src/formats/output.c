@@ -6,7 +6,7 @@
 #include "output.h"
 
 #include "beside.h"
-#include "utf8.h"
+#include "printable.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -205,15 +205,15 @@ bool ouro__output_close(output *out, bool good, error *e) {
 
 // ---------------------------------------------------------------- escapes
 
+enum { ESCAPE_ROOM = 16 };
+
 // Text with characters replaced by `escape`, which gives NULL for those that stay.
 static void put_escaped(output *out, const char *text,
-                        const char *escape(unsigned char c, char room[8])) {
-    char room[8];
+                        const char *escape(uint32_t c, char room[ESCAPE_ROOM])) {
+    char room[ESCAPE_ROOM];
     while (*text) {
         size_t n = ouro__utf8_length(text);
-        const char *other = n == 0   ? OURO_REPLACEMENT
-                            : n == 1 ? escape((unsigned char)*text, room)
-                                     : NULL;
+        const char *other = n ? escape(ouro__utf8_decode(text, n), room) : OURO_REPLACEMENT;
         if (other) {
             ouro__put_text(out, other);
         } else {
@@ -223,15 +223,20 @@ static void put_escaped(output *out, const char *text,
     }
 }
 
-static const char *json_escape(unsigned char c, char room[8]) {
+// JSON is often printed on a terminal, and loses nothing by escapes.
+static const char *json_escape(uint32_t c, char room[ESCAPE_ROOM]) {
     if (c == '"') return "\\\"";
     if (c == '\\') return "\\\\";
-    if (c >= 0x20 && c != 0x7f) return NULL;
-    snprintf(room, 8, "\\u%04x", c);
+    if (!ouro__is_hidden(c)) return NULL;
+    if (c < 0x10000) {
+        snprintf(room, ESCAPE_ROOM, "\\u%04x", c);
+    } else {
+        snprintf(room, ESCAPE_ROOM, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
+    }
     return room;
 }
 
-static const char *xml_escape(unsigned char c, char room[8]) {
+static const char *xml_escape(uint32_t c, char room[ESCAPE_ROOM]) {
     (void)room;
     switch (c) {
     case '<':
@@ -244,7 +249,7 @@ static const char *xml_escape(unsigned char c, char room[8]) {
         return "&quot;";
     default:
         // Other control characters may not stand in XML at all.
-        return c < 0x20 && c != '\t' && c != '\n' ? "\xef\xbf\xbd" : NULL;
+        return c < 0x20 && c != '\t' && c != '\n' ? OURO_REPLACEMENT : NULL;
     }
 }
 
@@ -254,12 +259,25 @@ void ouro__put_json(output *out, const char *text) {
     ouro__put(out, "\"", 1);
 }
 
+// A spreadsheet takes a cell that begins so for a formula, quoted or not. Full-width signs are
+// the same to it where Chinese or Japanese is written.
+static bool is_formula(const char *text) {
+    static const char *const begin[] = {"=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠"};
+    for (size_t i = 0; i < sizeof begin / sizeof *begin; i++) {
+        if (strncmp(text, begin[i], strlen(begin[i])) == 0) return true;
+    }
+    return false;
+}
+
+// A semicolon separates cells in half of Europe.
 void ouro__put_csv(output *out, const char *text) {
-    bool quoted = strpbrk(text, ",\"\r\n") != NULL;
+    bool quoted = strpbrk(text, ",;\"") != NULL;
     if (quoted) ouro__put(out, "\"", 1);
-    for (; *text; text++) {
-        if (*text == '"') ouro__put(out, "\"", 1);
-        ouro__put(out, text, 1);
+    if (is_formula(text)) ouro__put(out, "'", 1);
+    for (size_t used, shown; *text; text += used) {
+        const char *bytes = ouro__printable_at(text, &used, &shown);
+        if (*bytes == '"') ouro__put(out, "\"", 1);
+        ouro__put(out, bytes, shown);
     }
     if (quoted) ouro__put(out, "\"", 1);
 }

@@ -35,9 +35,11 @@ void ouro__put_text(output *out, const char *text);
 void ouro__put_number(output *out, uint64_t number);
 void ouro__put_integer(output *out, int64_t number);
 void ouro__print(output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// A JSON string with its quotes; bytes that are not UTF-8 become U+FFFD.
+// A JSON string with its quotes; bytes that are not UTF-8 become U+FFFD, and what a terminal would
+// obey (printable.h) is escaped.
 void ouro__put_json(output *out, const char *text);
-// A field of CSV, with quotes where it needs them.
+// A foreign text as a field of CSV, with quotes where it needs them: as a terminal would show it,
+// and with a ' before what a spreadsheet would take for a formula. Numbers are put by ouro__print.
 void ouro__put_csv(output *out, const char *text);
 // Text for HTML and XML.
 void ouro__put_escaped(output *out, const char *text);

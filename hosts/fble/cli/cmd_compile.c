@@ -5,6 +5,7 @@
 // put them together. A library without -m has all modules of its packages.
 
 #include "command.h"
+#include "printable.h"
 #include "syntax/hash.h"
 #include "syntax/parser.h"
 #include "to_c/build.h"
@@ -82,7 +83,7 @@ static bool emit(struct compilation *c, const char *name, const char *text, size
     FILE *to = fopen(file, "w");
     bool good = to && fwrite(text, 1, length, to) == length;
     if (to && fclose(to)) good = false;
-    if (!good) fprintf(stderr, "fble compile: cannot write %s: %s\n", file, strerror(errno));
+    if (!good) ouro__say("fble compile: cannot write %s: %s", file, strerror(errno));
     return good;
 }
 

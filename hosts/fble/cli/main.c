@@ -5,6 +5,7 @@
 // exits, the rest returns and reports.
 
 #include "command.h"
+#include "printable.h"
 #include "vm/fble.h"
 
 #include <errno.h>
@@ -54,7 +55,7 @@ static int help(const char *name) {
     else if (!name)
         print_help(stdout);
     else
-        fprintf(stderr, "fble: there is no command %s\n", name);
+        ouro__say("fble: there is no command %s", name);
     return command || !name ? FBLE_FINE : FBLE_USAGE;
 }
 
@@ -82,7 +83,7 @@ static int run(const struct fble_command *command, char **arguments) {
 // Half a rule or half a JSON text must not look like success.
 static int written(int status) {
     if (!fflush(stdout) && !ferror(stdout)) return status;
-    fprintf(stderr, "fble: cannot write the output: %s\n", strerror(errno));
+    ouro__say("fble: cannot write the output: %s", strerror(errno));
     return other_status;
 }
 
@@ -98,7 +99,7 @@ int main(int argc, char **argv) {
     if (!strcmp(first, "--version") || !strcmp(first, "-v")) return written(version());
     const struct fble_command *command = find(first);
     if (command) return written(run(command, argv + 2));
-    fprintf(stderr, "fble: there is no command %s\n", first);
+    ouro__say("fble: there is no command %s", first);
     print_help(stderr);
     return FBLE_USAGE;
 }

@@ -5,6 +5,7 @@
 // was given.
 
 #include "command.h"
+#include "printable.h"
 #include "run/profile.h"
 #include "syntax/beside.h"
 #include "syntax/parser.h"
@@ -29,7 +30,8 @@ struct reader {
 };
 
 static int usage_error(const struct reader *r, const char *message, const char *what) {
-    fprintf(stderr, "fble %s: %s%s\n%s", r->command->name, message, what, r->command->usage);
+    ouro__say("fble %s: %s%s", r->command->name, message, what);
+    fputs(r->command->usage, stderr);
     return FBLE_USAGE;
 }
 
@@ -195,7 +197,7 @@ static int set_file(struct reader *r, const char *file) {
     struct stat status;
     int failed = stat(file, &status) ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
     if (failed) {
-        fprintf(stderr, "fble %s: cannot read %s: %s\n", r->command->name, file, strerror(failed));
+        ouro__say("fble %s: cannot read %s: %s", r->command->name, file, strerror(failed));
         return FBLE_OTHER;
     }
     struct fble_arena *arena = &r->program->arena;

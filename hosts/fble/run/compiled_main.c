@@ -4,6 +4,7 @@
 // if the first argument is none of them, all arguments are the program's. FBLE_PROFILE is a file,
 // or options separated by spaces, and goes before what the command line says.
 
+#include "printable.h"
 #include "profile.h"
 #include "vm/compiled.h"
 
@@ -18,12 +19,11 @@ static void no_memory(void) {
 }
 
 static int usage(const char *program, const char *message, const char *what) {
-    fprintf(stderr,
-            "%s: %s%s\n"
-            "usage: %s [--profile FILE] [--profile-live FILE] [--profile-metrics LIST]\n"
-            "       [--profile-compact RULE] [--profile-max-nodes N] [--profile-period N]\n"
-            "       [--foreign LIB.so] [--] [ARGUMENTS]\n",
-            program, message, what, program);
+    ouro__say("%s: %s%s", program, message, what);
+    ouro__say("usage: %s [--profile FILE] [--profile-live FILE] [--profile-metrics LIST]", program);
+    fputs("       [--profile-compact RULE] [--profile-max-nodes N] [--profile-period N]\n"
+          "       [--foreign LIB.so] [--] [ARGUMENTS]\n",
+          stderr);
     return FBLE_USAGE;
 }
 

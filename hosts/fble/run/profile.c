@@ -6,6 +6,7 @@
 // its next call, so that the profile is written; then the signal does what it always does.
 
 #include "profile.h"
+#include "printable.h"
 #include "syntax/beside.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ static volatile sig_atomic_t caught;
 
 static int usage(const struct fble_runner *r, const char *option, const char *value,
                  const char *expected) {
-    fprintf(stderr, "fble %s: --profile-%s %s: expected %s\n", r->command, option, value, expected);
+    ouro__say("fble %s: --profile-%s %s: expected %s", r->command, option, value, expected);
     return FBLE_USAGE;
 }
 
@@ -138,10 +139,10 @@ static const char *find_tool(struct fble_arena *arena) {
 static int check_file(const struct fble_runner *r) {
     const char *file = r->options->profile;
     if (!file || is_plain(file) || find_tool(r->arena)) return FBLE_FINE;
-    fprintf(stderr,
-            "fble %s: cannot write %s: formats other than .pb are made by the program ouro, which "
-            "is neither beside fble nor in PATH\n",
-            r->command, file);
+    ouro__say(
+        "fble %s: cannot write %s: formats other than .pb are made by the program ouro, which "
+        "is neither beside fble nor in PATH",
+        r->command, file);
     return FBLE_OTHER;
 }
 
@@ -157,7 +158,7 @@ static int convert(const struct fble_runner *r, const char *from, const char *to
     int failed =
         arguments[0] ? posix_spawn(&child, arguments[0], NULL, NULL, arguments, environ) : ENOENT;
     if (failed) {
-        fprintf(stderr, "fble %s: cannot run ouro: %s\n", r->command, strerror(failed));
+        ouro__say("fble %s: cannot run ouro: %s", r->command, strerror(failed));
         return FBLE_OTHER;
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
@@ -169,7 +170,7 @@ static int write_file(const struct fble_runner *r) {
     bool plain = is_plain(file);
     const char *first = plain ? file : fble_format(r->arena, "%s.tmp.pb", file);
     if (ouro_profile_write(r->profile, first)) {
-        fprintf(stderr, "fble %s: cannot write %s: %s\n", r->command, first, strerror(errno));
+        ouro__say("fble %s: cannot write %s: %s", r->command, first, strerror(errno));
         return FBLE_OTHER;
     }
     if (plain) return FBLE_FINE;
@@ -177,7 +178,7 @@ static int write_file(const struct fble_runner *r) {
     if (status == FBLE_FINE)
         unlink(first);
     else // the run may have been long
-        fprintf(stderr, "fble %s: the profile is in %s, as pprof\n", r->command, first);
+        ouro__say("fble %s: the profile is in %s, as pprof", r->command, first);
     return status;
 }
 
@@ -198,8 +199,8 @@ int fble_profile_start(struct fble_runner *r, fble_machine_options *machine) {
     if (status != FBLE_FINE) return status;
     r->profile = machine->profile = ouro_profile_new(&options);
     if (r->profile) return FBLE_FINE;
-    fprintf(stderr, "fble %s: cannot make the profile%s%s: %s\n", r->command, run->live ? " " : "",
-            run->live ? run->live : "", strerror(errno));
+    ouro__say("fble %s: cannot make the profile%s%s: %s", r->command, run->live ? " " : "",
+              run->live ? run->live : "", strerror(errno));
     return FBLE_OTHER;
 }
 
@@ -216,7 +217,7 @@ int fble_profile_begin(struct fble_runner *r) {
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     if (!r->clock || !ouro_clock_start(r->machine->thread->profile, r->time, 0)) return FBLE_FINE;
-    fprintf(stderr, "fble %s: cannot start the clock: %s\n", r->command, strerror(errno));
+    ouro__say("fble %s: cannot start the clock: %s", r->command, strerror(errno));
     return FBLE_OTHER;
 }
 

@@ -3,6 +3,7 @@
 // Runs programs from their sources: see runner.h.
 
 #include "runner.h"
+#include "printable.h"
 #include "profile.h"
 #include "vm/compiled.h"
 
@@ -44,7 +45,7 @@ static int check(struct fble_runner *r) {
 }
 
 static int refuse(const struct fble_runner *r, const char *file, const char *why) {
-    fprintf(stderr, "fble %s: cannot use %s: %s\n", r->command, file, why);
+    ouro__say("fble %s: cannot use %s: %s", r->command, file, why);
     return FBLE_OTHER;
 }
 

@@ -4,6 +4,7 @@
 // objects, which stay loaded while the machine lives; the arguments and the exit status of a
 // command-line program; the end of a run.
 
+#include "printable.h"
 #include "profile.h"
 
 #include <dlfcn.h>
@@ -18,8 +19,8 @@ int fble_runner_foreign(struct fble_runner *r) {
             library ? (fble_foreign_entry *)dlsym(library, FBLE_FOREIGN_ENTRY) : NULL;
         if (library) fble_push(r->arena, &r->libraries, library);
         if (!entry) {
-            fprintf(stderr, "fble %s: cannot load %s: %s\n", r->command, (const char *)files->at[i],
-                    dlerror());
+            ouro__say("fble %s: cannot load %s: %s", r->command, (const char *)files->at[i],
+                      dlerror());
             return FBLE_OTHER;
         }
         entry(r->machine);
@@ -32,7 +33,7 @@ int fble_runner_end(struct fble_runner *r, int status) {
     const char *error = fble_error(r->machine);
     if (error) {
         fflush(stdout);
-        fputs(error, stderr);
+        ouro__print_foreign_lines(stderr, error);
         status = FBLE_RUNTIME_ERROR;
     }
     int written = fble_profile_finish(r);

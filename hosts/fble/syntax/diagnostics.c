@@ -5,6 +5,7 @@
 // lines (a literal may have a million letters) are cut to a window around the caret.
 
 #include "diagnostics.h"
+#include "printable.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,24 +92,43 @@ static const char *source_line(const struct fble_unit *unit, uint32_t line, size
 
 static bool continues(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
 
+// The source as a terminal may get it: tabs stay, and what ends the line is a space.
+static void print_window(const char *text, FILE *to) {
+    for (size_t used, shown; *text; text += used) {
+        const char *bytes = ouro__printable_at(text, &used, &shown);
+        if (*text == '\t' || *text == '\r') {
+            putc(*text == '\t' ? '\t' : ' ', to);
+        } else {
+            fwrite(bytes, 1, shown, to);
+        }
+    }
+}
+
+// Under the character at `column`.
+static void print_caret(const char *text, size_t column, FILE *to) {
+    size_t used, shown;
+    for (size_t at = 0; at < column && text[at]; at += used) {
+        ouro__printable_at(text + at, &used, &shown);
+        putc(text[at] == '\t' ? '\t' : ' ', to);
+    }
+    fputs("^\n", to);
+}
+
 static void print_source(const struct fble_diagnostic *d, FILE *to) {
     size_t length, column = d->loc.column ? d->loc.column - 1 : 0;
     const char *line = source_line(d->unit, d->loc.line, &length);
     if (!line || column > length) return;
     size_t from = column > WINDOW / 2 && length > WINDOW ? column - WINDOW / 2 : 0;
-    while (from && continues(line[from])) from--;
+    for (int i = 0; i < 3 && from && continues(line[from]); i++) from--;
     size_t until = length - from > WINDOW ? from + WINDOW : length;
-    while (until < length && continues(line[until])) until++;
-    const char *before = from ? "..." : "", *after = until < length ? "..." : "";
-    fprintf(to, "  %s", before);
-    for (size_t i = from; i < until; i++) {
-        unsigned char byte = (unsigned char)line[i];
-        putc(byte == '\t' || (byte >= ' ' && byte != 127) ? byte : byte == '\r' ? ' ' : '?', to);
-    }
-    fprintf(to, "%s\n  %*s", after, from ? 3 : 0, "");
-    for (size_t i = from; i < column; i++)
-        if (!continues(line[i])) putc(line[i] == '\t' ? '\t' : ' ', to);
-    fputs("^\n", to);
+    for (int i = 0; i < 3 && until < length && continues(line[until]); i++) until++;
+    char window[WINDOW + 8];
+    for (size_t i = from; i < until; i++) window[i - from] = line[i] ? line[i] : 1;
+    window[until - from] = '\0';
+    fprintf(to, "  %s", from ? "..." : "");
+    print_window(window, to);
+    fprintf(to, "%s\n  %*s", until < length ? "..." : "", from ? 3 : 0, "");
+    print_caret(window, column - from, to);
 }
 
 static const char *word_for(enum fble_severity severity) {
@@ -122,41 +142,28 @@ void fble_diagnostics_print(const struct fble_diagnostics *all, FILE *to) {
             fprintf(to, "%u more messages are not shown\n", all->count - MOST_SHOWN);
             break;
         }
-        fprintf(to, "%s:%u:%u: %s: %s\n", d->unit->file, d->loc.line, d->loc.column,
-                word_for(d->severity), d->message);
+        ouro__say_to(to, "%s:%u:%u: %s: %s", d->unit->file, d->loc.line, d->loc.column,
+                     word_for(d->severity), d->message);
         print_source(d, to);
-        if (d->hint) fprintf(to, "  hint: %s\n", d->hint);
+        if (d->hint) ouro__say_to(to, "  hint: %s", d->hint);
     }
 }
 
-// Bytes that are not UTF-8 become U+FFFD: a source file may contain anything, JSON may not.
-static size_t utf8_length(const unsigned char *at, size_t left) {
-    size_t n = *at < 0x80 ? 1 : *at >= 0xc2 && *at < 0xe0 ? 2 : (*at & 0xf0) == 0xe0 ? 3 : 0;
-    if (*at >= 0xf0 && *at < 0xf5) n = 4;
-    if (!n || n > left) return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((at[i] & 0xc0) != 0x80) return 0;
-    if (n == 3 && ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] >= 0xa0))) return 0;
-    if (n == 4 && ((*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] >= 0x90))) return 0;
-    return n;
-}
-
+// Bytes that are not UTF-8 become U+FFFD: a source file may contain anything, JSON may not. What a
+// terminal would obey is escaped.
 static void print_json_string(const char *text, FILE *to) {
-    const unsigned char *at = (const unsigned char *)text;
-    size_t left = strlen(text);
     putc('"', to);
-    while (left) {
-        size_t n = utf8_length(at, left);
-        if (!n)
-            fputs("\\ufffd", to);
-        else if (*at == '"' || *at == '\\')
-            fprintf(to, "\\%c", *at);
-        else if (*at < ' ')
-            fprintf(to, "\\u%04x", *at);
+    for (size_t n; *text; text += n ? n : 1) {
+        n = ouro__utf8_length(text);
+        uint32_t c = n ? ouro__utf8_decode(text, n) : 0xfffd;
+        if (c == '"' || c == '\\')
+            fprintf(to, "\\%c", (char)c);
+        else if (c >= 0x10000 && ouro__is_hidden(c))
+            fprintf(to, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
+        else if (!n || ouro__is_hidden(c))
+            fprintf(to, "\\u%04x", c);
         else
-            fwrite(at, 1, n, to);
-        at += n ? n : 1;
-        left -= n ? n : 1;
+            fwrite(text, 1, n, to);
     }
     putc('"', to);
 }

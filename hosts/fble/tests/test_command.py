@@ -10,6 +10,7 @@ import json, os, re, resource, socket, subprocess, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE + "/../../../tests/support")
+from hostile import HOSTILE, quiet
 from suite import ROOT, arguments, case, has, lacks, main, read, run, same, write
 
 FBLE, PLAIN = arguments("FBLE", "PLAIN")
@@ -115,6 +116,24 @@ def the_caret_stands_right_after_multibyte_letters():
     lines = err.splitlines()
     assert lines[0].startswith("A.fble:1:11: error"), err
     same(lines[2], "  " + " " * 8 + "^")
+
+
+@case
+def nothing_in_a_source_is_sent_to_a_terminal_that_it_would_obey():
+    write("A.fble", f"x = '{HOSTILE}'; # {HOSTILE}\n")
+    write(f"B{HOSTILE}.fble", f"# {HOSTILE}\n@({HOSTILE}: zz, '{HOSTILE}': yy).'{HOSTILE}';\n")
+    write("C.fble", f"# {HOSTILE}\nzz; # {HOSTILE}\n")
+    for words in (["check", "A.fble"], ["check", f"B{HOSTILE}.fble"], ["check", "C.fble"], ["check", HOSTILE],
+                  ["check", "-m", HOSTILE], ["check", "--json", f"B{HOSTILE}.fble"], ["check", "--" + HOSTILE],
+                  [HOSTILE], ["run", "A.fble"], ["run", "--profile", f"missing/{HOSTILE}.pb", "A.fble"],
+                  ["memory", HOSTILE], ["help", HOSTILE],
+                  ["compile", "A.fble", "-o", HOSTILE], ["compile", HOSTILE], ["deps", HOSTILE]):
+        done = fble(*words)
+        assert done.status, words
+        assert done.out + done.err, words
+        quiet((done.out + done.err).replace("\t", ""), words)
+    lines = fble("check", "C.fble").err.splitlines()
+    same(lines[2].index("^"), 2)
 
 
 @case

@@ -6,6 +6,7 @@
 // renamed, so builds at the same time do not disturb each other. No shell is involved.
 
 #include "build.h"
+#include "printable.h"
 #include "syntax/beside.h"
 #include "syntax/hash.h"
 
@@ -149,7 +150,7 @@ static bool find_folder(struct fble_build *b) {
     if (!b->folder && home && *home) b->folder = fble_format(b->arena, "%s/.cache/fble", home);
     if (!b->folder) b->folder = ".fble";
     if (make_folders(b->arena, b->folder)) return true;
-    fprintf(stderr, "fble compile: cannot make the folder %s: %s\n", b->folder, strerror(errno));
+    ouro__say("fble compile: cannot make the folder %s: %s", b->folder, strerror(errno));
     return false;
 }
 
@@ -196,7 +197,7 @@ static bool write_source(struct fble_arena *arena, const char *file, const char 
     bool good = to && fwrite(text, 1, length, to) == length;
     if (to && fclose(to)) good = false;
     if (good) good = !rename(fresh, file);
-    if (!good) fprintf(stderr, "fble compile: cannot write %s: %s\n", file, strerror(errno));
+    if (!good) ouro__say("fble compile: cannot write %s: %s", file, strerror(errno));
     return good;
 }
 
@@ -223,8 +224,7 @@ static pid_t start(const struct fble_build *b, struct fble_list *words) {
     pid_t child;
     int failed = posix_spawnp(&child, words->at[0], NULL, NULL, (char **)words->at, environ);
     if (!failed) return child;
-    fprintf(stderr, "fble compile: cannot run %s: %s\n", (const char *)words->at[0],
-            strerror(failed));
+    ouro__say("fble compile: cannot run %s: %s", (const char *)words->at[0], strerror(failed));
     return -1;
 }
 
@@ -262,8 +262,7 @@ static bool end_unit(struct fble_build *b, pid_t child, int status) {
         unit->child = 0;
         if (!status && !rename(unit->fresh, unit->object)) return true;
         unlink(unit->fresh);
-        fprintf(stderr, "fble compile: the C compiler failed on %s (%s)\n", unit->source,
-                unit->name);
+        ouro__say("fble compile: the C compiler failed on %s (%s)", unit->source, unit->name);
     }
     return false;
 }
@@ -306,13 +305,12 @@ static bool link_all(struct fble_build *b) {
     int status = -1;
     pid_t child = start(b, &words);
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    if (child > 0 && status) fprintf(stderr, "fble compile: linking %s failed\n", b->output);
+    if (child > 0 && status) ouro__say("fble compile: linking %s failed", b->output);
     return child > 0 && !status;
 }
 
 bool fble_build_finish(struct fble_build *b) {
     if (!compile_all(b) || !link_all(b)) return false;
-    if (b->verbose)
-        fprintf(stderr, "fble compile: %u of %u files compiled\n", b->compiled, b->units.count);
+    if (b->verbose) ouro__say("fble compile: %u of %u files compiled", b->compiled, b->units.count);
     return true;
 }

@@ -11,6 +11,7 @@
 
 #include "folders.h"
 #include "ouro.h"
+#include "printable.h"
 #include "rename.h"
 
 #include <dirent.h>
@@ -72,12 +73,13 @@ typedef struct {
 static char ouro[PATH_MAX];
 
 static _Noreturn void fail(const char *what, const char *which) {
-    fprintf(stderr, "ouro run: %s %s: %s\n", what, which, strerror(errno));
+    ouro__say("ouro run: %s %s: %s", what, which, strerror(errno));
     exit(EXIT_FAILED);
 }
 
 static _Noreturn void fail_usage(const char *message, const char *word) {
-    fprintf(stderr, "ouro run: %s%s\n`ouro run --help` tells how it is used.\n", message, word);
+    ouro__say("ouro run: %s%s", message, word);
+    fputs("`ouro run --help` tells how it is used.\n", stderr);
     exit(EXIT_USAGE);
 }
 
@@ -127,7 +129,8 @@ static void read_options(options *o, int argc, char **argv) {
                                           {NULL, 0, NULL, 0}};
     bool symbolise = argc > 1 && strcmp(argv[1], "--symbolise") == 0;
     // Stop at the program's name: the options after it are the program's.
-    const char *shorts = symbolise ? "o:q" : "+o:q";
+    const char *shorts = symbolise ? ":o:q" : "+:o:q";
+    opterr = 0; // getopt would print the option as it is
     for (int c; (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
         switch (c) {
         case 'o':
@@ -169,9 +172,10 @@ static void read_options(options *o, int argc, char **argv) {
         case VERSION:
             puts("ouro run " OURO_VERSION);
             exit(0);
+        case ':':
+            fail_usage("a value is missing for ", argv[optind - 1]);
         default:
-            fputs("`ouro run --help` tells how it is used.\n", stderr);
-            exit(EXIT_USAGE);
+            fail_usage("there is no option ", argv[optind - 1]);
         }
     }
     o->rest = argv + optind;
@@ -309,7 +313,7 @@ static _Noreturn void become_program(const options *o, const char *folder) {
     set("OURO_NATIVE_MEMORY", o->memory ? "1" : NULL);
     execvp(o->rest[0], o->rest);
     int error = errno;
-    fprintf(stderr, "ouro run: cannot run %s: %s\n", o->rest[0], strerror(error));
+    ouro__say("ouro run: cannot run %s: %s", o->rest[0], strerror(error));
     _exit(error == ENOENT ? 127 : 126);
 }
 
@@ -335,7 +339,7 @@ static bool run_ouro(char **arguments, bool visible) {
         dup2(STDERR_FILENO, STDOUT_FILENO);
         if (visible) signal(SIGINT, SIG_DFL);
         execvp(ouro, arguments);
-        fprintf(stderr, "ouro run: cannot run %s: %s\n", ouro, strerror(errno));
+        ouro__say("ouro run: cannot run %s: %s", ouro, strerror(errno));
         _exit(127);
     }
     return wait_for_child() == 0;
@@ -396,16 +400,14 @@ static void tell_failures(const char *folder) {
         FILE *f = fopen(notes.names[i], "re");
         if (f && !fgets(text, sizeof text, f)) text[0] = '\0';
         if (f) fclose(f);
-        fprintf(stderr, "ouro run: a process could not make its live file: %s\n", text);
+        ouro__say("ouro run: a process could not make its live file: %s", text);
     }
     free_files(&notes);
 }
 
 static void tell_nothing(const options *o) {
-    fprintf(stderr,
-            "ouro run: nothing was recorded: %s entered no instrumented function.\nBuild it with "
-            "`ouro cc` or `ouro c++`; `ouro run --help` says more.\n",
-            o->rest[0]);
+    ouro__say("ouro run: nothing was recorded: %s entered no instrumented function.", o->rest[0]);
+    fputs("Build it with `ouro cc` or `ouro c++`; `ouro run --help` says more.\n", stderr);
 }
 
 static void show(const options *o, const char *output) {
@@ -415,7 +417,7 @@ static void show(const options *o, const char *output) {
         signal(SIGINT, pass_on); // a terminal sends it to the viewer as well
         run_ouro(view, true);
     } else if (!o->quiet) {
-        fprintf(stderr, "ouro run: the profile is in %s\n", output);
+        ouro__say("ouro run: the profile is in %s", output);
         run_ouro(report, true);
     }
 }

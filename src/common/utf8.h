@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
-// Looks at one character at a time: what is overlong, a surrogate or beyond U+10FFFF is none. Never
-// reads past the NUL, since a NUL is no continuation byte.
+// Names may hold any bytes; what leaves our programs is UTF-8. Looks at one character at a time:
+// what is overlong, a surrogate or beyond U+10FFFF is none. Never reads past the NUL, since a NUL
+// is no continuation byte.
 
-#include "utf8.h"
+#ifndef OURO_UTF8_H
+#define OURO_UTF8_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-size_t ouro__utf8_length(const char *text) {
+#define OURO_REPLACEMENT "\xef\xbf\xbd" // U+FFFD, for a byte that is not part of a character
+
+// The length of the character at `text`, 0 if there is none.
+static inline size_t ouro__utf8_length(const char *text) {
     const unsigned char *at = (const unsigned char *)text;
     if (at[0] < 0x80) return 1;
     size_t n = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
@@ -22,22 +29,24 @@ size_t ouro__utf8_length(const char *text) {
     return overlong || outside ? 0 : n;
 }
 
-uint32_t ouro__utf8_decode(const char *text, size_t length) {
+// The code point of a character of `length` bytes.
+static inline uint32_t ouro__utf8_decode(const char *text, size_t length) {
     static const unsigned char first[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
     uint32_t point = (unsigned char)text[0] & first[length];
     for (size_t i = 1; i < length; i++) point = point << 6 | ((unsigned char)text[i] & 0x3f);
     return point;
 }
 
-static size_t broken_bytes(const char *text) {
-    size_t broken = 0;
-    for (size_t n; *text; text += n ? n : 1) broken += (n = ouro__utf8_length(text)) == 0;
-    return broken;
-}
-
-char *ouro__utf8_clean(const char *text) {
-    size_t broken = broken_bytes(text), used = 0;
-    char *copy = malloc(strlen(text) + 2 * broken + 1);
+// A copy in which bytes that are no characters are replaced; freed by the caller. NULL: out
+// of memory.
+static inline char *ouro__utf8_clean(const char *text) {
+    size_t broken = 0, used = 0;
+    for (const char *at = text; *at;) {
+        size_t n = ouro__utf8_length(at);
+        broken += n == 0;
+        at += n ? n : 1;
+    }
+    char *copy = (char *)malloc(strlen(text) + 2 * broken + 1);
     if (!copy) return NULL;
     while (*text) {
         size_t n = ouro__utf8_length(text);
@@ -48,3 +57,5 @@ char *ouro__utf8_clean(const char *text) {
     copy[used] = '\0';
     return copy;
 }
+
+#endif
