@@ -24,7 +24,10 @@ _ouro() {
     esac
     if [ -z "$words" ]; then
         case $command in
-        view) words="--no-open --port --host --source --metric $filters --period --min $reading" ;;
+        view)
+            words="--no-open --no-secret --port --host --source --source-extension --metric $filters"
+            words="$words --period --min $reading"
+            ;;
         report) words="--self --overall --sequences --tree --block --knots --metric $filters --top --json --csv --min
                        --colour $reading" ;;
         diff) words="--fail-above --metric $filters --top --json --csv --colour $reading" ;;

@@ -11,6 +11,8 @@
 #include "json_writer.h"
 #include "questions.h"
 
+#include <stdio.h>
+
 // The exit statuses, as the manual has them.
 enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_ABOVE = 3 };
 
@@ -49,7 +51,8 @@ typedef struct {
     const char *host;      // NULL: not asked
     unsigned port;         // 0: any
     names source;          // folders
-    bool no_open;
+    names extensions;      // of sources
+    bool no_open, no_secret;
     bool help, version;
 } options;
 
@@ -163,6 +166,13 @@ bool is_host(const char *command);
 // The help of a command, or of ouro itself if command is NULL.
 void print_help(const char *command);
 void print_version(void);
+
+// Bytes that may not stand in an address become %XX.
+void put_encoded(FILE *to, const char *text);
+// Starts the browser, if there is one. `secret`: other users must not see the address.
+void browser_open(const char *address, bool secret);
+// Removes what was needed for that.
+void browser_end(void);
 
 // Parts of the report.
 void report_block(const options *o, const loaded *l, output *out);

@@ -9,21 +9,17 @@
 #include "server.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const allowed[] = {"no-open", "port",    "host", "source", "metric",
-                                      "select",  "exclude", "fold", "from",   "compact",
-                                      "period",  "min",     NULL};
-
-extern char **environ;
+static const char *const allowed[] = {
+    "no-open", "port",    "host",   "source", "metric",    "select",           "exclude", "fold",
+    "from",    "compact", "period", "min",    "no-secret", "source-extension", NULL};
 
 // ---------------------------------------------------------------- profiles
 
@@ -44,14 +40,6 @@ static profile *read_again(void *user, const char *path, error *e) {
 
 // ---------------------------------------------------------------- the first address
 
-static void put_encoded(FILE *to, const char *text) {
-    for (; *text; text++) {
-        bool plain = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
-                     (*text >= '0' && *text <= '9') || strchr("-._~/", *text);
-        fprintf(to, plain ? "%c" : "%%%02X", (unsigned char)*text);
-    }
-}
-
 static void put_parameter(FILE *to, const char *name, const char *value, int *count) {
     fprintf(to, "%c%s=", (*count)++ ? '&' : '?', name);
     put_encoded(to, value);
@@ -64,6 +52,7 @@ static char *first_address(const options *o, const server *s) {
     FILE *to = open_memstream(&text, &size);
     if (!to) fail_memory();
     fprintf(to, "%s%s", ouro__server_address(s), o->inputs.count == 2 ? "/compare" : "/");
+    if (ouro__server_secret(s)) put_parameter(to, "secret", ouro__server_secret(s), &count);
     if (o->metric) put_parameter(to, "metric", o->metric, &count);
     for (size_t i = 0; i < o->select.count; i++)
         put_parameter(to, "select", o->select.items[i], &count);
@@ -91,41 +80,6 @@ static void check_start(const options *o, const server_options *s) {
     }
     for (unsigned f = 0; f < s->file_count; f++)
         metric_option(s->files[f].profile, s->files[f].path, o->metric);
-}
-
-// ---------------------------------------------------------------- the browser
-
-// $BROWSER, or what the desktop chose if there is one. No shell is involved: the address is one
-// argument, whatever it holds.
-static void open_browser(const char *address) {
-    const char *browser = getenv("BROWSER");
-    bool screen = getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
-    if (!browser || !*browser) browser = screen ? "xdg-open" : NULL;
-    if (!browser) return;
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, usual;
-    pid_t child;
-    char *arguments[] = {(char *)(uintptr_t)browser, (char *)(uintptr_t)address, NULL};
-    sigemptyset(&none);
-    sigemptyset(&usual);
-    sigaddset(&usual, SIGCHLD);
-    sigaddset(&usual, SIGPIPE);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-    posix_spawn_file_actions_adddup2(&actions, 0, 1);
-    posix_spawn_file_actions_adddup2(&actions, 0, 2);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &usual);
-    // A group of its own: Ctrl-C here does not end the browser.
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                              POSIX_SPAWN_SETPGROUP);
-    int problem = posix_spawnp(&child, browser, &actions, &attributes, arguments, environ);
-    if (problem) ouro__say("ouro: cannot start %s: %s", browser, strerror(problem));
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
 }
 
 // ---------------------------------------------------------------- memory
@@ -183,14 +137,27 @@ static char **find_roots(options *o) {
     return roots;
 }
 
+// The extensions of --source-extension, with or without their dot.
+static void find_extensions(const options *o) {
+    for (size_t i = 0; i < o->extensions.count; i++) {
+        const char **extension = &o->extensions.items[i];
+        if (**extension == '.') ++*extension;
+        if (!**extension || strpbrk(*extension, "./"))
+            fail_usage("view", "--source-extension %s: expected one like fble", *extension);
+    }
+}
+
 static server_options load_all(options *o, const char *const *roots, size_t root_count) {
     server_options s = {.file_count = (unsigned)o->inputs.count,
                         .read_again = read_again,
                         .user = o,
                         .host = o->host,
                         .port = o->port,
-                        .roots = roots,
-                        .root_count = root_count,
+                        .sources = {.roots = roots,
+                                    .root_count = root_count,
+                                    .extensions = o->extensions.items,
+                                    .extension_count = o->extensions.count},
+                        .no_secret = o->no_secret,
                         .assets = getenv("OURO_ASSETS")};
     for (unsigned i = 0; i < s.file_count; i++) {
         const char *path = o->inputs.items[i];
@@ -212,6 +179,7 @@ int cmd_view(int argc, char **argv) {
         strcmp(o.inputs.items[1], "-") == 0)
         fail_usage("view", "standard input can be read once only");
     mallopt(M_ARENA_MAX, 1); // memory that one request freed is there for the next
+    find_extensions(&o);
     char **roots = find_roots(&o);
     server_options start = load_all(&o, (const char *const *)roots, o.source.count);
     check_start(&o, &start);
@@ -226,10 +194,11 @@ int cmd_view(int argc, char **argv) {
     char *address = first_address(&o, s);
     printf("%s\n", address);
     fflush(stdout);
-    if (!o.no_open) open_browser(address);
+    if (!o.no_open) browser_open(address, !o.no_secret);
     fetch_pages(memory);
     int which;
     sigwait(&ending, &which);
+    browser_end();
     free(address);
     if (!ouro__server_stop(s)) _exit(EXIT_GOOD); // a request was still at work; nothing is lost
     for (size_t i = 0; i < o.source.count; i++) free(roots[i]);

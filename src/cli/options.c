@@ -39,7 +39,9 @@ enum {
     O_HOST,
     O_PORT,
     O_SOURCE,
+    O_SOURCE_EXTENSION,
     O_NO_OPEN,
+    O_NO_SECRET,
     O_VERSION
 };
 
@@ -67,7 +69,9 @@ static const struct option table_of_options[] = {
     {"host", required_argument, NULL, O_HOST},
     {"port", required_argument, NULL, O_PORT},
     {"source", required_argument, NULL, O_SOURCE},
+    {"source-extension", required_argument, NULL, O_SOURCE_EXTENSION},
     {"no-open", no_argument, NULL, O_NO_OPEN},
+    {"no-secret", no_argument, NULL, O_NO_SECRET},
     {"output", required_argument, NULL, 'o'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, O_VERSION},
@@ -180,6 +184,9 @@ static void take_value(options *o, int option, const char *value) {
     case O_SOURCE:
         add_name(&o->source, value);
         break;
+    case O_SOURCE_EXTENSION:
+        add_name(&o->extensions, value);
+        break;
     default:
         o->out = value;
     }
@@ -203,6 +210,8 @@ static void take(options *o, int option, const char *value) {
         o->as = option == O_JSON ? AS_JSON : AS_CSV;
     } else if (option == O_NO_OPEN) {
         o->no_open = true;
+    } else if (option == O_NO_SECRET) {
+        o->no_secret = true;
     } else if (option == 'h') {
         o->help = true;
     } else if (option == O_VERSION) {
@@ -266,4 +275,5 @@ void options_free(options *o) {
     free(o->fold.items);
     free(o->block.items);
     free(o->source.items);
+    free(o->extensions.items);
 }

@@ -12,6 +12,7 @@ static const char json_type[] = "application/json; charset=utf-8";
 
 void ouro__answer_free(answer *a) {
     free(a->bytes);
+    free(a->refresh);
     *a = (answer){0};
 }
 

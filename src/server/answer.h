@@ -16,6 +16,9 @@ typedef struct {
     char file_name[128]; // offered for saving under this name; "": shown
     char etag[64];       // with quotes; "": none
     bool ours;           // a page of ours: it may run scripts and ask us
+    bool secret;         // says who has the secret: nobody may keep it
+    char cookie[96];     // to be kept by the browser; "": none
+    char *refresh;       // the page asks for this target at once; NULL: it stays. Freed
 } answer;
 
 void ouro__answer_free(answer *a);
