@@ -9,6 +9,7 @@
 #include "server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,11 +29,32 @@ static profile *shrunk(profile *p, profile *smaller) {
     return smaller;
 }
 
-// For a live file; the same as the first reading, but nothing is printed and nothing exits.
+// Whatever stands at the path by now: opening it does not wait, as for the writer of a pipe, and
+// reading it comes to an end. Devices do not; files of the kernel may wait, and tell no size.
+static int open_regular(const char *path) {
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 || (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)) return fd;
+    close(fd);
+    errno = EINVAL;
+    return -1;
+}
+
+// For a live file; the same as the first reading, but nothing is printed and nothing exits, and
+// only a regular file is read.
 static profile *read_again(void *user, const char *path, error *e) {
     const options *o = user;
+    const format *from = o->from ? ouro__format_named(o->from) : NULL;
     read_options r = {.rule = o->rule, .edge_length = o->edge_length};
-    profile *p = ouro__profile_read(path, o->from ? ouro__format_named(o->from) : NULL, &r, e);
+    char opened[64];
+    int fd = open_regular(path);
+    if (fd < 0) {
+        ouro__error_set(e, errno, "cannot open it again: %s", strerror(errno));
+        return NULL;
+    }
+    snprintf(opened, sizeof opened, "/proc/self/fd/%d", fd); // the same file, whatever was renamed
+    profile *p = ouro__profile_read(opened, from, &r, e);
+    close(fd);
     if (p && o->period > 1) p = shrunk(p, ouro__divided(p, o->period, e));
     if (p && o->min > 0) p = shrunk(p, ouro__pruned(p, o->min / 100, e));
     return p;

@@ -19,7 +19,8 @@ typedef struct {
 typedef struct {
     server_file files[2]; // two are compared
     unsigned file_count;
-    // Reads a live file again, from any thread. NULL with *e filled: the old contents stay.
+    // Reads a live file again, from any thread, and never waits for one that is none by now. NULL
+    // with *e filled: the old contents stay.
     profile *(*read_again)(void *user, const char *path, error *e);
     void *user;
     const char *host;     // NULL: 127.0.0.1

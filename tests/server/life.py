@@ -316,6 +316,45 @@ def a_live_file_that_goes_away_or_breaks_keeps_its_last_state():
 
 
 @case
+def a_live_file_that_becomes_something_else_keeps_nobody_waiting():
+    """A pipe without a writer, devices without an end, a folder, a socket: also while they are put in its place."""
+    w = Writer("live.ouro")
+    w.step("main")
+    socket.socket(socket.AF_UNIX).bind("socket")
+    os.mkfifo("pipe")
+    os.mkdir("folder")
+    os.link("live.ouro", "true")
+    others = ["pipe", "/dev/zero", "/dev/tty", "/dev/stdin", "socket", "folder", "/proc/kmsg", "live.ouro"]
+    with Server("live.ouro") as s:
+        stop = threading.Event()
+
+        def swap():
+            while not stop.is_set():
+                for other in ("pipe", "true", "/dev/zero", "true"):
+                    os.symlink(other, "new")
+                    os.replace("new", "live.ouro")
+
+        for other in others:
+            os.symlink(other, "new")
+            os.replace("new", "live.ouro")
+            time.sleep(0.5)  # the next question finds that it is time to look
+            same(s.api("blocks")["total"], 10, other)
+        thread = threading.Thread(target=swap)
+        thread.start()
+        try:
+            for _ in range(8):
+                time.sleep(0.4)
+                same(s.api("blocks")["total"], 10)
+        finally:
+            stop.set()
+            thread.join()
+        os.replace("true", "live.ouro")
+        w.step("main")
+        becomes(lambda: s.api("blocks")["total"], 20)
+    w.end()
+
+
+@case
 def a_live_file_is_asked_by_many_while_it_grows():
     w = Writer("live.ouro")
     w.step("main")
