@@ -108,22 +108,42 @@ static void check_start(const options *o, const server_options *s) {
 
 // The first filters of a large profile would spend more time on getting pages from the system than
 // on filtering. So pages for two of them are fetched while the user looks at the first page; freed,
-// they stay with the process.
-static void fetch_pages(size_t bytes) {
-    enum { PIECE = 8 << 20, PIECES = 40 }; // at most 320 MB, in pieces that come from the heap
-    char *pieces[PIECES];
+// they stay with the process. What many requests left beyond that goes back to the system when
+// there are none: ouro keeps its heap otherwise (main.c).
+enum { PIECE = 8 << 20, PIECES_MOST = 40, LEFT_MOST = 64 << 20 }; // pieces come from the heap
+
+static size_t kept_bytes; // at most PIECES_MOST pieces
+
+static size_t take_pieces(char *pieces[PIECES_MOST], size_t bytes) {
     size_t count = 0;
-    while (count < PIECES && count * PIECE < bytes && (pieces[count] = malloc(PIECE))) {
-        for (size_t at = 0; at < PIECE; at += 4096) ((volatile char *)pieces[count])[at] = 0;
-        count++;
+    while (count < PIECES_MOST && count * PIECE < bytes && (pieces[count] = malloc(PIECE))) count++;
+    return count;
+}
+
+static void fetch_pages(void) {
+    char *pieces[PIECES_MOST];
+    size_t count = take_pieces(pieces, kept_bytes);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t at = 0; at < PIECE; at += 4096) ((volatile char *)pieces[i])[at] = 0;
     }
+    while (count > 0) free(pieces[--count]);
+}
+
+// Pieces that are taken meanwhile keep their pages.
+static void give_back(void *user) {
+    char *pieces[PIECES_MOST];
+    (void)user;
+    if (mallinfo2().fordblks < kept_bytes + LEFT_MOST) return;
+    size_t count = take_pieces(pieces, kept_bytes);
+    malloc_trim(0);
     while (count > 0) free(pieces[--count]);
 }
 
 static size_t bytes_of_filters(const server_options *s) {
     size_t nodes = 0;
     for (unsigned i = 0; i < s->file_count; i++) nodes += s->files[i].profile->node_count;
-    return nodes < 100000 ? 0 : nodes * 150;
+    size_t bytes = nodes < 100000 ? 0 : nodes * 150, most = (size_t)PIECES_MOST * PIECE;
+    return bytes < most ? bytes : most;
 }
 
 // ---------------------------------------------------------------- the command
@@ -172,6 +192,7 @@ static void find_extensions(const options *o) {
 static server_options load_all(options *o, const char *const *roots, size_t root_count) {
     server_options s = {.file_count = (unsigned)o->inputs.count,
                         .read_again = read_again,
+                        .rest = give_back,
                         .user = o,
                         .host = o->host,
                         .port = o->port,
@@ -205,7 +226,7 @@ int cmd_view(int argc, char **argv) {
     char **roots = find_roots(&o);
     server_options start = load_all(&o, (const char *const *)roots, o.source.count);
     check_start(&o, &start);
-    size_t memory = bytes_of_filters(&start);
+    kept_bytes = bytes_of_filters(&start);
     sigset_t ending = block_signals();
     error e = {0};
     server *s = ouro__server_start(&start, &e);
@@ -217,7 +238,7 @@ int cmd_view(int argc, char **argv) {
     printf("%s\n", address);
     fflush(stdout);
     if (!o.no_open) browser_open(address, !o.no_secret);
-    fetch_pages(memory);
+    fetch_pages();
     int which;
     sigwait(&ending, &which);
     browser_end();

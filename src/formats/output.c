@@ -180,6 +180,8 @@ char *ouro__output_take(output *out, size_t *size, error *e) {
     char *bytes = out->code ? NULL : out->bytes;
     if (bytes) bytes[out->size] = '\0';
     if (bytes) out->bytes = NULL;
+    char *fitting = bytes ? realloc(bytes, out->size + 1) : NULL; // half may be for growing
+    if (fitting) bytes = fitting;
     *size = out->size;
     if (!bytes) ouro__error_memory(e);
     ouro__output_close(out, false, NULL);

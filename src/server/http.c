@@ -9,6 +9,10 @@
 // The library bounds how long a connection may be silent, not how long a request may take. So every
 // connection is in a list with the time of its last step, and a thread of our own shuts those that
 // take too long. It only shuts the socket: the library notices and frees what is its own.
+//
+// Few requests are at work at a time, because each takes memory: a view, sums, its answer. As many
+// are let in as a browser asks for; others wait for their turn. Large answers wait until earlier
+// ones are sent, if those are too many bytes together.
 
 #include "api.h"
 #include "assets.h"
@@ -27,14 +31,19 @@
 
 enum {
     CONNECTIONS_MOST = 100,
+    AT_WORK_MOST = 8,
     MEMORY_PER_CONNECTION = 160 << 10, // headers and target; more is refused by the library
-    NAMES_MOST = 6
+    NAMES_MOST = 6,
+    LARGE = 1 << 20,        // an answer of so many bytes
+    UNSENT_MOST = 128 << 20 // bytes of such answers, unless it is one alone
 };
 
 #define READING_SECONDS 10.0 // for a whole request, and between two of them
 #define CROWDED_SECONDS 2.0  // the same when half of the connections are taken
 #define ANSWERING_SECONDS 120.0
+#define ROOM_SECONDS 2.0 // that a large answer waits for others to be sent
 #define STOPPING_SECONDS 1.0
+#define RESTING_SECONDS 1.0 // without a request: memory goes back to the system
 
 typedef struct connection {
     struct connection *next, **before;
@@ -60,9 +69,23 @@ struct server {
     pthread_cond_t changed;
     connection *connections;
     unsigned count, working;
+    size_t unsent; // bytes of large answers
+    double last_request;
+    bool rested; // since then
     bool stopping;
+    void (*rest)(void *user);
+    void *user;
     pthread_t watcher;
 };
+
+static struct timespec after(double seconds) {
+    struct timespec at;
+    clock_gettime(CLOCK_REALTIME, &at);
+    double nanoseconds = (double)at.tv_nsec + seconds * 1e9;
+    at.tv_sec += (time_t)(nanoseconds / 1e9);
+    at.tv_nsec = (long)nanoseconds % 1000000000;
+    return at;
+}
 
 // ---------------------------------------------------------------- connections
 
@@ -111,17 +134,23 @@ static void shut_slow(server *s) {
     }
 }
 
+// With the lock, which is released meanwhile.
+static void rest(server *s) {
+    if (s->rested || s->working || ouro__seconds() - s->last_request < RESTING_SECONDS) return;
+    s->rested = true;
+    pthread_mutex_unlock(&s->lock);
+    if (s->rest) s->rest(s->user);
+    pthread_mutex_lock(&s->lock);
+}
+
 static void *watch(void *user) {
     server *s = user;
     pthread_mutex_lock(&s->lock);
     while (!s->stopping) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 250000000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        struct timespec until = after(0.25);
         pthread_cond_timedwait(&s->changed, &s->lock, &until);
         shut_slow(s);
+        rest(s);
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
@@ -329,6 +358,7 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, answer *a) {
 // ours is the one that counts.
 typedef struct {
     bool begun;
+    size_t unsent; // its part of the server's
     char target[];
 } incoming;
 
@@ -339,6 +369,7 @@ static void *note_target(void *user, const char *target, struct MHD_Connection *
     (void)c;
     if (!in) return NULL;
     in->begun = false;
+    in->unsent = 0;
     memcpy(in->target, target, size);
     return in;
 }
@@ -347,6 +378,39 @@ static bool has_body(struct MHD_Connection *c) {
     const char *length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
     return (length && strcmp(length, "0") != 0) ||
            MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Transfer-Encoding");
+}
+
+// false: the server ends.
+static bool begin_work(server *s) {
+    pthread_mutex_lock(&s->lock);
+    while (!s->stopping && s->working == AT_WORK_MOST) pthread_cond_wait(&s->changed, &s->lock);
+    bool stopping = s->stopping;
+    s->working += !stopping;
+    pthread_mutex_unlock(&s->lock);
+    return !stopping;
+}
+
+// Lets a large answer wait until there is room for it; after a while it becomes an error.
+static void wait_for_room(server *s, incoming *in, answer *a) {
+    struct timespec until = after(ROOM_SECONDS);
+    int problem = 0;
+    if (!a->bytes || a->size < LARGE) return;
+    pthread_mutex_lock(&s->lock);
+    while (!s->stopping && !problem && s->unsent && s->unsent + a->size > UNSENT_MOST)
+        problem = pthread_cond_timedwait(&s->changed, &s->lock, &until);
+    if (!problem) s->unsent += in->unsent = a->size;
+    pthread_mutex_unlock(&s->lock);
+    if (problem)
+        ouro__answer_error(a, 503, "busy", "large answers are waiting to be fetched; try again");
+}
+
+static void end_work(server *s) {
+    pthread_mutex_lock(&s->lock);
+    s->working--;
+    s->last_request = ouro__seconds();
+    s->rested = false;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
 }
 
 static enum MHD_Result handle(void *user, struct MHD_Connection *c, const char *url,
@@ -364,24 +428,26 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *c, const char *
         return MHD_YES;
     }
     note_step(s, c, true);
-    pthread_mutex_lock(&s->lock);
-    bool stopping = s->stopping;
-    s->working += !stopping;
-    pthread_mutex_unlock(&s->lock);
-    if (stopping) return MHD_NO;
+    if (!begin_work(s)) return MHD_NO;
     decide(s, c, in->target, method, !in->begun, &a);
-    pthread_mutex_lock(&s->lock);
-    s->working--;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
+    wait_for_room(s, in, &a);
+    end_work(s);
     return send_answer(c, &a);
 }
 
 static void completed(void *user, struct MHD_Connection *c, void **context,
                       enum MHD_RequestTerminationCode how) {
+    server *s = user;
+    incoming *in = *context;
     (void)how;
-    note_step(user, c, false);
-    free(*context);
+    note_step(s, c, false);
+    if (in && in->unsent) {
+        pthread_mutex_lock(&s->lock);
+        s->unsent -= in->unsent;
+        pthread_cond_broadcast(&s->changed);
+        pthread_mutex_unlock(&s->lock);
+    }
+    free(in);
     *context = NULL;
 }
 
@@ -495,6 +561,9 @@ server *ouro__server_start(const server_options *options, error *e) {
     s->api = (api){.shelf = &s->shelf, .cache = &s->cache};
     snprintf(s->api.instance, sizeof s->api.instance, "%016llx", (unsigned long long)instance);
     s->assets = options->assets;
+    s->rest = options->rest;
+    s->user = options->user;
+    s->rested = true;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
     if (start(s, options, e)) return s;
@@ -508,9 +577,7 @@ const char *ouro__server_secret(const server *s) { return s->secret[0] ? s->secr
 // Waits for the requests at work, but not for long: a question of a large profile cannot be
 // interrupted, and a user who ends the viewer does not want its answer.
 static bool wait_for_work(server *s) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += (time_t)STOPPING_SECONDS;
+    struct timespec until = after(STOPPING_SECONDS);
     pthread_mutex_lock(&s->lock);
     s->stopping = true;
     pthread_cond_broadcast(&s->changed);

@@ -22,6 +22,8 @@ typedef struct {
     // Reads a live file again, from any thread, and never waits for one that is none by now. NULL
     // with *e filled: the old contents stay.
     profile *(*read_again)(void *user, const char *path, error *e);
+    // Called when nobody has asked for a second, from a thread of the server's. NULL: not called.
+    void (*rest)(void *user);
     void *user;
     const char *host;     // NULL: 127.0.0.1
     unsigned port;        // 0: a free one

@@ -587,3 +587,62 @@ def more_filters_than_the_cache_holds():
         for _ in range(2):
             for i in range(150):
                 same(s.api("blocks", select=f"f{i}", limit=1)["left"], i + 1)
+
+
+# ---------------------------------------------------------------- memory
+
+def megabytes(s, what="RssAnon"):
+    """What the server has taken from the system: now, or VmHWM at most."""
+    with open(f"/proc/{s.child.pid}/status") as f:
+        return int(re.search(what + r":\s+(\d+) kB", f.read()).group(1)) / 1024
+
+
+def is_plain():
+    """Sanitizers have an allocator of their own, which keeps what is freed."""
+    with open(Server.ouro, "rb") as f:
+        return not re.search(rb"__[at]san_init", f.read())
+
+
+@case
+def many_filters_at_once_are_all_answered():
+    """More than there are views, and than are at work."""
+    rnd = random.Random(4)
+    count = 90 if is_plain() else 20
+    write("big.folded", "".join(";".join(f"f{rnd.randrange(900)}" for _ in range(14)) + " 1\n" for _ in range(9000)))
+    with Server("big.folded") as s:
+        got = []
+        ask = lambda i: got.append(s.get(f"/api/v1/total?search=x&fold=f{i}")[0])
+        threads = [threading.Thread(target=ask, args=(i,)) for i in range(count)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        same(got, [200] * count)
+
+
+@case
+def clients_that_do_not_fetch_their_answers_take_a_bounded_memory_and_it_is_given_back():
+    count = 60 if is_plain() else 6
+    write("wide.folded", "".join(f"main;{i:0600} 1\n" for i in range(10000)))
+    with Server("wide.folded") as s:
+        target = "/api/v1/sequences?format=csv"
+        size = len(s.get(target)[2]) / 2**20
+        start = megabytes(s)
+        crowd = []
+        for _ in range(count):
+            c = socket.create_connection((s.host, s.port))
+            c.sendall(f"GET {target} HTTP/1.1\r\nHost: {s.authority}\r\n\r\n".encode())
+            crowd.append(c)
+        # Others are answered meanwhile, also those who fetch much.
+        same(s.api("blocks", limit=1)["total"], 10000)
+        time.sleep(count / 6)  # as long as it takes to make all of them, if they were made
+        most = megabytes(s, "VmHWM") - start
+        for c in crowd:
+            c.close()
+        same(len(s.get(target)[2]) / 2**20, size)
+        if not is_plain():
+            return
+        assert count * size > 340, size  # what they would take
+        # Unsent answers, and those that are made: a table, a buffer, and its copy while it grows.
+        assert most < 128 + 8 * 3 * size + 30, (most, size)
+        becomes(lambda: megabytes(s) < start + 64 + 20, True)
