@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The cache of views: what it counts is what the allocator gave, its limit holds for what no request
-// uses, however many metrics there are, and what a request uses stays as it is.
+// The cache of views: what it counts is what the allocator gave, its limit holds for what no
+// request uses, however many metrics there are, and what a request uses stays as it is.
 
 #include "builder.h"
 #include "test.h"
