@@ -180,8 +180,10 @@ int main(int argc, char **argv) {
     }
     if (c.has_inputs && c.links) add_library(&c);
     if (getenv("OURO_CC_SHOW")) {
-        for (size_t i = 0; i < c.count; i++)
-            fprintf(stderr, "%s%c", c.arguments[i], i + 1 < c.count ? ' ' : '\n');
+        for (size_t i = 0; i < c.count; i++) {
+            ouro__print_foreign(stderr, c.arguments[i]);
+            fputc(i + 1 < c.count ? ' ' : '\n', stderr);
+        }
     }
     execvp(c.arguments[0], c.arguments);
     ouro__say("ouro %s: cannot run %s: %s", c.cxx ? "c++" : "cc", c.arguments[0], strerror(errno));

@@ -134,6 +134,8 @@ def nothing_in_a_source_is_sent_to_a_terminal_that_it_would_obey():
         quiet((done.out + done.err).replace("\t", ""), words)
     lines = fble("check", "C.fble").err.splitlines()
     same(lines[2].index("^"), 2)
+    write(f"D{HOSTILE}.fble", UNIT)
+    quiet(fble("disassemble", f"D{HOSTILE}.fble", status=0).out, "disassemble")
 
 
 @case

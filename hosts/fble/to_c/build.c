@@ -219,8 +219,10 @@ void fble_build_add(struct fble_build *b, const char *name, const char *text, si
 
 static pid_t start(const struct fble_build *b, struct fble_list *words) {
     fble_push(b->arena, words, NULL);
-    for (uint32_t i = 0; b->verbose && i + 1 < words->count; i++)
-        fprintf(stderr, "%s%c", (const char *)words->at[i], i + 2 < words->count ? ' ' : '\n');
+    for (uint32_t i = 0; b->verbose && i + 1 < words->count; i++) {
+        ouro__print_foreign(stderr, words->at[i]);
+        fputc(i + 2 < words->count ? ' ' : '\n', stderr);
+    }
     pid_t child;
     int failed = posix_spawnp(&child, words->at[0], NULL, NULL, (char **)words->at, environ);
     if (!failed) return child;
