@@ -29,8 +29,8 @@ void put_encoded(FILE *to, const char *text) {
 
 // $BROWSER, or what the desktop chose if there is one; NULL: neither.
 static const char *find_browser(void) {
-    const char *browser = getenv("BROWSER");
-    bool screen = getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
+    const char *browser = secure_getenv("BROWSER");
+    bool screen = secure_getenv("DISPLAY") || secure_getenv("WAYLAND_DISPLAY");
     return browser && *browser ? browser : screen ? "xdg-open" : NULL;
 }
 
@@ -68,7 +68,7 @@ static char *file; // NULL: there is none
 
 // The user's own folder for such files, or the one for all, where nobody removes another's.
 static char *folder_of_files(void) {
-    const char *const folders[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
+    const char *const folders[] = {secure_getenv("XDG_RUNTIME_DIR"), secure_getenv("TMPDIR"), "/tmp"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         if (!folders[i] || !*folders[i] || access(folders[i], W_OK | X_OK) != 0) continue;
         char *real = realpath(folders[i], NULL);
