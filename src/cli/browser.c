@@ -68,7 +68,8 @@ static char *file; // NULL: there is none
 
 // The user's own folder for such files, or the one for all, where nobody removes another's.
 static char *folder_of_files(void) {
-    const char *const folders[] = {secure_getenv("XDG_RUNTIME_DIR"), secure_getenv("TMPDIR"), "/tmp"};
+    const char *const folders[] = {secure_getenv("XDG_RUNTIME_DIR"), secure_getenv("TMPDIR"),
+                                   "/tmp"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         if (!folders[i] || !*folders[i] || access(folders[i], W_OK | X_OK) != 0) continue;
         char *real = realpath(folders[i], NULL);
