@@ -325,9 +325,10 @@ typedef void ouro_visitor(void *user, const ouro_visit *visit);
 OURO_API int ouro_profile_visit(ouro_profile *profile, ouro_visitor *visitor, void *user);
 
 // Writes the profile in pprof's format, uncompressed: `go tool pprof FILE` reads it. Sample types
-// are calls/count, recursions/count, then the metrics. Complete or not at all: written beside
-// `path` and then renamed. Paths of more than 4,096 blocks are cut, under a [truncated] root. Any
-// OS thread, any time. 0, or -1 with errno.
+// are calls/count, recursions/count, then the metrics. Complete or not at all, also after a power
+// loss: written beside `path`, put on the disk and then renamed. When it returns 0 the file is on
+// the disk; that takes about 10 ms on an SSD, and nothing on a tmpfs. Paths of more than 4,096
+// blocks are cut, under a [truncated] root. Any OS thread, any time. 0, or -1 with errno.
 OURO_API int ouro_profile_write(ouro_profile *profile, const char *path);
 
 typedef struct {

@@ -4,6 +4,7 @@
 // arguments, streams, messages and exit status as under lua. The profile is written however the
 // process ends: at the end of the script, or by an error, os.exit, an interrupt or SIGTERM.
 
+#include "descriptors.h"
 #include "options.h"
 #include "ouro_lua.h"
 #include "sample.h"
@@ -183,6 +184,7 @@ static int protected_main(lua_State *L) {
 }
 
 int main(int count, char **arguments) {
+    ouro__hold_streams();
     int ended = options_parse(&run.command, count, arguments);
     if (ended >= 0) return ended;
     run.pid = getpid();

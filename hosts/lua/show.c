@@ -21,7 +21,7 @@ extern char **environ;
 
 // The program `ouro`: $OURO, which `ouro lua` sets, else the file beside this program.
 static bool find_ouro(char path[static PATH_MAX]) {
-    const char *named = getenv("OURO");
+    const char *named = secure_getenv("OURO");
     if (named && *named) {
         snprintf(path, PATH_MAX, "%s", named);
         return access(path, X_OK) == 0;

@@ -16,6 +16,7 @@
 
 #include "native.h"
 
+#include "descriptors.h"
 #include "own_path.h"
 
 #include <errno.h>
@@ -40,12 +41,12 @@ static bool watching;
 // ---------------------------------------------------------------- options
 
 static void read_compaction(ouro_options *options) {
-    const char *rule = getenv("OURO_NATIVE_COMPACT");
+    const char *rule = secure_getenv("OURO_NATIVE_COMPACT");
     if (rule) ouro_compaction_from_name(rule, options);
 }
 
 static void read_clock(ouro_options *options) {
-    const char *clock = getenv("OURO_NATIVE_CLOCK"), *hz = getenv("OURO_NATIVE_HZ");
+    const char *clock = secure_getenv("OURO_NATIVE_CLOCK"), *hz = secure_getenv("OURO_NATIVE_HZ");
     bool wall = clock && strcmp(clock, "wall") == 0;
     options->clock.measures = wall ? OURO_CLOCK_WALL : OURO_CLOCK_CPU;
     options->clock.signal = SIGRTMAX - 2; // SIGPROF may be the program's
@@ -84,7 +85,7 @@ static void give_up(const char *path) {
     static char note[PATH_MAX + 8];
     int error = errno;
     snprintf(note, sizeof note, "%s.failed", path);
-    int fd = open(note, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = ouro__open(note, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (fd < 0) return;
     const char *text = strerror(error);
     if (write(fd, text, strlen(text)) < 0) error = errno;
@@ -94,7 +95,8 @@ static void give_up(const char *path) {
 static ouro_profile *open_profile(const char *folder) {
     static const ouro_metric_info metrics[] = {
         {"time", "nanoseconds"}, {"allocated", "bytes"}, {"allocations", "count"}};
-    const char *nodes = getenv("OURO_NATIVE_NODES"), *memory = getenv("OURO_NATIVE_MEMORY");
+    const char *nodes = secure_getenv("OURO_NATIVE_NODES"),
+               *memory = secure_getenv("OURO_NATIVE_MEMORY");
     static char path[PATH_MAX];
     if (!name_file(path, folder)) return NULL;
     ouro_native_session.memory = memory && *memory == '1';
@@ -186,7 +188,7 @@ bool ouro_native_thread_begin(void) {
 // ---------------------------------------------------------------- the beginning
 
 static bool begin(void) {
-    const char *folder = getenv("OURO_NATIVE");
+    const char *folder = secure_getenv("OURO_NATIVE");
     if (!folder || !*folder) return false;
     if (!watching && pthread_key_create(&thread_key, thread_end)) return false;
     ouro_profile *profile = open_profile(folder);

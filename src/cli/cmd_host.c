@@ -39,7 +39,7 @@ int cmd_host(int argc, char **argv) {
     (void)argc;
     char path[PATH_MAX], folder[PATH_MAX];
     if (ouro__own_path(path)) setenv("OURO", path, 1);
-    const char *named = getenv("OURO_LIBEXEC");
+    const char *named = secure_getenv("OURO_LIBEXEC");
     if (named && *named) try_folder(named, "/", argv[0], argv);
     if (ouro__own_folder(folder)) {
         try_folder(folder, "", argv[0], argv);

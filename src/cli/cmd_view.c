@@ -97,8 +97,8 @@ static void check_start(const options *o, const server_options *s) {
 // $BROWSER, or what the desktop chose if there is one. No shell is involved: the address is one
 // argument, whatever it holds.
 static void open_browser(const char *address) {
-    const char *browser = getenv("BROWSER");
-    bool screen = getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
+    const char *browser = secure_getenv("BROWSER");
+    bool screen = secure_getenv("DISPLAY") || secure_getenv("WAYLAND_DISPLAY");
     if (!browser || !*browser) browser = screen ? "xdg-open" : NULL;
     if (!browser) return;
     posix_spawn_file_actions_t actions;
@@ -190,7 +190,7 @@ static server_options load_all(options *o, const char *const *roots, size_t root
                         .port = o->port,
                         .roots = roots,
                         .root_count = root_count,
-                        .assets = getenv("OURO_ASSETS")};
+                        .assets = secure_getenv("OURO_ASSETS")};
     for (unsigned i = 0; i < s.file_count; i++) {
         const char *path = o->inputs.items[i];
         s.files[i] = (server_file){path, apply_shrinking(o, path, load_profile(o, path, false))};

@@ -34,7 +34,7 @@ static struct {
 
 static void progress_start(void) {
     if (progress.start.tv_sec || progress.start.tv_nsec) return;
-    const char *after = getenv("OURO_PROGRESS");
+    const char *after = secure_getenv("OURO_PROGRESS");
     progress.after = after ? strtod(after, NULL) : 1;
     progress.wanted = isatty(STDERR_FILENO);
     clock_gettime(CLOCK_MONOTONIC, &progress.start);

@@ -57,7 +57,7 @@ static bool on_terminal(void) { return isatty(STDOUT_FILENO); }
 
 bool colours_wanted(const options *o) {
     if (strcmp(o->colour, "auto") != 0) return strcmp(o->colour, "always") == 0;
-    const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    const char *no = secure_getenv("NO_COLOR"), *terminal = secure_getenv("TERM");
     return on_terminal() && !(no && *no) && terminal && strcmp(terminal, "dumb") != 0;
 }
 

@@ -5,8 +5,8 @@
 
 #include "output.h"
 
-#include "beside.h"
 #include "utf8.h"
+#include "whole_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -146,7 +146,7 @@ static bool find_target(output *out, const char *path) {
 static int open_for_writing(output *out, const char *path) {
     if (strcmp(path, "-") == 0) return STDOUT_FILENO;
     if (out->target) return ouro__open_beside(out->target, 0666, &out->beside);
-    return open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    return ouro__open(path, O_WRONLY | O_TRUNC, 0);
 }
 
 output *ouro__output_open(const char *path, bool gzip, error *e) {
@@ -188,11 +188,13 @@ char *ouro__output_take(output *out, size_t *size, error *e) {
 
 bool ouro__output_close(output *out, bool good, error *e) {
     if (good) flush(out, true);
-    bool put = out->fd > STDOUT_FILENO && close(out->fd) == 0;
-    if (good && out->fd > STDOUT_FILENO && !put && !out->code) out->code = errno;
-    if (good && !out->code && out->beside && rename(out->beside, out->target) != 0)
-        out->code = errno;
-    if ((!good || out->code) && out->beside) unlink(out->beside);
+    if (good && !out->code && out->beside) {
+        out->code = ouro__put_in_place(out->fd, out->beside, out->target);
+    } else {
+        bool put = out->fd > STDOUT_FILENO && close(out->fd) == 0;
+        if (good && out->fd > STDOUT_FILENO && !put && !out->code) out->code = errno;
+        if (out->beside) unlink(out->beside);
+    }
     int code = out->code;
     ouro__packer_free(out->packer);
     free(out->target);

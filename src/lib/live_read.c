@@ -6,6 +6,7 @@
 // what the file really holds, not what it claims. Begin with read_file.
 
 #include "live_read.h"
+#include "descriptors.h"
 #include "live_format.h"
 
 #include <errno.h>
@@ -744,7 +745,7 @@ int ouro__live_read_fd(int fd, ouro__live_profile *profile, ouro__live_error *er
 }
 
 int ouro__live_read(const char *path, ouro__live_profile *profile, ouro__live_error *error) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = ouro__open(path, O_RDONLY | O_NONBLOCK, 0);
     if (fd < 0) {
         memset(profile, 0, sizeof *profile);
         *error = (ouro__live_error){.code = errno};

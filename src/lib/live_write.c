@@ -5,9 +5,9 @@
 // file. Space for the whole cap is reserved at the start, and more before it is used: nothing is
 // ever written to a page that the file system has not promised.
 
-#include "beside.h"
 #include "live_format.h"
 #include "own_path.h"
+#include "whole_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

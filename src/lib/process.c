@@ -3,6 +3,7 @@
 // Which process wrote a live file, and does it still run? An id alone may have been taken over by
 // another process; an id with its start time is unique as long as the machine is up.
 
+#include "descriptors.h"
 #include "internal.h"
 
 #include <fcntl.h>
@@ -18,7 +19,7 @@ enum { STATE_FIELD = 3, START_FIELD = 22 };
 uint64_t ouro__process_start(uint64_t process) {
     char name[64], text[1024];
     snprintf(name, sizeof name, "/proc/%llu/stat", (unsigned long long)process);
-    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    int fd = ouro__open(name, O_RDONLY, 0);
     ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     if (fd >= 0) close(fd);
     if (n <= 0) return 0;

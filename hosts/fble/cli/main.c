@@ -5,6 +5,7 @@
 // exits, the rest returns and reports.
 
 #include "command.h"
+#include "descriptors.h"
 #include "vm/fble.h"
 
 #include <errno.h>
@@ -87,6 +88,7 @@ static int written(int status) {
 }
 
 int main(int argc, char **argv) {
+    ouro__hold_streams();
     fble_out_of_memory = fble_no_memory = no_memory;
     const char *first = argc > 1 ? argv[1] : NULL;
     if (!first) {

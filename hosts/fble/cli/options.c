@@ -62,7 +62,7 @@ static bool package_beside(struct reader *r, const char *name) {
 // The first DIR/NAME that exists: for DIR in FBLE_PACKAGE_PATH, beside the program, and then where
 // packages are installed.
 static int add_package(struct reader *r, const char *name) {
-    const char *path = getenv("FBLE_PACKAGE_PATH");
+    const char *path = secure_getenv("FBLE_PACKAGE_PATH");
     for (const char *end; path && *path; path = *end ? end + 1 : end) {
         end = path + strcspn(path, ":");
         if (package_in(r, path, (size_t)(end - path), name)) return FBLE_FINE;

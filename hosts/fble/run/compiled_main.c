@@ -4,6 +4,7 @@
 // if the first argument is none of them, all arguments are the program's. FBLE_PROFILE is a file,
 // or options separated by spaces, and goes before what the command line says.
 
+#include "descriptors.h"
 #include "profile.h"
 #include "vm/compiled.h"
 
@@ -58,7 +59,7 @@ static char **read_options(struct fble_runner *r, struct fble_run_options *run, 
 }
 
 static bool read_environment(struct fble_runner *r, struct fble_run_options *run) {
-    const char *value = getenv("FBLE_PROFILE");
+    const char *value = secure_getenv("FBLE_PROFILE");
     struct fble_arena *arena = r->arena;
     struct fble_list words = {0};
     if (!value || !*value) return true;
@@ -132,6 +133,7 @@ int fble_compiled_main(int argc, char **argv, const struct fble_compiled *progra
     struct fble_runner runner = {
         .arena = &arena, .options = &options, .command = argc ? argv[0] : "program"};
     bool good = program->format == FBLE_COMPILED_FORMAT;
+    ouro__hold_streams();
     other_status = program->evaluates ? FBLE_OTHER : fble_run_statuses[FBLE_OTHER];
     fble_out_of_memory = fble_no_memory = no_memory;
     if (!good) fputs("the program was compiled for another version of the runtime\n", stderr);

@@ -7,6 +7,7 @@
 
 #include "profile.h"
 #include "syntax/beside.h"
+#include "whole_file.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -125,7 +126,7 @@ static bool is_plain(const char *file) {
 
 // The tool beside this program, or just its name, to be found in PATH.
 static const char *find_tool(struct fble_arena *arena) {
-    const char *beside = fble_beside(arena, "ouro"), *path = getenv("PATH");
+    const char *beside = fble_beside(arena, "ouro"), *path = secure_getenv("PATH");
     if (beside && !access(beside, X_OK)) return beside;
     for (const char *end; path && *path; path = *end ? end + 1 : end) {
         end = path + strcspn(path, ":");
@@ -164,10 +165,25 @@ static int convert(const struct fble_runner *r, const char *from, const char *to
     return status == 0 ? FBLE_FINE : FBLE_OTHER; // it said why
 }
 
+// The name of a new, empty file beside `file`. NULL with errno.
+static const char *new_name(const struct fble_runner *r, const char *file) {
+    char *name;
+    int fd = ouro__open_beside(file, 0600, &name);
+    if (fd < 0) return NULL;
+    close(fd);
+    const char *copy = fble_copy(r->arena, name, strlen(name));
+    free(name);
+    return copy;
+}
+
 static int write_file(const struct fble_runner *r) {
     const char *file = r->options->profile;
     bool plain = is_plain(file);
-    const char *first = plain ? file : fble_format(r->arena, "%s.tmp.pb", file);
+    const char *first = plain ? file : new_name(r, file);
+    if (!first) {
+        fprintf(stderr, "fble %s: cannot write %s: %s\n", r->command, file, strerror(errno));
+        return FBLE_OTHER;
+    }
     if (ouro_profile_write(r->profile, first)) {
         fprintf(stderr, "fble %s: cannot write %s: %s\n", r->command, first, strerror(errno));
         return FBLE_OTHER;

@@ -91,7 +91,7 @@ static bool is_harmless(const char *word) {
 }
 
 static bool read_words(struct fble_build *b) {
-    const char *cc = getenv("CC"), *flags = getenv("CFLAGS");
+    const char *cc = secure_getenv("CC"), *flags = secure_getenv("CFLAGS");
     bool direct = true;
     if (!split_words(b->arena, cc && *cc ? cc : "cc", &b->compiler) || !b->compiler.count) {
         fprintf(stderr, "fble compile: CC has a quote without an end\n");
@@ -144,7 +144,7 @@ static bool make_folders(struct fble_arena *arena, const char *folder) {
 }
 
 static bool find_folder(struct fble_build *b) {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
     if (!b->folder && cache && *cache) b->folder = fble_format(b->arena, "%s/fble", cache);
     if (!b->folder && home && *home) b->folder = fble_format(b->arena, "%s/.cache/fble", home);
     if (!b->folder) b->folder = ".fble";
@@ -292,7 +292,7 @@ static bool compile_all(struct fble_build *b) {
 
 static bool link_all(struct fble_build *b) {
     struct fble_list words = compiler_words(b), flags = {0};
-    const char *linker = getenv("LDFLAGS");
+    const char *linker = secure_getenv("LDFLAGS");
     for (uint32_t i = 0; i < b->units.count; i++)
         fble_push(b->arena, &words, (void *)((struct unit *)b->units.at[i])->object);
     if (!b->shared) fble_push(b->arena, &words, (void *)"-no-pie");

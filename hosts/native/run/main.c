@@ -9,6 +9,7 @@
 // The live files are complete at any moment, so it does not matter how the program ends.
 // `ouro run --symbolise FILES -o OUT` makes the same profile from them later.
 
+#include "descriptors.h"
 #include "folders.h"
 #include "ouro.h"
 #include "rename.h"
@@ -192,7 +193,7 @@ static void make_folder(const char *wanted, char folder[static PATH_MAX]) {
         if (!realpath(wanted, folder)) fail("cannot use", wanted);
         return;
     }
-    const char *base = getenv("TMPDIR");
+    const char *base = secure_getenv("TMPDIR");
     if (has_room("/dev/shm")) base = "/dev/shm";
     snprintf(folder, PATH_MAX, "%s/ouro-run-XXXXXX", base && *base ? base : "/tmp");
     if (!mkdtemp(folder)) fail("cannot make", folder);
@@ -272,7 +273,7 @@ static void set(const char *name, const char *value) {
 // In the child. Keeps libraries that are preloaded already.
 static void preload(const char *name) {
     char library[PATH_MAX], list[PATH_MAX * 2];
-    const char *before = getenv("LD_PRELOAD");
+    const char *before = secure_getenv("LD_PRELOAD");
     if (!find_library(name, library)) return;
     snprintf(list, sizeof list, "%s%s%s", library, before && *before ? ":" : "",
              before ? before : "");
@@ -458,6 +459,7 @@ static int symbolise(const options *o) {
 
 int main(int argc, char **argv) {
     options o = {0};
+    ouro__hold_streams();
     argv[0] = "ouro run";
     read_options(&o, argc, argv);
     find_ouro(ouro);
