@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -323,6 +324,8 @@ static bool file_begin(struct ouro__live *live, const ouro_profile *profile) {
 static bool file_create(struct ouro__live *live, const ouro_profile *profile, const char *path) {
     char *beside = NULL;
     live->fd = ouro__open_beside(path, 0600, &beside);
+    // Says that the file has a writer, until the process is gone. Nothing depends on it here.
+    if (live->fd >= 0) flock(live->fd, LOCK_SH | LOCK_NB);
     bool ok = live->fd >= 0 && file_begin(live, profile) && rename(beside, path) == 0;
     int error = errno;
     if (!ok && live->fd >= 0) unlink(beside);

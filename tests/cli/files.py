@@ -212,4 +212,173 @@ for name in WRITERS:
     case(link_is_left, f"a_link_beside_the_profile_is_not_followed_{name.replace(' ', '_')}", name)
 
 
+@case
+def the_note_of_a_failure_follows_no_link_and_truncates_nothing():
+    victim = os.path.abspath(write("victim", "precious\n"))
+    os.mkdir("folder")
+    exe = program("native")
+    notes = " ".join(f"folder/$$.{e}.failed" for e in range(1, 134))
+    for make in ("ln -s", "ln"):
+        script = (f"for n in {notes} folder/native.$$.ouro.failed; do {make} {victim} $n; done\n"
+                  f"export OURO_NATIVE=$PWD/folder OURO_NATIVE_NODES=4000000000\nexec {exe}\n")
+        run("sh", "-c", script, status=0)
+        same(read(victim), "precious\n", make)
+    lacks([f[-5:] for f in os.listdir("folder")], ".ouro", about="the profile should have failed")
+
+
+# ---------------------------------------------------------------- programs with rights of their own
+
+def give_rights(exe):
+    """Makes the program setgid, to a group that is not ours: that needs no rights if we have several."""
+    groups = [65534] if os.geteuid() == 0 else [g for g in os.getgroups() if g != os.getgid()]
+    if not groups:
+        skip("neither root nor a member of a second group")
+    os.chown(exe, -1, groups[0])
+    os.chmod(exe, 0o2755)
+    write("asks.c", "#include <sys/auxv.h>\nint main(void) { return getauxval(AT_SECURE) == 1 ? 0 : 1; }\n")
+    run("cc", "asks.c", "-o", "asks", status=0)
+    os.chown("asks", -1, groups[0])
+    os.chmod("asks", 0o2755)
+    if run("./asks").status:
+        skip("setgid has no effect in this file system")
+    return exe
+
+
+def native_ignores(*flags, env={}):
+    write("native.c", NATIVE_TEXT)
+    run(OURO, "cc", *flags, "native.c", "-o", "program", status=0, env={**os.environ, **env})
+    os.mkdir("folder")
+    obeying = {**os.environ, "OURO_NATIVE": os.path.abspath("folder"), "OURO_NATIVE_MEMORY": "1"}
+    run("./program", status=0, env=obeying)
+    same([f.split(".")[-1] for f in os.listdir("folder")], ["ouro"], "without rights")
+    os.remove("folder/" + os.listdir("folder")[0])
+    give_rights("program")
+    run("./program", status=0, env=obeying)
+    run("./program", status=0, env={**obeying, "OURO_NATIVE_NODES": "4000000000"})  # fails, and would leave a note
+    same(os.listdir("folder"), [], "with rights")
+    said = run(OURO, "run", "-o", "out.pb", "./program", status=0).err
+    has(said, "has rights of its own")
+    lacks(os.listdir("."), "out.pb")
+
+
+for name, flags, env in (("gcc", [], {}), ("static", ["-static"], {}), ("xray", ["--xray"], {"OURO_CC": "clang"})):
+    case(lambda flags=flags, env=env: native_ignores(*flags, env=env),
+         f"a_privileged_program_does_not_obey_OURO_NATIVE_{name}")
+
+
+@case
+def a_privileged_program_does_not_obey_FBLE_PROFILE():
+    exe = write("program", open(program("compiled"), "rb").read())
+    os.chmod(exe, 0o755)
+    for value in ("out.pb", "--profile out.pb", "--profile-live out.ouro"):
+        run("./program", status=0, env={**os.environ, "FBLE_PROFILE": value})
+        assert os.path.exists(out := value.split()[-1]), value
+        os.remove(out)
+    give_rights("program")
+    before = sorted(os.listdir())
+    for value in ("out.pb", "--profile out.pb", "--profile-live out.ouro", "--nonsense"):
+        run("./program", status=0, env={**os.environ, "FBLE_PROFILE": value})
+        same(sorted(os.listdir()), before, value)
+    for option in (["--profile", "out.pb"], ["--profile=out.pb"], ["--profile-live", "x"], ["--foreign", "./x.so"]):
+        has(run("./program", *option, status=4).err, "does not obey --")
+        same(sorted(os.listdir()), before, option)
+
+
+@case
+def a_privileged_program_records_what_it_asks_for_itself():
+    exe = write("program", open(program("embedded"), "rb").read())
+    give_rights(exe)
+    run("./program", "out.pb", "live.ouro", status=0)
+    same(calls("out.pb"), ["main 1"])
+    same(calls("live.ouro"), ["main 1"])
+
+
+# ---------------------------------------------------------------- ouro run and its folder
+
+@case
+def a_program_with_a_name_as_long_as_names_get_is_recorded():
+    for length in (200, 250, 255):
+        name = write("n" * length, open(program("native"), "rb").read())
+        os.chmod(name, 0o755)
+        run(OURO, "run", "-q", "-o", "out.pb", f"./{name}", status=0)
+        has("".join(calls("out.pb")), "main;is_closed 3")
+
+
+def privately(script):
+    """Runs a script where file systems can be mounted, and nobody else sees them."""
+    if run("unshare", "-m", "true").status:
+        skip("may not mount file systems")
+    return run("unshare", "-m", "sh", "-ec", script, status=0, env={**os.environ, "TMPDIR": os.getcwd()})
+
+
+@case
+def a_full_folder_is_told_before_the_program_runs():
+    os.mkdir("full")
+    for limit in ("size=64k", "nr_inodes=1"):
+        done = privately(f"mount -t tmpfs -o {limit} tmpfs full; {OURO} run --live full -o out.pb {program('native')}"
+                         " || echo status $?")
+        same(done.out, "status 1\n")
+        has(done.err, f"cannot make live files in {os.path.abspath('full')}: No space left on device")
+
+
+@case
+def a_folder_that_fills_up_is_the_reason_that_is_told():
+    os.mkdir("full")
+    exe = program("native")
+    # Room for the file that `ouro run` tries; then the program takes the room, in bytes or in names.
+    write("fills", f"#!/bin/sh\ncat /dev/zero > $OURO_NATIVE/zeros\nexec {exe}\n")
+    write("names", f"#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8; do touch $OURO_NATIVE/$i 2>/dev/null; done\nexec {exe}\n")
+    for limit, script in (("size=2m", "fills"), ("nr_inodes=5", "names")):
+        os.chmod(script, 0o755)
+        done = privately(f"mount -t tmpfs -o {limit} tmpfs full; {OURO} run --live full -o out.pb ./{script}"
+                         " 2>err || echo status $?; cat err")
+        has(done.out, "status 1", "not recorded" if script == "fills" else "nothing was recorded",
+            f"in {os.path.abspath('full')}: No space left on device", about=script)
+        lacks(done.out, "instrumented function")
+
+
+@case
+def what_a_killed_run_left_is_removed_by_the_next():
+    write("waits.c", """#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    FILE *f = fopen("part", "w");
+    fprintf(f, "%d", getpid());
+    fclose(f);
+    rename("part", "started");
+    for (;;) pause();
+}
+""")
+    run(OURO, "cc", "waits.c", "-o", "waits", status=0)
+    exe = program("native")
+    done = privately(f"""
+mount -t tmpfs -o size=1g,mode=1777 tmpfs /dev/shm
+{OURO} run -q ./waits & run=$!
+while [ ! -e started ]; do sleep 0.05; done
+kill -9 $run
+wait $run || true
+left=$(echo /dev/shm/ouro-run-*)
+echo "left $left"
+{OURO} run -o out.pb {exe} 2>err1 >/dev/null; cat err1
+echo "recording $(echo /dev/shm/ouro-run-*)"
+kill -9 $(cat started)
+while kill -0 $(cat started) 2>/dev/null; do sleep 0.05; done
+mkdir -m 0755 /dev/shm/ouro-run-aaaaaa; mkdir -m 0700 /dev/shm/ouro-run-bbbbbb /dev/shm/ouro-run-longer1 elsewhere
+mkdir -m 0700 /dev/shm/ouro-run-dddddd; chown 65534 /dev/shm/ouro-run-bbbbbb
+echo keep > elsewhere/keep; ln -s $PWD/elsewhere /dev/shm/ouro-run-cccccc; : > /dev/shm/ouro-run-eeeeee
+{OURO} run -o out.pb {exe} 2>err2 >/dev/null; cat err2
+echo "kept $(echo /dev/shm/ouro-run-*)"
+cat elsewhere/keep
+""").out
+    left = done.split("\n")[0].removeprefix("left ")
+    has(left, "/dev/shm/ouro-run-")
+    before, after = done.split("\nrecording ")
+    lacks(before, "removed", about="the program still records")
+    same(after.split("\n")[0], left)
+    has(after, f"ouro run: removed {left} (", "MB), left by a run that was killed", "\nkeep\n")
+    has(after, "ouro run: removed /dev/shm/ouro-run-dddddd (0.0 MB)")
+    same(after.split("\nkept ")[1].split("\n")[0],
+         " ".join(f"/dev/shm/ouro-run-{n}" for n in ("aaaaaa", "bbbbbb", "cccccc", "eeeeee", "longer1")))
+
+
 main()

@@ -2,7 +2,9 @@
 //
 // The main function of compiled programs. Options about profiles come first and are ended by --;
 // if the first argument is none of them, all arguments are the program's. FBLE_PROFILE is a file,
-// or options separated by spaces, and goes before what the command line says.
+// or options separated by spaces, and goes before what the command line says. A program that has
+// rights that its caller does not have (setuid, capabilities) obeys neither: options name files to
+// write and libraries to load.
 
 #include "descriptors.h"
 #include "profile.h"
@@ -10,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 static int other_status;
 
@@ -45,6 +48,10 @@ static char **read_options(struct fble_runner *r, struct fble_run_options *run, 
     bool any = false;
     for (; *at && strcmp(*at, "--") && (to = option_at(r, run, at)); at++) {
         char *equals = strchr(*at, '=');
+        if (getauxval(AT_SECURE)) {
+            usage(r->command, "a program with rights of its own does not obey ", *at);
+            return NULL;
+        }
         if (!equals && !at[1]) {
             usage(r->command, "no value for ", *at);
             return NULL;

@@ -13,6 +13,7 @@
 #include "folders.h"
 #include "ouro.h"
 #include "rename.h"
+#include "scratch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,13 +26,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
-enum { EXIT_FAILED = 1, EXIT_USAGE = 2, FILES_AT_ONCE = 200 };
-// Below this, a tmpfs has too little room for live files.
-#define ROOM_WANTED (UINT64_C(512) << 20)
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2, FILES_AT_ONCE = 200, NODES_LEAST = 1 << 10 };
 
 static const char help[] =
     "ouro run [options] PROGRAM [arguments]\n"
@@ -181,22 +180,47 @@ static void read_options(options *o, int argc, char **argv) {
 
 // ---------------------------------------------------------------- the folder
 
-static bool has_room(const char *folder) {
-    struct statvfs space;
-    return access(folder, W_OK) == 0 && statvfs(folder, &space) == 0 &&
-           (uint64_t)space.f_bavail * space.f_frsize >= ROOM_WANTED;
+static void tell_cleaned(const char *folder, uint64_t bytes) {
+    fprintf(stderr, "ouro run: removed %s (%.1f MB), left by a run that was killed\n", folder,
+            (double)bytes / 1e6);
 }
 
-static void make_folder(const char *wanted, char folder[static PATH_MAX]) {
-    if (wanted) {
-        if (mkdir(wanted, 0700) && errno != EEXIST) fail("cannot make", wanted);
-        if (!realpath(wanted, folder)) fail("cannot use", wanted);
+static void tell_no_one(const char *folder, uint64_t bytes) {
+    (void)folder;
+    (void)bytes;
+}
+
+static void make_folder(const options *o, const char *wanted, char folder[static PATH_MAX]) {
+    scratch_clean(o->quiet ? tell_no_one : tell_cleaned);
+    if (!wanted) {
+        if (scratch_make(folder)) fail("cannot make", folder);
         return;
     }
-    const char *base = secure_getenv("TMPDIR");
-    if (has_room("/dev/shm")) base = "/dev/shm";
-    snprintf(folder, PATH_MAX, "%s/ouro-run-XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(folder)) fail("cannot make", folder);
+    if (mkdir(wanted, 0700) && errno != EEXIST) fail("cannot make", wanted);
+    if (!realpath(wanted, folder)) fail("cannot use", wanted);
+}
+
+// Can live files be made there? A small one is made to find out, with a name as long as they get.
+// An errno, or 0.
+static int folder_problem(const char *folder) {
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/%0230d.ouro", folder, getpid());
+    if (n >= PATH_MAX) return ENAMETOOLONG;
+    ouro_profile *profile =
+        ouro_profile_new(&(ouro_options){.path = path, .max_nodes = NODES_LEAST});
+    if (!profile) return errno;
+    ouro_profile_free(profile);
+    unlink(path);
+    return 0;
+}
+
+// A program that does not start is better than one that runs for an hour in vain.
+static void check_folder(const options *o, const char *folder) {
+    int problem = folder_problem(folder);
+    if (!problem) return;
+    if (!o->live) scratch_remove(folder);
+    errno = problem;
+    fail("cannot make live files in", folder);
 }
 
 typedef struct {
@@ -238,13 +262,6 @@ static void list_files(const char *folder, const char *ending, files *all) {
 static void free_files(files *all) {
     for (size_t i = 0; i < all->count; i++) free(all->names[i]);
     free(all->names);
-}
-
-static void remove_folder(const char *folder) {
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) unlinkat(dirfd(d), e->d_name, 0);
-    if (d) closedir(d);
-    rmdir(folder);
 }
 
 // ---------------------------------------------------------------- the program
@@ -388,25 +405,53 @@ static bool write_profile(const options *o, const files *all, const char *folder
     return run_ouro(convert, false);
 }
 
-// Prints the messages of processes that could not write a profile.
-static void tell_failures(const char *folder) {
+// Says why processes could not make a profile; the names of their notes are PID.ERRNO.failed. How
+// many there are.
+static size_t tell_failures(const char *folder) {
     files notes = {0};
     list_files(folder, ".failed", &notes);
     for (size_t i = 0; i < notes.count; i++) {
-        char text[128] = "";
-        FILE *f = fopen(notes.names[i], "re");
-        if (f && !fgets(text, sizeof text, f)) text[0] = '\0';
-        if (f) fclose(f);
-        fprintf(stderr, "ouro run: a process could not make its live file: %s\n", text);
+        int process = 0, error = 0;
+        sscanf(strrchr(notes.names[i], '/') + 1, "%d.%d", &process, &error);
+        fprintf(stderr,
+                "ouro run: process %d was not recorded: cannot make its live file in %s: %s\n",
+                process, folder, strerror(error));
+        unlink(notes.names[i]);
     }
+    size_t count = notes.count;
     free_files(&notes);
+    return count;
 }
 
-static void tell_nothing(const options *o) {
+// Does the program get rights that its caller does not have?
+static bool is_privileged(const char *program) {
+    struct stat status;
+    char rights[64];
+    if (!strchr(program, '/') || stat(program, &status)) return false;
+    return (status.st_mode & (S_ISUID | S_ISGID)) != 0 ||
+           getxattr(program, "security.capability", rights, sizeof rights) > 0;
+}
+
+// Says why nothing was recorded. false: there was nothing to record.
+static bool tell_nothing(const options *o, const char *folder) {
+    int problem = folder_problem(folder);
+    if (problem) {
+        fprintf(stderr, "ouro run: nothing was recorded: cannot make live files in %s: %s\n",
+                folder, strerror(problem));
+        return true;
+    }
+    if (is_privileged(o->rest[0])) {
+        fprintf(stderr,
+                "ouro run: nothing was recorded: %s has rights of its own (setuid, setgid or "
+                "capabilities), and\ndoes not obey its caller. Run a copy without them.\n",
+                o->rest[0]);
+        return false;
+    }
     fprintf(stderr,
             "ouro run: nothing was recorded: %s entered no instrumented function.\nBuild it with "
             "`ouro cc` or `ouro c++`; `ouro run --help` says more.\n",
             o->rest[0]);
+    return false;
 }
 
 static void show(const options *o, const char *output) {
@@ -431,15 +476,16 @@ static const char *default_output(const char *program) {
 static int run(const options *o) {
     char folder[PATH_MAX];
     files all = {0};
-    make_folder(o->live, folder);
+    make_folder(o, o->live, folder);
+    check_folder(o, folder);
     int status = run_program(o, folder);
     list_files(folder, ".ouro", &all);
-    tell_failures(folder);
+    size_t failed = tell_failures(folder);
     const char *output = o->output ? o->output : default_output(o->rest[0]);
     bool written = all.count && write_profile(o, &all, folder, output);
-    if (!all.count && status != 127) tell_nothing(o);
-    if (all.count && !written) status = status ? status : EXIT_FAILED;
-    if (!o->live) remove_folder(folder);
+    if (!all.count && !failed && status != 127) failed = tell_nothing(o, folder);
+    if ((all.count || failed) && !written) status = status ? status : EXIT_FAILED;
+    if (!o->live) scratch_remove(folder);
     if (written) show(o, output);
     free_files(&all);
     return status;
@@ -449,9 +495,9 @@ static int symbolise(const options *o) {
     char folder[PATH_MAX];
     files all = {0};
     for (char **name = o->rest; *name; name++) add_file(&all, *name);
-    make_folder(NULL, folder);
+    make_folder(o, NULL, folder);
     bool written = write_profile(o, &all, folder, o->output);
-    remove_folder(folder);
+    scratch_remove(folder);
     if (written) show(o, o->output);
     free(all.names);
     return written ? 0 : EXIT_FAILED;
