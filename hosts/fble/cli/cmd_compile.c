@@ -190,6 +190,7 @@ static int run(struct fble_program *program, struct fble_options *options) {
         good = add_module(&c, program->modules.at[i]);
     good = good && add_main(&c);
     if (good && options->compile.output) good = fble_build_finish(&c.build);
+    fble_cache_close(&c.build.cache);
     return good ? FBLE_FINE : FBLE_OTHER;
 }
 
@@ -216,7 +217,8 @@ const struct fble_command fble_command_compile = {
         "      --no-profile        leave profiling out\n"
         "      --profile-blocks functions|all   what the blocks of profiles are\n"
         "  -j N, --jobs N          that many compilers at a time; usual: one per core\n"
-        "      --build-dir DIR     keep objects there, not in $XDG_CACHE_HOME/fble\n"
+        "      --build-dir DIR     keep objects there, not in $XDG_CACHE_HOME/fble; a\n"
+        "                          folder that is new, or was made by this option\n"
         "      --verbose           show the commands\n"
         "\n"
         "examples:\n"

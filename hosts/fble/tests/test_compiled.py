@@ -11,7 +11,7 @@ import concurrent.futures, os, pathlib, re, resource, shutil, signal, subprocess
 TESTS = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, TESTS + "/../../../tests/support")
 import suite
-from suite import Done, arguments, case, has, main, same, write
+from suite import Done, arguments, case, has, lacks, main, same, skip, write
 
 FBLE, OURO, CHECKED = arguments("FBLE", "OURO", "FBLE_CHECKED")
 WORK = tempfile.TemporaryDirectory()  # objects that all cases share
@@ -248,6 +248,105 @@ def a_changed_module_is_compiled_alone():
     write("Main.fble", MIX_MAIN)
     same(build(), ("0", "5"))
     same(run("./out"), (0, "", ""))
+
+
+def kept(status=0, options=(), before=None, **environment):
+    """Compiles with these variables: how many of how many files, and what was said."""
+    clean = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
+    done = run(FBLE, "compile", "--eval", "--verbose", "Main.fble", "-o", "out", "-j", "1", *options, status=status,
+               preexec_fn=before, env={**clean, "CFLAGS": "-O0", **environment})
+    found = re.search(r"(\d+) of (\d+) files", done.err)
+    return found and found.groups(), done.err
+
+
+def spoil(folder, how):
+    """Ways in which a folder may be somebody else's."""
+    if how == "others may write to it":
+        os.chmod(folder, 0o777)
+    elif how == "it is a link or a file":
+        os.rename(folder, folder + ".real")
+        os.symlink(os.path.abspath(folder + ".real"), folder)
+    elif how == "it belongs to another user":
+        os.chown(folder, 65534, -1)
+
+
+SPOILS = ["others may write to it", "it is a link or a file"] + ["it belongs to another user"] * (os.geteuid() == 0)
+
+
+@case
+def objects_are_kept_where_nobody_else_can_write():
+    write("Main.fble", "*();")
+    for variable in ({"XDG_CACHE_HOME": os.path.abspath("x")}, {"HOME": os.path.abspath("h")}):
+        for made in ("3", "3"), ("0", "3"):
+            same(kept(before=lambda: os.umask(0o002), **variable)[0], made, variable)
+    for folder in ("x", "x/fble", "h/.cache", "h/.cache/fble"):
+        same(os.stat(folder).st_mode & 0o777, 0o700, folder)
+    for name in os.listdir("x/fble"):
+        if name.endswith(".o"):
+            same(os.stat("x/fble/" + name).st_mode & 0o777, 0o600, name)
+
+
+@case
+def a_folder_that_may_be_somebody_elses_is_not_used():
+    write("Main.fble", "*();")
+    for how in SPOILS:
+        kept(XDG_CACHE_HOME=os.path.abspath("x"))
+        spoil("x/fble", how)
+        made, said = kept(XDG_CACHE_HOME=os.path.abspath("x"), HOME=os.path.abspath("h"))
+        same(made, ("3", "3"), how)
+        has(said, f"not using the objects in {os.path.abspath('x/fble')}: {how}\n")
+        shutil.rmtree("x")
+        shutil.rmtree("h")
+        kept(options=("--build-dir", "o"))
+        spoil("o", how)
+        has(kept(options=("--build-dir", "o"), status=5)[1], f"cannot keep objects in o: {how}")
+        run("rm", "-rf", "o", "o.real", status=0)
+
+
+@case
+def a_folder_that_came_with_the_sources_is_not_used():
+    write("Main.fble", "*();")
+    kept(options=("--build-dir", ".fble"))
+    os.chmod(".fble", 0o755)  # as version control makes it
+    has(kept(options=("--build-dir", ".fble"), status=5)[1], "cannot keep objects in .fble: its mode is not 0700")
+    shutil.copytree(".fble", ".cache/fble")
+    shutil.copytree(".fble", "fble")
+    os.mkdir("h")
+    for here in (".", "", "fble/.."):
+        made, said = kept(XDG_CACHE_HOME=here, HOME=os.path.abspath("h"))
+        lacks(said, " .fble/", " ./", " fble/", about=here)
+        same(made, ("3", "3"), here)
+        shutil.rmtree("h/.cache")
+        lacks(kept(XDG_CACHE_HOME=os.path.abspath("h"), HOME=here)[1], " .fble/", " ./", " fble/", about=here)
+        shutil.rmtree("h/fble")
+
+
+@case
+def who_has_no_home_gets_a_folder_for_once():
+    if os.geteuid() or run("true", preexec_fn=lambda: os.setuid(54321)).status or \
+            run(FBLE, "--version", preexec_fn=lambda: os.setuid(54321)).status:
+        skip("cannot become a user without a home")
+    os.chmod(".", 0o777)
+    write("Main.fble", "*();")
+    os.mkdir("t")
+    os.chmod("t", 0o777)
+    for _ in range(2):
+        made, said = kept(TMPDIR=os.path.abspath("t"), before=lambda: os.setuid(54321))
+        same(made, ("3", "3"))
+        has(said, os.path.abspath("t/fble-"))
+        same((os.listdir("t"), sorted(os.listdir())), ([], ["Main.fble", "out", "t"]))
+
+
+@case
+def an_object_that_may_be_somebody_elses_is_made_again():
+    write("Main.fble", "*();")
+    kept(options=("--build-dir", "o"))
+    objects = sorted(f for f in os.listdir("o") if f.endswith(".o"))
+    for how in SPOILS:
+        spoil("o/" + objects[0], how)
+        same(kept(options=("--build-dir", "o"))[0], ("1", "3"), how)
+        same(kept(options=("--build-dir", "o"))[0], ("0", "3"), how)
+        run("rm", "-f", f"o/{objects[0]}.real", status=0)
 
 
 @case

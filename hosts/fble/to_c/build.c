@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The cache and the compiler's processes. The name of an object file is a hash of everything that
-// it depends on: the C, the compiler's words, the runtime's headers. So an object that is found is
-// up to date, and the folder can be deleted at any time. Files are written under another name and
-// renamed, so builds at the same time do not disturb each other. No shell is involved.
+// What is to be compiled, and the compiler's processes. The name of an object file is a hash of
+// everything that it depends on: the C, the compiler's words, the runtime's headers. So an object
+// that is found is up to date, and the folder can be deleted at any time. Files are written under
+// another name and renamed, so builds at the same time do not disturb each other.
 
 #include "build.h"
 #include "syntax/beside.h"
@@ -131,34 +131,12 @@ static bool find_runtime(struct fble_build *b) {
     return false;
 }
 
-static bool make_folders(struct fble_arena *arena, const char *folder) {
-    char *path = fble_copy(arena, folder, strlen(folder));
-    for (char *p = path + 1;; p++) {
-        if (*p && *p != '/') continue;
-        char end = *p;
-        *p = 0;
-        if (mkdir(path, 0777) && errno != EEXIST) return false;
-        *p = end;
-        if (!end) return true;
-    }
-}
-
-static bool find_folder(struct fble_build *b) {
-    const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-    if (!b->folder && cache && *cache) b->folder = fble_format(b->arena, "%s/fble", cache);
-    if (!b->folder && home && *home) b->folder = fble_format(b->arena, "%s/.cache/fble", home);
-    if (!b->folder) b->folder = ".fble";
-    if (make_folders(b->arena, b->folder)) return true;
-    fprintf(stderr, "fble compile: cannot make the folder %s: %s\n", b->folder, strerror(errno));
-    return false;
-}
-
 bool fble_build_start(struct fble_build *b) {
     if (!b->jobs) {
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
         b->jobs = cores > 0 ? (unsigned)cores : 1;
     }
-    return read_words(b) && find_runtime(b) && find_folder(b);
+    return read_words(b) && find_runtime(b) && fble_cache_open(b->arena, &b->cache, b->folder);
 }
 
 // ---------------------------------------------------------------- units
@@ -206,10 +184,10 @@ void fble_build_add(struct fble_build *b, const char *name, const char *text, si
     struct unit *unit = fble_alloc(b->arena, sizeof *unit);
     unit->name = name;
     unit->definition = definition;
-    unit->source = fble_format(b->arena, "%s/%s.c", b->folder, key);
-    unit->object = fble_format(b->arena, "%s/%s.o", b->folder, key);
-    unit->fresh = fble_format(b->arena, "%s/%s.%ld.o", b->folder, key, (long)getpid());
-    if (!exists(unit->object) && !write_source(b->arena, unit->source, text, length))
+    unit->source = fble_format(b->arena, "%s/%s.c", b->cache.folder, key);
+    unit->object = fble_format(b->arena, "%s/%s.o", b->cache.folder, key);
+    unit->fresh = fble_format(b->arena, "%s/%s.%ld.o", b->cache.folder, key, (long)getpid());
+    if (!fble_cache_has(unit->object) && !write_source(b->arena, unit->source, text, length))
         unit->source = NULL;
     fble_push(b->arena, &b->units, unit);
 }
@@ -260,7 +238,7 @@ static bool end_unit(struct fble_build *b, pid_t child, int status) {
         struct unit *unit = b->units.at[i];
         if (unit->child != child) continue;
         unit->child = 0;
-        if (!status && !rename(unit->fresh, unit->object)) return true;
+        if (!status && !chmod(unit->fresh, 0600) && !rename(unit->fresh, unit->object)) return true;
         unlink(unit->fresh);
         fprintf(stderr, "fble compile: the C compiler failed on %s (%s)\n", unit->source,
                 unit->name);
@@ -281,7 +259,7 @@ static bool compile_all(struct fble_build *b) {
     bool good = true;
     for (uint32_t i = 0; i < b->units.count && good; i++) {
         struct unit *unit = b->units.at[i];
-        if (exists(unit->object)) continue;
+        if (fble_cache_has(unit->object)) continue;
         while (good && running >= b->jobs) good = wait_for_one(b, &running);
         good = good && unit->source && start_unit(b, unit);
         if (good) running++;

@@ -5,6 +5,7 @@
 #ifndef FBLE_BUILD_H
 #define FBLE_BUILD_H
 
+#include "cache.h"
 #include "syntax/arena.h"
 
 #include <stdbool.h>
@@ -12,7 +13,8 @@
 
 struct fble_build {
     struct fble_arena *arena;
-    const char *folder;  // of the cache
+    const char *folder; // for objects; NULL: the user's cache
+    struct fble_cache cache;
     const char *output;  // the file to make
     bool shared;         // a shared object
     bool verbose;        // show every command
