@@ -19,7 +19,11 @@ ENVIRONMENT = {**os.environ, "LUA_CPATH": os.path.join(BUILD, "hosts/lua/?.so"),
                "PATH": BUILD + ":" + os.environ["PATH"]}
 INPUT = "main;eval;apply;eval 7\nmain;read 2\n"
 FBLE_TEXT = "U@ = *(); (U@) { U@; } F = (U@ u) { u; }; F(F(U@()));\n"
-LUA_TEXT = "local function f(n) return n == 0 and 0 or 1 + f(n - 1) end\nfor i = 1, 100 do f(10) end\nprint(5) io.stdout:flush()\n"
+LUA_TEXT = """local function f(n) return n == 0 and 0 or 1 + f(n - 1) end
+for i = 1, 100 do f(10) end
+print(5)
+io.stdout:flush()
+"""
 NATIVE_TEXT = """#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -266,20 +266,46 @@ static void free_files(files *all) {
 
 // ---------------------------------------------------------------- the program
 
-static pid_t child;
+static volatile sig_atomic_t child; // 0: none
+static volatile sig_atomic_t ended; // a signal that came while there was none
+static const int passed[] = {SIGTERM, SIGHUP};
+enum { PASSED = sizeof passed / sizeof *passed };
+static struct sigaction actions_before[PASSED]; // a child has what our caller chose, as under nohup
 
-static void pass_on(int signal_number) { kill(child, signal_number); }
+static void pass_on(int signal_number) {
+    if (child > 0) {
+        kill(child, signal_number);
+    } else {
+        ended = signal_number;
+    }
+}
 
-// Signals that would end us are passed on to the child.
-static int wait_for_child(void) {
+// Signals that would end us are passed on to the child. Without one they wait for the next, which
+// is not started then: so our folder is removed.
+static void pass_signals(void) {
     struct sigaction pass = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
-    sigaction(SIGTERM, &pass, NULL);
-    sigaction(SIGHUP, &pass, NULL);
+    for (int i = 0; i < PASSED; i++) sigaction(passed[i], &pass, &actions_before[i]);
+}
+
+// No signal comes between the birth of the child and our knowing of it.
+static pid_t start_child(void) {
+    sigset_t all, before;
+    fflush(NULL);
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    pid_t pid = ended ? -1 : fork();
+    if (pid > 0) child = pid;
+    for (int i = 0; i < PASSED && pid == 0; i++) sigaction(passed[i], &actions_before[i], NULL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (ended) errno = EINTR;
+    return pid;
+}
+
+static int wait_for_child(void) {
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGHUP, SIG_DFL);
+    child = 0;
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -333,10 +359,9 @@ static _Noreturn void become_program(const options *o, const char *folder) {
 
 // Ctrl-C ends the program, not us: its profile up to then is still to be written.
 static int run_program(const options *o, const char *folder) {
-    fflush(NULL);
-    child = fork();
-    if (child < 0) fail("cannot run", o->rest[0]);
-    if (child == 0) become_program(o, folder);
+    pid_t pid = start_child();
+    if (pid < 0) fail("cannot run", o->rest[0]);
+    if (pid == 0) become_program(o, folder);
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
     return wait_for_child();
@@ -346,10 +371,9 @@ static int run_program(const options *o, const char *folder) {
 
 // Runs ouro. Its output goes to standard error, because standard output is the program's.
 static bool run_ouro(char **arguments, bool visible) {
-    fflush(NULL);
-    child = fork();
-    if (child < 0) return false;
-    if (child == 0) {
+    pid_t pid = start_child();
+    if (pid < 0) return false;
+    if (pid == 0) {
         dup2(STDERR_FILENO, STDOUT_FILENO);
         if (visible) signal(SIGINT, SIG_DFL);
         execvp(ouro, arguments);
@@ -509,5 +533,6 @@ int main(int argc, char **argv) {
     argv[0] = "ouro run";
     read_options(&o, argc, argv);
     find_ouro(ouro);
+    pass_signals();
     return o.symbolise ? symbolise(&o) : run(&o);
 }

