@@ -105,8 +105,12 @@ static void meet(struct translator *t, uint32_t target) {
 
 // ---------------------------------------------------------------- between steps
 
+// A call may return to where a join is, so the two kinds of steps have names of their own.
+static const char *const step_marks[] = {[C_AFTER_CALL] = "", [C_AT_JOIN] = "j"};
+
 static void write_step_name(const struct translator *t, FILE *to, const struct c_step *step) {
-    fprintf(to, step->kind == C_ENTERING ? "f%u" : "f%u_%u", t->index, step->start);
+    fprintf(to, "f%u", t->index);
+    if (step->kind != C_ENTERING) fprintf(to, "_%s%u", step_marks[step->kind], step->start);
 }
 
 void c_jump_to(struct translator *t, uint32_t target) {
@@ -126,7 +130,7 @@ void c_jump_to(struct translator *t, uint32_t target) {
     free(before);
     if (away || t->at[target].arrivals > 1) c_charge(t);
     if (away)
-        c_out(t, "FBLE_JUMP(f%u_%u, fp, hp, 0, 0, c);", t->index, target);
+        c_out(t, "FBLE_JUMP(f%u_j%u, fp, hp, 0, 0, c);", t->index, target);
     else
         c_out(t, "goto l%u;", target);
 }
@@ -362,7 +366,8 @@ static void declare_step(const struct translator *t, const struct c_step *step) 
     fble_write_c_string(t->steps,
                         step->kind == C_ENTERING
                             ? fble_format(t->arena, "%s~%u", name, t->index)
-                            : fble_format(t->arena, "%s~%u.%u", name, t->index, step->start));
+                            : fble_format(t->arena, "%s~%u.%s%u", name, t->index,
+                                          step_marks[step->kind], step->start));
     fputs(");\n", t->steps);
 }
 

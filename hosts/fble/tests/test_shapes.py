@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs of unusual shapes: test_shapes.py FBLE [WORD...]
+
+Calls where branches meet, names of any bytes. They compile with every compiler that is here, and do what the interpreter
+does.
+"""
+import itertools, os, random, re, shutil, sys, tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../../tests/support")
+from suite import arguments, case, has, main, run, same, write
+
+FBLE, = arguments("FBLE")
+WORK = tempfile.TemporaryDirectory()  # objects that all cases share
+OBJECTS = os.path.join(WORK.name, "objects")
+SEED = int(os.environ.get("OURO_SEED", random.randrange(1 << 32)))
+COMPILERS = [cc for cc in ("gcc", "clang") if shutil.which(cc)]
+NUMBERS = "U@ = *(); U@ u = U@(); B@ = +(U@ a, U@ b, U@ c); N@ = +(N@ s, U@ z); N@ zero = N@(z: u);\n"
+
+
+def compiled(*options, cc="cc", flags="-O1"):
+    return run(FBLE, "compile", "--eval", "-o", "out", "--build-dir", OBJECTS, *options, status=0, timeout=600,
+               env={**os.environ, "CFLAGS": flags, "CC": cc})
+
+
+def does_the_same(*options, cc="cc", flags="-O1"):
+    """The interpreter and the compiled program agree that the program is fine."""
+    same(run(FBLE, "eval", *options), (0, "", ""))
+    same(compiled("--no-profile", *options, cc=cc, flags=flags), (0, "", ""))
+    same(run("./out"), (0, "", ""), (cc, flags))
+
+
+def number(n, of="zero"):
+    return "N@(s: " * n + of + ")" * n
+
+
+# What an arm is, and what it adds to n.
+ARMS = {"value": ("n", 0), "call": ("Twice(n)", 2), "other": ("_f(n)", 2), "two": ("Twice(_f(n))", 4)}
+# How the arms are put together. Those without a tag c of their own give it what b has.
+FORMS = {"guard": "{{ t.?(a: {0}); {1}; }}", "default": "t.?(a: {0}, : {1})",
+         "select": "t.?(a: {0}, b: {1}, c: {2})", "guards": "{{ t.?(a: {0}); t.?(b: {1}); {2}; }}",
+         "nested": "t.?(a: {0}, : {{ N@ k = t.?(b: {1}, : {2}); k; }})"}
+
+
+def joining(form, arms, tail):
+    """Bodies of functions whose branches meet before `tail`; what each adds to n, for the tags a, b and c."""
+    select = FORMS[form].format(*(ARMS[arm][0] for arm in arms))
+    adds = [ARMS[arm][1] for arm in arms]
+    if "{2}" not in FORMS[form]:
+        adds[2] = adds[1]
+    ends = (number(tail, "m"), tail), (f"{number(tail)}{'.s' * tail}.?(z: m, : zero)", 0), \
+        (f"Twice({number(tail, 'm')})", tail + 2)
+    return [(f"N@ m = {select}; {end};", [add + more for add in adds]) for end, more in ends]
+
+
+@case
+def branches_that_meet_after_calls_compile_in_every_mix():
+    lines, checks = [NUMBERS + "Twice = (N@ n) { N@(s: N@(s: n)); };"], []
+    mixes = itertools.product(FORMS, itertools.product(ARMS, repeat=2), ("value", "call"), (1, 20))
+    bodies = [body for form, arms, last, tail in mixes for body in joining(form, (*arms, last), tail)]
+    for body, adds in random.sample(bodies, 60):
+        name = f"F{len(lines)}"
+        lines.append(f"{name} = (B@ t, N@ n, (N@) {{ N@; }} _f) {{ {body} }};")
+        checks += [f"{name}(B@({tag}: u), zero, Twice){'.s' * add}.z" for tag, add in zip("abc", adds)]
+    lines += [f"@({', '.join(f'x{i}: {check}' for i, check in enumerate(checks))});"]
+    write("Main.fble", "\n".join(lines))
+    does_the_same("Main.fble", flags="-O0")
+
+
+print(f"# OURO_SEED={SEED}")
+random.seed(SEED)
+main()
