@@ -67,6 +67,17 @@ def branches_that_meet_after_calls_compile_in_every_mix():
     does_the_same("Main.fble", flags="-O0")
 
 
+@case
+def steps_that_gcc_would_like_to_clone_compile():
+    # A join that allocates nothing and is always jumped to with the same arguments.
+    write("Main.fble", NUMBERS + "Twice = (N@ n) { N@(s: N@(s: n)); };\n" + f"""
+F = (B@ b, N@ n) {{ N@ m = b.?(a: Twice(n), b: Twice(n), c: Twice(n)); m{'.s' * 24}; }};
+F(B@(c: u), {number(22)}).z;
+""")
+    for cc, flags in itertools.product(COMPILERS, ("-O2", "-O3 -fno-inline")):
+        does_the_same("Main.fble", cc=cc, flags=flags)
+
+
 print(f"# OURO_SEED={SEED}")
 random.seed(SEED)
 main()

@@ -55,13 +55,17 @@ static inline fble_any_step fble_bounce(FBLE_STEP_PARAMETERS, fble_any_step step
 #define FBLE_LIKELY(x) __builtin_expect(!!(x), 1)
 #define FBLE_RARELY(x) __builtin_expect(!!(x), 0)
 
-// Symbols are called as the functions are in Fble, for debuggers and perf.
+// Symbols are called as the functions are in Fble, for debuggers and perf. For the assembler of gcc
+// they are quoted, so gcc must not make clones, whose symbols have something after the quotes.
 #ifdef __clang__
 #define FBLE_SYMBOL(text) __asm__(text)
+#define FBLE_NO_CLONES
 #else
 #define FBLE_SYMBOL(text) __asm__("\"" text "\"")
+#define FBLE_NO_CLONES __attribute__((noclone))
 #endif
-#define FBLE_STEP(name, symbol) static fble_any_step name(FBLE_STEP_PARAMETERS) FBLE_SYMBOL(symbol)
+#define FBLE_STEP(name, symbol) \
+    static FBLE_NO_CLONES fble_any_step name(FBLE_STEP_PARAMETERS) FBLE_SYMBOL(symbol)
 
 // ---------------------------------------------------------------- tables
 
