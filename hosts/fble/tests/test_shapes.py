@@ -78,6 +78,41 @@ F(B@(c: u), {number(22)}).z;
         does_the_same("Main.fble", cc=cc, flags=flags)
 
 
+def quoted(name):
+    return "'" + name.replace("'", "''") + "'"
+
+
+ODD_NAMES = ["", "'", '"', 'a"b', "\\", "a\\", "\\n", "a@plt", "@", "@@GLIBC_2.2", "new\nline", "\r", "\t", "\x7f", "\x01", " ",
+             "%s%n", "%", "$1", "#", "//", "/*", "*/", "a,b", "a;b", "a:b", ".L1", "0", "-1", "a b", "größe", "日本", "😀",
+             "\udcff\udc80", "f0", "codes", "fp", "main", "int", "??/", "`", "$(true)", "x" * 5000, "ß" * 3000,
+             *(chr(byte) for byte in range(1, 128) if not chr(byte).isalnum())]
+
+
+@case
+def any_name_compiles():
+    names = [quoted(name) for name in dict.fromkeys(ODD_NAMES)]
+    lines = ["U@ = *(); f = (U@ u) { u; };"]
+    for name in names:  # each is a symbol twice, of a function and of what comes after its call
+        lines.append(f"{name} = {{ {name} = (U@ u) {{ U@ y = f(u); f(y); }}; {name}; }};")
+    lines.append(f"U@ r = {names[0]}(U@()); @({', '.join(f'{name}: {name}(r)' for name in names)});")
+    write("Main.fble", "\n".join(lines))
+    for cc, flags in itertools.product(COMPILERS, ("-O0 -g", "-O2")):
+        does_the_same("Main.fble", cc=cc, flags=flags)
+    symbols = run("nm", "out", status=0).out
+    has(symbols, " t /Main%.größe.größe~", " t /Main%.a%40plt.a%40plt~", " t /Main%.a b.a b~")
+
+
+@case
+def modules_and_folders_of_any_name_compile():
+    names = [name for name in ODD_NAMES if 0 < len(name.encode(errors="surrogateescape")) < 100
+             and "/" not in name and name != "."]
+    for name in names:
+        write(os.path.join("in", name, name + ".fble"), f"@({quoted(name)}: (*() u) {{ u; }});")
+    used = ", ".join(f"x{i}: /{quoted(name)}/{quoted(name)}%.{quoted(name)}(*()())" for i, name in enumerate(names))
+    write("in/Main.fble", f"@({used});")
+    does_the_same("-I", "in", "-m", "/Main%", flags="-O0")
+
+
 print(f"# OURO_SEED={SEED}")
 random.seed(SEED)
 main()

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG_JOIN = 16, MOST_HOISTED = 1 << 15 };
+enum { LONG_JOIN = 16, MOST_HOISTED = 1 << 15, LONGEST_NAME = 1000 };
 
 void c_out(struct translator *t, const char *format, ...) {
     if (t->quiet) return;
@@ -358,16 +358,31 @@ static void translate_step(struct translator *t, const struct c_step *step, uint
     for (uint32_t i = step->start; i <= t->last; i++) slots_free(t->at + i);
 }
 
-static void declare_step(const struct translator *t, const struct c_step *step) {
+// Assemblers differ in what they take within quotes. What none of them minds stays, everything else
+// is % and two hex digits. The numbers at the end tell symbols apart, whatever the names are.
+static const char *symbol_of(struct translator *t, const struct c_step *step) {
+    struct fble_text text = {.arena = t->arena};
+    const unsigned char *p = (const unsigned char *)t->f->code->name;
+    // A long name ends after a whole character.
+    for (; *p && (text.length < LONGEST_NAME || (*p & 0xc0) == 0x80); p++) {
+        char hex[8];
+        if (*p < ' ' || *p == 127 || strchr("\"\\@", *p))
+            fble_add(&text, hex, (size_t)snprintf(hex, sizeof hex, "%%%02x", *p));
+        else
+            fble_add(&text, (const char *)p, 1);
+    }
+    fble_add_string(&text, fble_format(t->arena, "~%u", t->index));
+    if (step->kind != C_ENTERING)
+        fble_add_string(&text,
+                        fble_format(t->arena, ".%s%u", step_marks[step->kind], step->start));
+    return text.at;
+}
+
+static void declare_step(struct translator *t, const struct c_step *step) {
     fputs("FBLE_STEP(", t->steps);
     write_step_name(t, t->steps, step);
     fputs(", ", t->steps);
-    const char *name = t->f->code->name;
-    fble_write_c_string(t->steps,
-                        step->kind == C_ENTERING
-                            ? fble_format(t->arena, "%s~%u", name, t->index)
-                            : fble_format(t->arena, "%s~%u.%s%u", name, t->index,
-                                          step_marks[step->kind], step->start));
+    fble_write_c_string(t->steps, symbol_of(t, step));
     fputs(");\n", t->steps);
 }
 
