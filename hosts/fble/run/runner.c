@@ -50,11 +50,8 @@ static int refuse(const struct fble_runner *r, const char *file, const char *why
 
 // Their globals are one another's, so that a module that is in two of them is one module.
 static int load_library(struct fble_runner *r, struct fble_evaluation *v, const char *file) {
-    struct fble_arena *arena = r->arena;
-    if (!strchr(file, '/')) file = fble_format(arena, "./%s", file);
-    void *library = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
+    void *library = fble_runner_open(r, file, RTLD_NOW | RTLD_GLOBAL);
     if (!library) return refuse(r, file, dlerror());
-    fble_push(arena, &r->libraries, library);
     const struct fble_compiled *compiled = dlsym(library, FBLE_COMPILED_LIBRARY);
     if (!compiled) return refuse(r, file, "fble compile --library did not make it");
     if (compiled->format != FBLE_COMPILED_FORMAT)
@@ -63,7 +60,7 @@ static int load_library(struct fble_runner *r, struct fble_evaluation *v, const 
     if (r->profile && compiled->all_blocks != v->all_blocks)
         return refuse(r, file, "it was compiled with another --profile-blocks");
     for (uint32_t i = 0; i < compiled->count; i++)
-        fble_push(arena, &v->compiled,
+        fble_push(r->arena, &v->compiled,
                   (void *)(r->profile ? compiled->profiled : compiled->modules)[i]);
     return FBLE_FINE;
 }

@@ -53,6 +53,8 @@ int fble_runner_start(struct fble_runner *runner, const fble_machine_options *op
 // another if something fails only now.
 int fble_runner_end(struct fble_runner *runner, int status);
 
+// Opens a shared object, also one in the current folder, and keeps it open; flags as of dlopen.
+void *fble_runner_open(struct fble_runner *runner, const char *file, int flags);
 // Loads the shared objects of --foreign into the machine.
 int fble_runner_foreign(struct fble_runner *runner);
 // Runs a value of type Main@ and ends the runner. The exit status.

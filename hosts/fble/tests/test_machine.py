@@ -216,6 +216,12 @@ def functions_in_c_come_from_shared_objects():
     same([int(n) for n in out], [fnv(b""), fnv(b"hello"), fnv("ä".encode())])
     has(fble("run", "-p", "std", program, status=115).err, "nobody has supplied the foreign value Fnv of /Fnv%")
     has(fble("run", "-p", "std", "--foreign", "./none.so", program, status=117).err, "cannot load ./none.so")
+    # A name without a folder is a file of the current folder, for every option that takes one.
+    shutil.copy(LIBFNV, "here.so")
+    out = fble("run", "-p", "std", "--foreign", "here.so", program, "--", "hello", status=0).out
+    same(int(out), fnv(b"hello"))
+    has(fble("run", "-p", "std", "--foreign", "none.so", program, status=117).err, "cannot load none.so")
+    has(fble("run", "-p", "std", "--compiled", "here.so", program, status=117).err, "cannot use here.so")
 
 
 @case
