@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs of unusual shapes: test_shapes.py FBLE [WORD...]
+"""Programs of unusual shapes: test_shapes.py FBLE OURO [WORD...]
 
 Calls where branches meet, names of any bytes. They compile with every compiler that is here, and do what the interpreter
 does.
@@ -10,7 +10,7 @@ import itertools, os, random, re, shutil, sys, tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../../tests/support")
 from suite import arguments, case, has, main, run, same, write
 
-FBLE, = arguments("FBLE")
+FBLE, OURO = arguments("FBLE", "OURO")
 WORK = tempfile.TemporaryDirectory()  # objects that all cases share
 OBJECTS = os.path.join(WORK.name, "objects")
 SEED = int(os.environ.get("OURO_SEED", random.randrange(1 << 32)))
@@ -76,6 +76,28 @@ F(B@(c: u), {number(22)}).z;
 """)
     for cc, flags in itertools.product(COMPILERS, ("-O2", "-O3 -fno-inline")):
         does_the_same("Main.fble", cc=cc, flags=flags)
+
+
+@case
+def arguments_that_wait_are_taken_alike():
+    """Calls, instructions and objects on every path, where tail calls give too few arguments and others wait."""
+    write("Main.fble", NUMBERS + f"""
+F = (N@ _, N@ b, N@ _) {{ b; }}; G = (N@ n) {{ F(n); }}; H = (N@ n, N@ m) {{ F(n, m); }}; L = (N@ _, N@ m) {{ G(m); }};
+(N@) {{ N@; }} Go = (N@ n) {{ n.?(z: n); N@ _ = G(n, n.s, n); N@ _ = H(n, n.s, n); N@ m = L(n, n, n.s, n); Next(n, m, n); }},
+(N@, N@, N@) {{ N@; }} Next = (N@ n) {{ More(n, n); }}, (N@, N@, N@, N@) {{ N@; }} More = (N@ _n, N@ m) {{ Tail(m); }},
+(N@, N@, N@) {{ N@; }} Tail = (N@ _, N@ b, N@ _) {{ Go(b); }};
+Go({number(40)}).z;
+""")
+    same(compiled("Main.fble", flags="-O1").status, 0)
+    metrics = "instructions,objects,bytes"
+    for program, to in ((FBLE, "eval", "Main.fble"), "i.pb"), (("./out",), "c.pb"):
+        options = ("--profile", to, "--profile-metrics", metrics)
+        same(run(program[0], *program[1:2], *options, *program[2:]).status, 0)
+    for metric in ("calls", *metrics.split(",")):
+        texts = [run(OURO, "convert", "--to", "folded", "--metric", metric, file, "-", status=0).out
+                 for file in ("i.pb", "c.pb")]
+        same(bool(texts[0]), metric in ("calls", "instructions"), metric)  # nothing is allocated
+        same(*(sorted(text.splitlines()) for text in texts), metric)
 
 
 def quoted(name):

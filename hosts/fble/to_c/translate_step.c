@@ -373,8 +373,7 @@ static const char *symbol_of(struct translator *t, const struct c_step *step) {
     }
     fble_add_string(&text, fble_format(t->arena, "~%u", t->index));
     if (step->kind != C_ENTERING)
-        fble_add_string(&text,
-                        fble_format(t->arena, ".%s%u", step_marks[step->kind], step->start));
+        fble_add_string(&text, fble_format(t->arena, ".%s%u", step_marks[step->kind], step->start));
     return text.at;
 }
 

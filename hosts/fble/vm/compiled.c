@@ -205,7 +205,7 @@ static fble_any_step apply(FBLE_STEP_PARAMETERS) {
     hp = m->hp;
     b = m->value;
     m->value = 0;
-    if (a == FBLE_BY_TAIL) FBLE_JUMP(fble_return_slowly, fp, hp, b, 0, 0);
+    if (m->entering == FBLE_BY_TAIL) FBLE_JUMP(fble_return_slowly, fp, hp, b, 0, 0);
     FBLE_JUMP_BACK(b, fble_here(m));
 }
 

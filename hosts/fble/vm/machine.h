@@ -235,8 +235,10 @@ static inline void fble_set_stack_limit(struct fble_machine *machine, uint64_t *
 // ---------------------------------------------------------------- apply.c
 
 // Applies fp[2] to machine->argument_count arguments from fp[4] on. True: machine->applied is the
-// code to enter in machine->fp, by call or by tail call. False: it failed, or machine->value is the
-// result, which has to be returned as from a frame that was entered (by tail) or never was.
+// code to enter in machine->fp, machine->entering says by call or by tail call. False: it failed,
+// or machine->value is the result, which has to be returned as from a frame that was entered (by
+// tail) or never was. The recorder may stand elsewhere then; all that was allocated or charged
+// before must have been counted.
 bool fble_apply_args(struct fble_machine *machine, enum fble_entering how);
 // The pc of a frame that is to be called with the arguments that fp[4] counts, see apply.c.
 const uint64_t *fble_rest_pc(void);
