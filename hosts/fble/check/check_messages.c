@@ -54,12 +54,26 @@ void fble_hint_opaque(struct fble_checker *checker, struct fble_diagnostic *diag
     }
 }
 
+// The difference is in the bodies, if the parameters are of the same kind. Both get the same one.
+static bool step_into_polys(struct fble_checker *checker, struct fble_type *x, struct fble_type *y,
+                            struct fble_type **a, struct fble_type **b) {
+    const struct fble_type *v = x->poly.param, *w = y->poly.param;
+    if (!fble_kind_equal(v->variable.type_kind, w->variable.type_kind)) return false;
+    uint32_t depth = (x->depth > y->depth ? x->depth : y->depth) + 1;
+    struct fble_type *both =
+        fble_parameter(checker->types, &v->variable.name, v->variable.type_kind, depth);
+    *a = fble_instance(checker->types, x, both);
+    *b = fble_instance(checker->types, y, both);
+    return true;
+}
+
 // One step towards the first difference of two types of the same sort: the parts that differ, and
 // the words for the way to them. False if the difference is right here.
 static bool step_to_difference(struct fble_checker *checker, struct fble_type **a,
                                struct fble_type **b, struct fble_text *way) {
     struct fble_type *x = fble_normal(checker->types, *a), *y = fble_normal(checker->types, *b);
     if (!x || !y || x->kind != y->kind) return false;
+    if (x->kind == FBLE_T_POLY) return step_into_polys(checker, x, y, a, b);
     if (x->kind == FBLE_T_FUNC) {
         bool args = fble_equal(checker->types, x->func.arg, y->func.arg);
         fble_add_string(way, args ? " result" : " argument");
@@ -71,7 +85,7 @@ static bool step_to_difference(struct fble_checker *checker, struct fble_type **
         return false;
     for (uint32_t i = 0; i < x->data.count; i++) {
         const struct fble_field *f = &x->data.fields[i], *g = &y->data.fields[i];
-        if (!fble_same_name(&f->name, &g->name)) return false;
+        if (!fble_same_name(&f->name, &g->name) && !checker->types->as_host) return false;
         if (fble_equal(checker->types, f->type, g->type)) continue;
         fble_add_string(way, " .");
         fble_add_string(way, fble_show_name(checker, &f->name));
@@ -90,7 +104,7 @@ static void hint_difference(struct fble_checker *checker, struct fble_diagnostic
     while (fble_wants_hints(checker) && steps < 8 &&
            step_to_difference(checker, &expected, &actual, &way))
         steps++;
-    if (!steps || diagnostic->hint) return;
+    if (!way.length || diagnostic->hint) return;
     const char *a = fble_show(checker, expected), *b = fble_show(checker, actual);
     if (!strcmp(a, b)) return;
     fble_hint(checker->diagnostics, diagnostic, "they differ at%s: %s there, %s here", way.at, a,

@@ -61,7 +61,7 @@ static int load(struct compilation *c) {
         load_package(c, c->options->packages.at[i]);
     bool runs = !c->options->compile.library && !c->options->compile.eval;
     if (fble_program_check(c->program) && runs)
-        fble_check_main(c->program, c->options->main->module, &FBLE_CALLED_AS_PROGRAM);
+        fble_check_main(c->program, c->options->main->module, FBLE_CALLED_AS_PROGRAM);
     int status = fble_finish(c->program, c->options->json);
     if (status != FBLE_FINE) return status;
     if (fble_emit_program(c->program, FBLE_RELATIVE_BLOCK, c->all_blocks)) return FBLE_FINE;

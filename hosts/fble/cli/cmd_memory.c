@@ -21,7 +21,7 @@ static int run(struct fble_program *program, struct fble_options *options) {
                                  .main = options->main,
                                  .options = &options->run,
                                  .command = "memory",
-                                 .calling = {.arguments = 1}};
+                                 .calling = FBLE_CALLED_WITH_A_NUMBER};
     char *end;
     errno = 0;
     uint64_t n = strtoull(options->number, &end, 10);

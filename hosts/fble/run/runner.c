@@ -9,37 +9,9 @@
 #include <dlfcn.h>
 #include <string.h>
 
-static struct fble_type *without_polys(struct fble_types *types, struct fble_type *type) {
-    for (;;) {
-        type = fble_normal_inside(types, type);
-        if (type->kind != FBLE_T_POLY) return type;
-        type = type->poly.body;
-    }
-}
-
-// Only the number of arguments: which ones they are is between the program and its host.
-static bool can_be_called(struct fble_types *types, struct fble_type *type,
-                          const struct fble_calling *as) {
-    type = without_polys(types, type);
-    for (uint32_t i = 0; i < as->arguments; i++) {
-        if (type->kind != FBLE_T_FUNC) return false;
-        type = without_polys(types, type->func.result);
-    }
-    return !as->gives_action || (type->kind != FBLE_T_STRUCT && type->kind != FBLE_T_UNION);
-}
-
-void fble_check_main(struct fble_program *program, const struct fble_module *main,
-                     const struct fble_calling *as) {
-    if (can_be_called(&program->types, main->path->type, as)) return;
-    fble_report(&program->diagnostics, FBLE_ERROR, main->value ? main->value : main->header,
-                (struct fble_loc){1, 1}, "the module's value cannot be %s",
-                as->gives_action ? "run: it must be a program, of type /Std/Io/Cli%.Main@"
-                                 : "called: it must be a function of one argument");
-}
-
 static int check(struct fble_runner *r) {
     fble_program_load(r->program, r->main);
-    if (fble_program_check(r->program)) fble_check_main(r->program, r->main->module, &r->calling);
+    if (fble_program_check(r->program)) fble_check_main(r->program, r->main->module, r->calling);
     return fble_finish(r->program, false);
 }
 

@@ -247,6 +247,56 @@ def only_programs_are_run():
     same(fble("memory", "A.fble", "5").status, 2)
 
 
+# A program that knows nothing of the standard library. Its types are laid out as those of Main@, with names of its own.
+OWN_MAIN = """U@ = *(); P@ = +(U@ one, P@ even, P@ odd); I@ = +(P@ less, U@ zero, P@ more); C@ = *(I@ number);
+L@ = <@ T@> { X@ = +(*(T@ first, X@ others) cell, U@ end); X@; };
+<<@>@ M@>(*(@<M@> M@, <@ X@>(X@) { M@<X@>; } give, <@ X@>(M@<X@>)<@ Y@>((X@) { M@<Y@>; }) { M@<Y@>; } then) m,
+          *(<@ X@>((U@) { X@; }) { M@<X@>; } go) _, L@<L@<C@>> args) {
+  args.?(cell: m.then(m.give(I@(more: P@(odd: P@(one: U@())))), (I@ i) { m.give(i); }), : m.give(I@(zero: U@())));
+};
+"""
+
+
+@case
+def what_is_run_has_the_whole_type_of_a_program():
+    write("A.fble", OWN_MAIN)
+    same(fble("run", "A.fble"), (0, "", ""))
+    same(fble("run", "A.fble", "--", "x"), (3, "", ""))
+    std = ("Int@, Int .= /Std/Int%; List@ .= /Std/List%; String@, Str .= /Std/String%; "
+           "Monad@ .= /Std/Monad%; Io@ .= /Std/Io%;\n")
+    wanted = "should have type <<@>@ M@>(Monad@<M@>, Io@<M@>, List@<String@>) { M@<Int@>; }, but has type "
+    for text, found in (
+            ("L@ = +(*(*() h, L@ t) c, *() n);\n<@ M@>(L@ a, L@ _, L@ _) { (L@ _) { a.c.t; }; };", "<@ M@>(L@, L@"),
+            ("*()();", "*()\n"),
+            ("*();", "@<*()>"),
+            (OWN_MAIN.replace("P@ less, U@ zero,", "U@ zero, P@ less,"), "{ M@<I@>; }"),
+            (OWN_MAIN.replace("cell, U@ end", "cell, U@ end, U@ other"), "L@<L@<C@>>"),
+            (OWN_MAIN.replace("number);", "number, U@ u);"), "L@<L@<C@>>"),
+            (std + "<<@>@ M@>(Monad@<M@> m, Io@<M@> _, List@<String@> _) { m.return(Str|a); };", "{ M@<String@>; }"),
+            (std + "<<@>@ M@>(Monad@<M@> m, Io@<M@> _, List@<Int@> _) { m.return(Int|1); };", "List@<Int@>) {"),
+            (std + "<<@>@ M@>(Io@<M@> _, Monad@<M@> m, List@<String@> _) { m.return(Int|1); };", "(Io@<M@>, Monad@"),
+            (std + "<<@>@ M@>(Monad@<M@> m, Io@<M@> _) { m.return(Int|1); };", "(Monad@<M@>, Io@<M@>) {"),
+            (std + "<<@>@ M@>(Monad@<M@> m, Io@<M@> _, List@<String@> _, Int@ i) { m.return(i); };", "Int@) {"),
+            (std + "(List@<String@> _) { Int|1; };", "(List@<String@>) { Int@; }")):
+        write("A.fble", text)
+        said = re.escape("A.fble:1:1: error: the module's value cannot be run: a program, /Std/Io/Cli%.Main@, ")
+        for line, status in (("run",), 114), (("compile", "-o", "x", "--build-dir", "o"), 2):
+            err = fble(*line, "-p", "std", "A.fble", status=status).err
+            assert re.search(said + re.escape(wanted) + ".*" + re.escape(found), err + "\n"), err
+    assert not os.path.exists("x")
+
+
+@case
+def what_memory_is_measured_of_takes_a_number():
+    write("A.fble", "N@ = +(*(+(*() 0, *() 1) h, N@ t) c, *() n); (N@ n) { n; };")
+    assert int(fble("memory", "A.fble", "5", status=0).out) >= 0
+    for text in ("N@ = +(*(+(*() 0, *() 1, *() 2) h, N@ t) c, *() n); (N@ n) { n; };",
+                 "N@ = +(*() n, *(+(*() 0, *() 1) h, N@ t) c); (N@ n) { n; };",
+                 "N@ = +(N@ s, *() z); (N@ n) { n.s; };"):
+        write("A.fble", text)
+        has(fble("memory", "A.fble", "5", status=2).err, "called with a number: it should have type (Bits@) {")
+
+
 @case
 def files_that_nobody_has_are_closed_when_there_are_too_many():
     write("A.fble", """Int@, Int, Zero, One, IsZero, Previous .= /Std/Int%; Str, String@ .= /Std/String%;

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Programs of unusual shapes: test_shapes.py FBLE OURO [WORD...]
 
-Calls where branches meet, names of any bytes. They compile with every compiler that is here, and do what the interpreter
-does.
+Calls where branches meet, arguments that wait, names of any bytes. They compile with every compiler that is here, and
+do what the interpreter does.
 """
 import itertools, os, random, re, shutil, sys, tempfile
 
@@ -83,7 +83,9 @@ def arguments_that_wait_are_taken_alike():
     """Calls, instructions and objects on every path, where tail calls give too few arguments and others wait."""
     write("Main.fble", NUMBERS + f"""
 F = (N@ _, N@ b, N@ _) {{ b; }}; G = (N@ n) {{ F(n); }}; H = (N@ n, N@ m) {{ F(n, m); }}; L = (N@ _, N@ m) {{ G(m); }};
-(N@) {{ N@; }} Go = (N@ n) {{ n.?(z: n); N@ _ = G(n, n.s, n); N@ _ = H(n, n.s, n); N@ m = L(n, n, n.s, n); Next(n, m, n); }},
+(N@) {{ N@; }} Go = (N@ n) {{
+  n.?(z: n); N@ _ = G(n, n.s, n); N@ _ = H(n, n.s, n); N@ m = L(n, n, n.s, n); Next(n, m, n);
+}},
 (N@, N@, N@) {{ N@; }} Next = (N@ n) {{ More(n, n); }}, (N@, N@, N@, N@) {{ N@; }} More = (N@ _n, N@ m) {{ Tail(m); }},
 (N@, N@, N@) {{ N@; }} Tail = (N@ _, N@ b, N@ _) {{ Go(b); }};
 Go({number(40)}).z;
@@ -104,7 +106,7 @@ def quoted(name):
     return "'" + name.replace("'", "''") + "'"
 
 
-ODD_NAMES = ["", "'", '"', 'a"b', "\\", "a\\", "\\n", "a@plt", "@", "@@GLIBC_2.2", "new\nline", "\r", "\t", "\x7f", "\x01", " ",
+ODD_NAMES = ["", "'", '"', 'a"b', "\\", "a\\", "\\n", "a@plt", "@", "@@GLIBC_2.2", "new\nline", "\r", "\t", "\x7f",
              "%s%n", "%", "$1", "#", "//", "/*", "*/", "a,b", "a;b", "a:b", ".L1", "0", "-1", "a b", "größe", "日本", "😀",
              "\udcff\udc80", "f0", "codes", "fp", "main", "int", "??/", "`", "$(true)", "x" * 5000, "ß" * 3000,
              *(chr(byte) for byte in range(1, 128) if not chr(byte).isalnum())]

@@ -9,10 +9,16 @@
 void fble_types_enter(struct fble_types *types, const struct fble_path *module) {
     types->module = module;
     types->module_stamp++;
+    types->as_host = false;
+}
+
+void fble_types_enter_as_host(struct fble_types *types) {
+    types->module_stamp++;
+    types->as_host = true;
 }
 
 bool fble_has_access(const struct fble_types *types, const struct fble_path *package) {
-    return fble_path_within(types->module, package);
+    return types->as_host || fble_path_within(types->module, package);
 }
 
 static struct fble_type *new_type(struct fble_types *types, enum fble_kind_of_type kind,

@@ -85,6 +85,7 @@ struct fble_types {
     struct fble_arena *arena;
     const struct fble_path *module;
     uint64_t module_stamp, copy_stamp;
+    bool as_host;    // see fble_types_enter_as_host
     uint64_t budget; // nodes that may still be copied, see FBLE_MOST_COPIES
     bool exhausted;  // the budget was not enough: types may be wrong from now on
     bool exhausted_said;
@@ -97,6 +98,9 @@ struct fble_types {
 enum { FBLE_MOST_COPIES = 1000000 };
 
 void fble_types_enter(struct fble_types *types, const struct fble_path *module);
+// As a host sees values: private types are open and the names of fields do not count, so types are
+// equal if their values are laid out alike. Until a module is entered again.
+void fble_types_enter_as_host(struct fble_types *types);
 
 // Constructors. The depth is computed from the parts.
 struct fble_type *fble_data_type(struct fble_types *types, enum fble_kind_of_type kind,
