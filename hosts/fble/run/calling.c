@@ -39,7 +39,8 @@ static struct fble_checker checker_for(struct fble_program *program, struct fble
 // The type that the text denotes.
 static struct fble_type *type_of(struct fble_program *program, const char *text) {
     struct fble_unit *unit = fble_alloc(&program->arena, sizeof *unit);
-    *unit = (struct fble_unit){.file = "the host", .text = text, .length = strlen(text)};
+    *unit =
+        (struct fble_unit){.file = "the host", .host = true, .text = text, .length = strlen(text)};
     struct fble_checker checker = checker_for(program, unit);
     if (!fble_parse(unit, &program->arena, &program->words, &program->diagnostics)) return NULL;
     fble_check_unit(&checker);

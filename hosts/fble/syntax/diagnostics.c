@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Collects messages and shows them: the location and the text on one line, so that editors and
-// tests can read it, then the source line with a caret, then a hint if there is one. Long source
-// lines (a literal may have a million letters) are cut to a window around the caret.
+// tests can read it, then the source line with a caret, then a hint if there is one, then other
+// places that belong to it. Long source lines (a literal may have a million letters) are cut to a
+// window around the caret.
 
 #include "diagnostics.h"
 
@@ -37,6 +38,25 @@ void fble_hint(struct fble_diagnostics *all, struct fble_diagnostic *diagnostic,
     va_list arguments;
     va_start(arguments, format);
     diagnostic->hint = fble_vformat(all->arena, format, arguments);
+    va_end(arguments);
+}
+
+static bool same_place(struct fble_loc a, struct fble_loc b) {
+    return a.line == b.line && a.column == b.column;
+}
+
+void fble_add_note(struct fble_diagnostics *all, struct fble_diagnostic *diagnostic,
+                   const struct fble_unit *unit, struct fble_loc loc, const char *format, ...) {
+    struct fble_note **end = &diagnostic->notes;
+    if (diagnostic->unit == unit && same_place(diagnostic->loc, loc)) return;
+    for (; *end; end = &(*end)->next)
+        if ((*end)->unit == unit && same_place((*end)->loc, loc)) return;
+    *end = fble_alloc(all->arena, sizeof **end);
+    (*end)->unit = unit;
+    (*end)->loc = loc;
+    va_list arguments;
+    va_start(arguments, format);
+    (*end)->text = fble_vformat(all->arena, format, arguments);
     va_end(arguments);
 }
 
@@ -126,6 +146,9 @@ void fble_diagnostics_print(const struct fble_diagnostics *all, FILE *to) {
                 word_for(d->severity), d->message);
         print_source(d, to);
         if (d->hint) fprintf(to, "  hint: %s\n", d->hint);
+        for (const struct fble_note *note = d->notes; note; note = note->next)
+            fprintf(to, "%s:%u:%u: note: %s\n", note->unit->file, note->loc.line, note->loc.column,
+                    note->text);
     }
 }
 
@@ -161,6 +184,17 @@ static void print_json_string(const char *text, FILE *to) {
     putc('"', to);
 }
 
+static void print_json_notes(const struct fble_note *notes, FILE *to) {
+    for (const struct fble_note *note = notes; note; note = note->next) {
+        fputs(note == notes ? ", \"notes\": [{\"file\": " : ", {\"file\": ", to);
+        print_json_string(note->unit->file, to);
+        fprintf(to, ", \"line\": %u, \"column\": %u, \"message\": ", note->loc.line,
+                note->loc.column);
+        print_json_string(note->text, to);
+        fputs(note->next ? "}" : "}]", to);
+    }
+}
+
 void fble_diagnostics_print_json(const struct fble_diagnostics *all, FILE *to) {
     fputs("{\"diagnostics\": [", to);
     for (const struct fble_diagnostic *d = all->first; d; d = d->next) {
@@ -174,6 +208,7 @@ void fble_diagnostics_print_json(const struct fble_diagnostics *all, FILE *to) {
             fputs(", \"hint\": ", to);
             print_json_string(d->hint, to);
         }
+        print_json_notes(d->notes, to);
         putc('}', to);
     }
     fprintf(to, "%s], \"errors\": %u, \"warnings\": %u}\n", all->first ? "\n" : "", all->errors,

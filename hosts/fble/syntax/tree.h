@@ -295,6 +295,7 @@ struct fble_mention {
 // One source file: a module's value or its header.
 struct fble_unit {
     const char *file; // as messages name it
+    bool host;        // there is no such file: the text is the host's
     const char *text;
     size_t length;
     bool header;

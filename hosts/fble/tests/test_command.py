@@ -108,6 +108,45 @@ def a_hint_follows_the_caret():
          "  hint: field 'frist' of *(*() first, *() second): did you mean 'first'?")
 
 
+# An expression of a wrong type in every place that compares types, and where the two types were declared. The module
+# begins with line 1 of MISMATCHES; A@ is of another module.
+MISMATCHES = "A@, List@, U@ .= /Lib%; B@ = *(A@ a); a = A@(x: U@()); b = B@(a); F = (B@ b) { b; };\n"
+MISMATCH = {
+    "F(a);": ["M.fble:1:25: note: B@", "Lib.fble:2:1: note: A@"],
+    "A@ y = b; y;": ["Lib.fble:2:1: note: A@", "M.fble:1:25: note: B@"],
+    "B@(b);": ["Lib.fble:2:1: note: A@", "M.fble:1:25: note: B@"],
+    "A@(y: b);": ["Lib.fble:2:1: note: A@", "M.fble:1:25: note: B@"],
+    "a.?(x: a, y: b);": ["Lib.fble:2:1: note: A@", "M.fble:1:25: note: B@"],
+    "b.@(a: b);": ["Lib.fble:2:1: note: A@", "M.fble:1:25: note: B@"],
+    "B@ z(.a) .= b; z;": ["M.fble:1:25: note: B@", "Lib.fble:2:1: note: A@"],
+    "G = (List@<A@> l) { l; }; G[a, b];": ["Lib.fble:2:1: note: A@", "M.fble:1:25: note: B@"],
+    "G = (List@<A@> l) { l; }; G(List@<B@>(n: U@()));": ["Lib.fble:2:1: note: A@", "M.fble:1:25: note: B@"],
+    "F(@(a: a, b: b));": ["M.fble:1:25: note: B@"],  # the other is where the message is
+    "s = @(a: a, b: b); F(s);": ["M.fble:1:25: note: B@", "M.fble:2:5: note: *(A@ a, B@ b)"],
+    "z = { B@ = *(A@ b); B@(a); }; B@ y = z; y;": ["M.fble:1:25: note: B@", "M.fble:2:7: note: B@"],
+    "<@ T@>(T@ t) { F(t); };": ["M.fble:1:25: note: B@", "M.fble:2:4: note: T@"],
+    "G = ((A@) { B@; } f) { f; }; G((A@ q) { q; });": ["M.fble:1:25: note: B@", "Lib.fble:2:1: note: A@"],
+    "<<@>@ M@>(M@<A@> m, (M@<B@>) { U@; } f) { f(m); };": ["M.fble:1:25: note: B@", "Lib.fble:2:1: note: A@"],
+    "G = (<@ T@>(T@) { A@; } f) { f; }; G(<@ S@>(S@ _) { b; });": ["Lib.fble:2:1: note: A@", "M.fble:1:25: note: B@"],
+}
+
+
+@case
+def a_mismatch_says_where_the_types_were_declared():
+    write("Lib.fble", "U@ = *(); List@ = <@ T@> { L@ = +(*(T@ h, L@ t) c, U@ n); L@; };\n"
+                      "A@ = +(U@ x, A@ y); @(A@, List@, U@);")
+    for text, notes in MISMATCH.items():
+        write("M.fble", MISMATCHES + text)
+        said = [line for line in fble("check", "-I", ".", "-m", "/M%", status=2).err.splitlines() if ": note: " in line]
+        same(said, [note + " is declared here" for note in notes], text)
+        found = json.loads(fble("check", "--json", "-I", ".", "-m", "/M%", status=2).out)["diagnostics"][0]
+        noted = [f"{n['file']}:{n['line']}:{n['column']}: note: {n['message']}" for n in found["notes"]]
+        same(noted, said, text)
+    write("H.fble", MISMATCHES + "@(v: a);")
+    write("H.fble.@", MISMATCHES + "B@ v; @(v);")
+    has(fble("check", "-I", ".", "-m", "/H%", status=2).err, "H.fble.@:1:25: note: B@ is", "Lib.fble:2:1: note: A@ is")
+
+
 @case
 def the_caret_stands_right_after_multibyte_letters():
     write("A.fble", "größe = zz; größe;\n")
