@@ -5,10 +5,10 @@
 Calls where branches meet, arguments that wait, names of any bytes. They compile with every compiler that is here, and
 do what the interpreter does.
 """
-import itertools, os, random, re, shutil, sys, tempfile
+import itertools, os, random, re, resource, shutil, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../../tests/support")
-from suite import arguments, case, has, main, run, same, write
+from suite import arguments, case, has, main, read, run, same, write
 
 FBLE, OURO = arguments("FBLE", "OURO")
 WORK = tempfile.TemporaryDirectory()  # objects that all cases share
@@ -26,8 +26,13 @@ def compiled(*options, cc="cc", flags="-O1"):
 def does_the_same(*options, cc="cc", flags="-O1"):
     """The interpreter and the compiled program agree that the program is fine."""
     same(run(FBLE, "eval", *options), (0, "", ""))
-    same(compiled("--no-profile", *options, cc=cc, flags=flags), (0, "", ""))
+    same(without_slow(compiled("--no-profile", *options, cc=cc, flags=flags).err, flags), "", (cc, flags))
     same(run("./out"), (0, "", ""), (cc, flags))
+
+
+def without_slow(err, flags):
+    return err.replace(f'fble compile: with CFLAGS="{flags}" calls do not become jumps, so programs are about '
+                       "two times slower; -O2 is fine\n", "", 1)
 
 
 def number(n, of="zero"):
@@ -128,13 +133,73 @@ def any_name_compiles():
 
 @case
 def modules_and_folders_of_any_name_compile():
-    names = [name for name in ODD_NAMES if 0 < len(name.encode(errors="surrogateescape")) < 100
+    names = [name for name in ODD_NAMES if 1 < len(name.encode(errors="surrogateescape")) < 100
              and "/" not in name and name != "."]
     for name in names:
         write(os.path.join("in", name, name + ".fble"), f"@({quoted(name)}: (*() u) {{ u; }});")
     used = ", ".join(f"x{i}: /{quoted(name)}/{quoted(name)}%.{quoted(name)}(*()())" for i, name in enumerate(names))
     write("in/Main.fble", f"@({used});")
     does_the_same("-I", "in", "-m", "/Main%", flags="-O0")
+
+
+# A loop of 300,000 rounds through two functions and an unknown one, and recursion as deep.
+ROUNDS = NUMBERS + """
+(N@, N@) { N@; } Twice = (N@ n, N@ to) { n.?(z: to); Twice(n.s, N@(s: N@(s: to))); };
+D = (N@ n) { Twice(n, zero); }; K = (N@ n) { D(D(D(D(D(D(n)))))); };
+(N@, (N@) { N@; }) { N@; } Even = (N@ n, (N@) { N@; } f) { n.?(z: n); Odd(n.s, f); },
+(N@, (N@) { N@; }) { N@; } Odd = (N@ n, (N@) { N@; } f) { n.?(z: n); Even(f(n).s, f); };
+(N@) { N@; } Copy = (N@ n) { n.?(z: n); N@(s: Copy(n.s)); };
+Id = (N@ n) { n; };
+Even(Copy(K(K(K(N@(s: zero))))), Id).z;
+"""
+
+
+def small_stack():
+    resource.setrlimit(resource.RLIMIT_STACK, (256 << 10, resource.RLIM_INFINITY))
+
+
+def runs_on_a_small_stack(cc, flags):
+    """Does the compiler make jumps of calls? Says so if not. The program runs in any case, also with a profile."""
+    folder = f"{cc} {flags}"
+    write(os.path.join(folder, "Main.fble"), ROUNDS)
+    err = run(FBLE, "compile", "--eval", "-o", "out", "--build-dir", OBJECTS, "--verbose", "Main.fble", status=0,
+              cwd=folder, env={**os.environ, "CFLAGS": flags, "CC": cc}, timeout=600).err
+    for options in ((), ("--profile", "p.pb")):
+        same(run("./out", *options, preexec_fn=small_stack, cwd=folder), (0, "", ""), (folder, options))
+    direct = " -DFBLE_DIRECT " in err
+    same(without_slow(err, flags) == err, direct, folder)
+    return direct
+
+
+@case
+def flags_that_do_no_harm_keep_direct_jumps():
+    for flags in ("-O1", "-O2 -fwrapv -fno-math-errno", "-Os -march=native", "-O2 -fstack-protector-all",
+                  "-O2 -flto -g3", "-O1 -fsanitize=undefined", "-O2 -fno-optimize-sibling-calls"):
+        assert runs_on_a_small_stack("gcc", flags), flags
+
+
+@case
+def flags_that_need_the_trampoline_say_so():
+    for flags in ("-O0", "-Og", "-O1 -finstrument-functions", "-O1 --coverage"):
+        assert not runs_on_a_small_stack("gcc", flags), flags
+    if "clang" in COMPILERS:
+        for flags in ("-O0", "-O1 -fsanitize=address"):
+            assert runs_on_a_small_stack("clang", flags), flags
+
+
+@case
+def the_compiler_is_asked_once():
+    write("Main.fble", "*()();")
+    write("compiler", '#!/bin/sh\necho "$@" >> calls\nexec cc "$@"\n')
+    os.chmod("compiler", 0o755)
+    line = FBLE, "compile", "--eval", "--no-profile", "-o", "out", "--build-dir", "o", "Main.fble"
+    calls = []
+    for flags in ("-O1", "-O1", "-O1 -g", "-O0", "-O0"):
+        write("calls", "")
+        run(*line, status=0, env={**os.environ, "CC": os.path.abspath("compiler"), "CFLAGS": flags})
+        calls.append(len(read("calls").splitlines()))
+    same(calls, [4, 1, 4, 6, 1])  # two units, linking, and as many questions as it takes
+    same([name for name in os.listdir("o") if not re.fullmatch(r"[0-9a-f]+\.(c|o|probe)", name)], [])
 
 
 print(f"# OURO_SEED={SEED}")

@@ -50,49 +50,8 @@ static bool split_words(struct fble_arena *arena, const char *text, struct fble_
     return true;
 }
 
-static bool starts(const char *word, const char *start) {
-    return !strncmp(word, start, strlen(start));
-}
-
-// Flags under which gcc is known to make real jumps of the calls at the ends of steps. With any
-// other, steps go by the trampoline. Clang promises the jumps and needs no list.
-static bool is_harmless(const char *word) {
-    static const char *const all[] = {"-g",
-                                      "-W",
-                                      "-w",
-                                      "-D",
-                                      "-U",
-                                      "-I",
-                                      "-pipe",
-                                      "-std=",
-                                      "-march=",
-                                      "-mtune=",
-                                      "-fPIC",
-                                      "-fPIE",
-                                      "-fpic",
-                                      "-fpie",
-                                      "-fno-plt",
-                                      "-fno-pie",
-                                      "-fomit-frame-pointer",
-                                      "-fno-omit-frame-pointer",
-                                      "-fstack-protector",
-                                      "-fcf-protection",
-                                      "-fno-strict-aliasing",
-                                      "-ffile-prefix-map=",
-                                      "-fdebug-prefix-map=",
-                                      "-fdiagnostics"};
-    static const char *const levels[] = {"-O", "-O1", "-O2", "-O3", "-Os", "-Ofast"};
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
-        if (!strcmp(word, levels[i])) return true;
-    if (starts(word, "-Wl,") || starts(word, "-Wa,") || starts(word, "-Wp,")) return false;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (starts(word, all[i])) return true;
-    return false;
-}
-
 static bool read_words(struct fble_build *b) {
     const char *cc = getenv("CC"), *flags = getenv("CFLAGS");
-    bool direct = true;
     if (!split_words(b->arena, cc && *cc ? cc : "cc", &b->compiler) || !b->compiler.count) {
         fprintf(stderr, "fble compile: CC has a quote without an end\n");
         return false;
@@ -103,8 +62,6 @@ static bool read_words(struct fble_build *b) {
         fprintf(stderr, "fble compile: CFLAGS has a quote without an end\n");
         return false;
     }
-    for (uint32_t i = 1; i < b->compiler.count; i++) direct &= is_harmless(b->compiler.at[i]);
-    if (direct) fble_push(b->arena, &b->compiler, (void *)"-DFBLE_DIRECT");
     return true;
 }
 
@@ -158,7 +115,9 @@ bool fble_build_start(struct fble_build *b) {
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
         b->jobs = cores > 0 ? (unsigned)cores : 1;
     }
-    return read_words(b) && find_runtime(b) && find_folder(b);
+    if (!read_words(b) || !find_runtime(b) || !find_folder(b)) return false;
+    fble_build_probe(b);
+    return true;
 }
 
 // ---------------------------------------------------------------- units
@@ -171,9 +130,8 @@ static void add_file(struct fble_text *text, const char *file) {
     if (from) fclose(from);
 }
 
-// Everything that an object depends on.
-static const char *key_of(const struct fble_build *b, const char *text, size_t length,
-                          const char *definition) {
+const char *fble_build_key(const struct fble_build *b, const char *text, size_t length,
+                           const char *definition) {
     static const char *const headers[] = {"compiled.h", "machine.h", "code.h",
                                           "opcodes.h",  "value.h",   "fble.h"};
     struct fble_text all = {.arena = b->arena};
@@ -202,7 +160,7 @@ static bool write_source(struct fble_arena *arena, const char *file, const char 
 
 void fble_build_add(struct fble_build *b, const char *name, const char *text, size_t length,
                     const char *definition) {
-    const char *key = key_of(b, text, length, definition);
+    const char *key = fble_build_key(b, text, length, definition);
     struct unit *unit = fble_alloc(b->arena, sizeof *unit);
     unit->name = name;
     unit->definition = definition;
@@ -234,21 +192,26 @@ static struct fble_list compiler_words(const struct fble_build *b) {
     return words;
 }
 
-static bool start_unit(struct fble_build *b, struct unit *unit) {
+// Steps are jumped to by address, so optimizing at link time would gain nothing. It renames
+// symbols, and whether calls become jumps would be decided only then.
+struct fble_list fble_build_words(const struct fble_build *b) {
     struct fble_list words = compiler_words(b);
     const char *more[] = {"-fno-tree-slp-vectorize",
+                          "-fno-lto",
                           "-std=gnu11",
                           "-w",
                           "-I",
                           b->include[0],
                           "-I",
                           b->include[1],
-                          "-c",
-                          "-o",
-                          unit->fresh,
-                          unit->source,
-                          unit->definition,
                           NULL};
+    for (int i = 0; more[i]; i++) fble_push(b->arena, &words, (void *)more[i]);
+    return words;
+}
+
+static bool start_unit(struct fble_build *b, struct unit *unit) {
+    struct fble_list words = fble_build_words(b);
+    const char *more[] = {"-c", "-o", unit->fresh, unit->source, unit->definition, NULL};
     for (int i = 0; more[i]; i++) fble_push(b->arena, &words, (void *)more[i]);
     unit->child = start(b, &words);
     b->compiled++;
@@ -290,14 +253,17 @@ static bool compile_all(struct fble_build *b) {
     return good;
 }
 
-static bool link_all(struct fble_build *b) {
-    struct fble_list words = compiler_words(b), flags = {0};
+void fble_build_link_words(const struct fble_build *b, struct fble_list *words) {
     const char *linker = getenv("LDFLAGS");
+    if (!b->shared) fble_push(b->arena, words, (void *)"-no-pie");
+    if (linker) split_words(b->arena, linker, words);
+}
+
+static bool link_all(struct fble_build *b) {
+    struct fble_list words = compiler_words(b);
     for (uint32_t i = 0; i < b->units.count; i++)
         fble_push(b->arena, &words, (void *)((struct unit *)b->units.at[i])->object);
-    if (!b->shared) fble_push(b->arena, &words, (void *)"-no-pie");
-    if (linker) split_words(b->arena, linker, &flags);
-    for (uint32_t i = 0; i < flags.count; i++) fble_push(b->arena, &words, flags.at[i]);
+    fble_build_link_words(b, &words);
     const char *program[] = {"-rdynamic", "-o",   b->output, b->library,
                              "-lpthread", "-ldl", "-lm",     NULL};
     const char *shared[] = {"-shared", "-o", b->output, NULL};

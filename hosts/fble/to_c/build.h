@@ -33,4 +33,16 @@ void fble_build_add(struct fble_build *build, const char *name, const char *text
 // Compiles the units that are not in the cache, in parallel, and links. False, with a message.
 bool fble_build_finish(struct fble_build *build);
 
+// ---------------------------------------------------------------- shared with probe.c
+
+// The words that compile a unit, but for its files.
+struct fble_list fble_build_words(const struct fble_build *build);
+// Adds the words that linking needs before its libraries.
+void fble_build_link_words(const struct fble_build *build, struct fble_list *words);
+// A hash of everything that an object depends on.
+const char *fble_build_key(const struct fble_build *build, const char *text, size_t length,
+                           const char *definition);
+// Adds what the compiler can do, as -D words, to its words. Says so if that makes programs slow.
+void fble_build_probe(struct fble_build *build);
+
 #endif

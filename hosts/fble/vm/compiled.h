@@ -5,8 +5,8 @@
 // Steps. Each function of Fble becomes one step for its beginning and one for what comes after each
 // call; a step ends by jumping to another, so the C stack never grows. With an attribute musttail
 // the compiler promises that. gcc of today does it under most flags but does not promise, so it is
-// only relied on where FBLE_DIRECT says that the flags are good (fble compile looks at them).
-// Everywhere else a step returns its successor to the trampoline in machine.c.
+// only relied on where FBLE_DIRECT says that the flags are good (fble compile tries them out).
+// Elsewhere, or with FBLE_TRAMPOLINE, a step returns its successor to the trampoline of machine.c.
 //
 // A step calls nothing that comes back, but in rare cases: what is slow is jumped to and jumps back
 // to the beginning of the step. So values stay in registers and steps have no prologue.
@@ -22,7 +22,7 @@
 #ifndef FBLE_VM_COMPILED_H
 #define FBLE_VM_COMPILED_H
 
-#if defined(__has_attribute)
+#if defined(__has_attribute) && !defined(FBLE_TRAMPOLINE)
 #if __has_attribute(musttail)
 #define FBLE_MUSTTAIL __attribute__((musttail))
 #endif
@@ -30,6 +30,11 @@
 #if !defined(FBLE_MUSTTAIL) && defined(FBLE_DIRECT) && defined(__OPTIMIZE__)
 #pragma GCC optimize("optimize-sibling-calls")
 #define FBLE_MUSTTAIL
+#endif
+
+// The symbol of a cold part would be the quoted one (FBLE_SYMBOL) with .cold behind it.
+#if !defined(__clang__) && (defined(FBLE_DIRECT) || defined(FBLE_TRAMPOLINE))
+#pragma GCC optimize("no-reorder-blocks-and-partition")
 #endif
 
 #include "machine.h"
@@ -57,7 +62,11 @@ static inline fble_any_step fble_bounce(FBLE_STEP_PARAMETERS, fble_any_step step
 
 // Symbols are called as the functions are in Fble, for debuggers and perf. For the assembler of gcc
 // they are quoted, so gcc must not make clones, whose symbols have something after the quotes.
-#ifdef __clang__
+// Flags that make symbols of symbols in other ways get FBLE_PLAIN_SYMBOLS.
+#if defined(FBLE_PLAIN_SYMBOLS)
+#define FBLE_SYMBOL(text)
+#define FBLE_NO_CLONES
+#elif defined(__clang__)
 #define FBLE_SYMBOL(text) __asm__(text)
 #define FBLE_NO_CLONES
 #else
