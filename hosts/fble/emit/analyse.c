@@ -99,7 +99,7 @@ static void join_targets(struct analysis *n, const struct emit_ins *ins) {
 static void make_room(struct analysis *n, uint32_t i) {
     struct emit_facts *facts = n->facts + i;
     if (n->bytes > UINT32_MAX / 2) {
-        emit_too_large(n->e, "a function allocates too much at once", n->f->label->loc);
+        emit_too_large(n->e, n->f->ins[i].near, "a function allocates too much at once");
         n->bytes = 0;
     }
     if (!n->bytes) return;

@@ -20,7 +20,8 @@ struct emit_ins {
     uint64_t word;                  // constant, block, number of a global, of COPY: all fields
     struct emit_variable *variable; // of the module's own globals
     void *pointer;                  // code, foreign use, literal, other module; of RESOLVE: the let
-    struct fble_loc loc;
+    struct fble_loc loc;            // of an instruction that can fail: where
+    struct fble_loc near;           // the expression that it was made for
 };
 
 // Found out by analyse.c.
@@ -44,12 +45,13 @@ struct emit_function {
     struct emit_ins *ins;
     struct emit_facts *facts;
     uint32_t count, capacity;
-    uint16_t *lists;
+    uint32_t *lists;
     uint32_t list_count, list_capacity;
     uint32_t *targets; // indices of instructions
     uint32_t target_count, target_capacity;
     struct fble_list captures; // struct emit_variable *
-    uint32_t top, most;        // slots in use
+    uint32_t slots;            // given out while it is emitted, each for one value
+    uint32_t most;             // of the frame, once values that do not meet share slots
     bool uses_self;            // fp[2] as a value
     uint32_t block;            // label of the block that the next instruction is in
 };

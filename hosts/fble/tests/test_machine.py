@@ -319,8 +319,10 @@ Main(<<@>@ M@>(Monad@<M@> m, Io@<M@> io, List@<String@> _) {
 @case
 def what_does_not_fit_is_a_compile_error():
     tags = ", ".join(f"U@ t{i}" for i in range(70000))
-    write("A.fble", f"U@ = *(); B@ = +({tags}); B@(t69999: U@()).t69999;")
-    has(fble("eval", "A.fble", status=2).err, "error: a struct or union has too many fields")
+    text = f"U@ = *(); B@ = +({tags}); B@(t69999: U@()).t69999;"
+    write("A.fble", text)
+    has(fble("eval", "A.fble", status=2).err, f"A.fble:1:{text.index('B@(t') + 1}: error: a struct or union "
+        "that is used here has more than 65535 fields")
     write("A.fble", f"U@ = *(); u = U@(); B@ = *({tags}); B@({', '.join(70000 * ['u'])}).t69999;")
     same(fble("eval", "A.fble").status, 2)
 

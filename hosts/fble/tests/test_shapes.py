@@ -142,6 +142,53 @@ def modules_and_folders_of_any_name_compile():
     does_the_same("-I", "in", "-m", "/Main%", flags="-O0")
 
 
+def chain(n, indent=""):
+    """So many variables, of which one at a time is needed."""
+    return "".join(f"{indent}x{i + 1} = Id(x{i});\n" for i in range(n))
+
+
+@case
+def a_hundred_thousand_variables_are_few_if_one_at_a_time_is_needed():
+    start = NUMBERS + "Id = (N@ n) { n; }; x0 = { _ = B@(a: u); N@(s: zero); };\n"
+    write("Top.fble", start + chain(100000) + "x100000.s.z;")
+    write("Inside.fble", start + "F = (N@ x0) {\n" + chain(100000, "  ") + "  x100000;\n}; F(x0).s.z;")
+    guards = [chain(n).replace(";\n", "; x0.?(z: x0);\n") + f"x{n};\n}}; F(x0).s.z;" for n in (50000, 300)]
+    write("Guards.fble", start + "F = (N@ x0) {\n" + guards[0])
+    for file in ("Top.fble", "Inside.fble", "Guards.fble"):
+        same(run(FBLE, "eval", file), (0, "", ""), file)
+    write("Main.fble", start + "F = (N@ x0) {\n" + guards[1])
+    does_the_same("Main.fble")
+    frame = re.search(r"/Main%\.F.*?(\d+) slots", run(FBLE, "disassemble", "Main.fble", status=0).out, re.S)
+    assert int(frame.group(1)) < 12, frame.group(0)
+
+
+@case
+def what_is_too_large_has_a_place_near_it():
+    fields = ", ".join(f"U@ f{i}" for i in range(66000))
+    many = "".join(f"y{i} = Id(x0);\n" for i in range(65600))
+    for text, place, message in (
+            (f"S@ = *({fields});\nx = S@({', '.join(['u'] * 66000)}); x;", "3:5", "65535 fields"),
+            (f"S@ = *({fields});\nF = (S@ s) {{\n  b = @(a: s.f1, c: s.f65999); b; }}; F;", "4:21", "65535 fields"),
+            (f"T@ = +({fields});\nF = (T@ t) {{\n  @(a: u,\n b: t.?(f7: u, : u)); }}; F;", "5:5", "65535 fields"),
+            (f"\n {{ @({', '.join(f'f{i}: u' for i in range(66000))}); }};", "3:4", "65535 fields"),
+            ("Id = (U@ n) { n; }; x0 = u; F = (U@ x0) {\n" + many + "@(" + ", ".join(f"y{i}" for i in range(64000)) +
+             ", r: @(" + ", ".join(f"y{i}" for i in range(64000, 65600)) + "));\n}; F(x0);", None,
+             "too many values are needed")):
+        write("Main.fble", "U@ = *(); U@ u = U@();\n" + text)
+        err = run(FBLE, "eval", "Main.fble", status=2).err
+        at = re.search(r"^Main\.fble:(\d+):(\d+): error: (.*)", err, re.M)
+        has(at.group(3), message)
+        if place:
+            same(f"{at.group(1)}:{at.group(2)}", place, message)
+        assert int(at.group(1)) > 1 and int(at.group(2)) > 0, at.group(0)
+    fields = fields[:fields.index(", U@ f65000")]
+    write("Main.fble", "U@ = *(); U@ u = U@();\n"
+          f"S@ = *({fields}); T@ = +({fields});\n"
+          f"S@ s = S@({', '.join(['u'] * 65000)}); t = T@(f64999: s.f64999);\n"
+          "U@ r = t.?(f64999: u, : t.f0); s.@(f64999: r);")
+    same(run(FBLE, "eval", "Main.fble"), (0, "", ""))
+
+
 # A loop of 300,000 rounds through two functions and an unknown one, and recursion as deep.
 ROUNDS = NUMBERS + """
 (N@, N@) { N@; } Twice = (N@ n, N@ to) { n.?(z: to); Twice(n.s, N@(s: N@(s: to))); };

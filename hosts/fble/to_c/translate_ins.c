@@ -16,7 +16,7 @@ static uint32_t spot_of(const struct translator *t, uint32_t i) {
     return t->first_spot + t->f->facts[i].spot;
 }
 
-static const uint16_t *list_of(const struct translator *t, const struct emit_ins *ins) {
+static const uint32_t *list_of(const struct translator *t, const struct emit_ins *ins) {
     return t->f->lists + ins->list;
 }
 
@@ -64,7 +64,7 @@ static void payload(struct translator *t, const struct emit_ins *ins, uint32_t i
 }
 
 static void copy(struct translator *t, const struct emit_ins *ins, uint32_t i) {
-    const uint16_t *list = list_of(t, ins);
+    const uint32_t *list = list_of(t, ins);
     c_out(t, "FBLE_NEED_UNION(s%u, FBLE_NO_COPY, AT(%u), %u);", ins->b, spot_of(t, i),
           t->now.charge);
     c_out(t, "{ fble_value o = fble_pointer(hp); hp = fble_copy_struct(hp, s%u);", ins->b);
