@@ -28,8 +28,10 @@ struct emit_ins {
 struct emit_facts {
     bool dropped; // it need not run
     bool target;  // a branch leads to it
-    // The slots that are live before it. Known where a stretch begins and after calls.
+    // The slots that are live before it. Known where a stretch begins, after calls, and sometimes
+    // in between.
     uint64_t *live;
+    uint32_t rest;          // there: bytes that are allocated from here on, made room for before
     uint32_t bytes;         // to make room for here: all up to the next call or branch
     uint32_t charge;        // if a stretch begins here: its instructions
     uint32_t after;         // of instructions for the profile: those that follow in the stretch

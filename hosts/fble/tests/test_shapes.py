@@ -189,6 +189,71 @@ def what_is_too_large_has_a_place_near_it():
     same(run(FBLE, "eval", "Main.fble"), (0, "", ""))
 
 
+def names(name, n):
+    return ", ".join(f"{name}{i}" for i in range(n))
+
+
+CAPTURES = "((U@) { U@; }) { U@; } A = ((U@) { U@; } f) { f(u); }; _ = A((U@ _) { _ = "
+AFTER = "N@ m = t.?(%s); " + number(40, "m") + ";"
+# Programs whose size is n, in one function F each.
+LONG = {
+    "a select of many tags": lambda n: many_tags(n, "t.?(%s);", "N@(s: n)", ".s.z"),
+    "a select of many calls": lambda n: many_tags(n, "t.?(%s);", "Id(N@(s: n))", ".s.z"),
+    "a select before other code": lambda n: many_tags(n, AFTER, "N@(s: n)", ".s.s.s"),
+    "calls before other code": lambda n: many_tags(n, AFTER, "Id(n)", ".s.s.s"),
+    "few of many tags": lambda n: many_tags(n, "t.?(t3: n, t9: Id(n), : N@(s: Id(n)));", "", ".s.z"),
+    "live values": lambda n: many_values(n, "Id(n)", "y7.z"),
+    "live structs": lambda n: many_values(n, "S@(n, n)", "y7.a.z"),
+    "selects one after the other": lambda n: many_values(n, "b.?(a: S@(n, n), : S@(n, zero))", "y7.a.z"),
+    "selects with calls": lambda n: many_values(n, "b.?(a: S@(n, n), : S@(n, Id(n)))", "y7.a.z"),
+    "nested selects": lambda n: many_values(max(n // 60, 8), "b.?(a: " * 60 + "zero" + ", : n)" * 60, "y7.z"),
+    "a list": lambda n: f"L@ = +(*(N@ h, L@ t) c, U@ n); F = (L@ l) {{ l; }}; _ = B@(a: u); "
+                        f"F[{', '.join(['zero'] * n)}].c.h.z;",
+    "captures": lambda n: many_values(n, "Id(n)", "y7.z").replace("@(y", CAPTURES + f"@({names('y', n)}); u; }}); @(y"),
+}
+
+
+def many_tags(n, body, arm, access):
+    arms = ", ".join(f"t{i}: {arm}" for i in range(n))
+    return (f"Id = (N@ n) {{ n; }}; T@ = +({', '.join(f'U@ t{i}' for i in range(n))}); _ = B@(a: u);\n"
+            f"F = (T@ t, N@ n) {{ _ = Id(n); {body.replace('%s', arms)} }}; F(T@(t{n - 1}: u), zero){access};")
+
+
+def many_values(n, value, access):
+    lets = "\n".join(f"y{i} = {value};" for i in range(n))
+    return (f"Id = (N@ n) {{ n; }}; S@ = *(N@ a, N@ b); _ = S@(zero, zero);\n"
+            f"F = (N@ n, B@ b) {{ _ = Id(n); _ = b;\n{lets}\n@({names('y', n)}); }}; F(zero, B@(b: u)).{access};")
+
+
+def functions(file):
+    """The lines of each function of the C in a file."""
+    found = re.findall(r"^static fble_any_step \w+\([^;]*?{\n.*?^}\n(?=\n)", read(file), re.M | re.S)
+    return [text.count("\n") for text in found]
+
+
+@case
+def c_functions_are_short_whatever_the_size_of_the_program():
+    """So the time that compilers take is in proportion to the size: twice the program, twice the C."""
+    for about, program in LONG.items():
+        sizes = []
+        for n in (1000, 2000):
+            write("Main.fble", NUMBERS + program(n))
+            same(run(FBLE, "eval", "Main.fble"), (0, "", ""), about)
+            run(FBLE, "compile", "--eval", "--no-profile", "--emit-c", "c", "Main.fble", status=0)
+            longest = max(functions("c/Main.c"))
+            assert longest < 3000, (about, n, longest)
+            sizes.append(os.path.getsize("c/Main.c"))
+        assert sizes[1] < 2.7 * sizes[0], (about, sizes)  # which slots are live is a bit per slot and call
+
+
+@case
+def long_programs_do_the_same():
+    for i, program in enumerate(LONG.values()):
+        write(f"M{i}.fble", NUMBERS + program(600))
+    write("Main.fble", f"@({', '.join(f'm{i}: /M{i}%' for i in range(len(LONG)))});")
+    does_the_same("-I", ".", "-m", "/Main%", flags="-O0")
+
+
 # A loop of 300,000 rounds through two functions and an unknown one, and recursion as deep.
 ROUNDS = NUMBERS + """
 (N@, N@) { N@; } Twice = (N@ n, N@ to) { n.?(z: to); Twice(n.s, N@(s: N@(s: to))); };

@@ -197,6 +197,22 @@ static inline void fble_stand(struct fble_machine *m, fble_value c) {
         hp += fble_object_bytes(head);       \
     } while (0)
 
+// Objects with many words are filled from slots of the frame.
+#define FBLE_FILL(object, first, fp, list, n) \
+    for (uint32_t i_ = 0; i_ < (n); i_++) FBLE_WORD(object, (first) + i_) = (fp)[(list)[i_]]
+#define FBLE_REPLACE_FIELDS(object, fp, list, n) \
+    for (uint32_t i_ = 0; i_ < (n); i_++)        \
+    FBLE_WORD(object, (list)[2 * i_]) = (fp)[(list)[2 * i_ + 1]]
+// Puts cells before the list `to`.
+#define FBLE_CELLS(to, fp, list, n)                      \
+    for (uint32_t i_ = (n); i_-- > 0;) {                 \
+        fble_value cell_;                                \
+        FBLE_NEW(cell_, FBLE_HEADER(FBLE_STRUCT, 0, 2)); \
+        FBLE_WORD(cell_, 0) = (fp)[(list)[i_]];          \
+        FBLE_WORD(cell_, 1) = (to);                      \
+        (to) = cell_;                                    \
+    }
+
 // The struct must be one: a placeholder is seen through for good.
 #define FBLE_NEED_STRUCT(value, place, charge)                                   \
     do {                                                                         \
@@ -295,6 +311,19 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
 // A step that goes on after a call gets the frame that has returned; its own is below, at a
 // distance that it knows, so that it need not wait for a load.
 #define FBLE_CALLER_OF(frame) ((uint64_t *)(uintptr_t)(frame)[FBLE_FP_CALLER])
+
+// A branch of a select that is a step of its own, and what its stretch charges.
+struct fble_branch {
+    fble_step *step;
+    uint32_t charge;
+};
+
+#define FBLE_BRANCH(branch)                             \
+    do {                                                \
+        const struct fble_branch *const to_ = (branch); \
+        FBLE_CHARGE(to_->charge);                       \
+        FBLE_JUMP(to_->step, fp, hp, 0, 0, c);          \
+    } while (0)
 
 #define FBLE_NEED_STACK(code_, slots)                     \
     do {                                                  \
