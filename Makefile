@@ -45,9 +45,12 @@ bench: ## every figure that we promise, measured here; the table goes to bench/r
 	@$(MAKE) --no-print-directory build
 	@bench/all $(BUILD)
 
-fuzz: ## fuzz the readers for ten minutes (FUZZ_SECONDS=60 for each of ten)
+fuzz: ## fuzz the readers for ten minutes (FUZZ_SECONDS=60 for each of ten), then 3,000 random Fble programs
 	@tools/bootstrap test
 	@tools/fuzz $${FUZZ_SECONDS:-60}
+	@$(MAKE) --no-print-directory build
+	@$(call ninja,suites)
+	@FBLE_PROGRAMS=$${FBLE_PROGRAMS:-3000} sh -c "$$(grep test_programs.py $(BUILD)/tests/suites.txt)"
 
 install: build ## install to PREFIX (/usr/local), under DESTDIR if that is set
 	@meson configure $(BUILD) --prefix=$(PREFIX)
