@@ -898,8 +898,8 @@ def leaves(value, way="", depth=0):
 
 
 class Made:
-    """A program: its main module's name, its files, and either where it fails, (file, (line, column)), or how often each
-    block is called."""
+    """A program: its main module's name, its files, and either where it fails, (file, (line, column)), or how often
+    each block is called."""
 
     def __init__(self, name, files, fails, calls):
         self.name, self.files, self.fails, self.calls = name, files, fails, calls

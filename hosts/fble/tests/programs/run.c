@@ -3,7 +3,7 @@
 // Runs generated programs in every way that must not make a difference. Reads lines from standard
 // input: a folder, a module, and perhaps a library of compiled modules, with tabs between them; a
 // + in front says that the program is small. Evaluates the module and prints a line per way:
-// `ok WAY`, or `WAY: ` and the first line of the error; then a line with a dot. Ways differ in the
+// `ok WAY`, or `WAY: ` and the place of the error; then a line with a dot. Ways differ in the
 // collector, which in one runs at every allocation, and in the profile. Every way is a process,
 // because a library can be used once.
 
@@ -56,11 +56,19 @@ static bool use_library(struct text_run *run, const char *file, const struct run
     return true;
 }
 
+// The first line, up to the message: names of files may have newlines, which become spaces.
+static void tell_error(const char *way, const char *error) {
+    printf("%s: ", way);
+    for (const char *end = strstr(error, ": error: "); error < end; error++)
+        putchar(*error == '\n' ? ' ' : *error);
+    puts(": error: ");
+}
+
 static void tell(const struct text_run *run, const char *way) {
     const char *error = fble_error(run->machine);
     const ouro_stats stats = ouro_profile_stats(run->profile);
     if (error)
-        printf("%s: %.*s\n", way, (int)strcspn(error, "\n"), error);
+        tell_error(way, error);
     else if (run->profile)
         printf("ok %s %llu\n", way, (unsigned long long)stats.totals[0]);
     else

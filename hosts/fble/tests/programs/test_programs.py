@@ -4,9 +4,9 @@
 
 Programs of generate.py do what model.py says, in every way of running them: interpreted and compiled, by gcc and clang
 at several levels, without and with profiles of both kinds, and with the collector at every allocation. Exit status,
-messages, and every path of a profile are the same, and every block is called as often as the model calls it. Half of the
-programs come from a fixed seed, half from a new one, which is printed; OURO_SEED repeats it. FBLE_PROGRAMS=2000 makes
-that many, with as many more to compile. What fails is made small (shrink.py) before it is shown.
+messages, and every path of a profile are the same, and every block is called as often as the model calls it. Half of
+the programs come from a fixed seed, half from a new one, which is printed; OURO_SEED repeats it. FBLE_PROGRAMS=2000
+makes that many, with as many more to compile. What fails is made small (shrink.py) before it is shown.
 """
 import collections
 import itertools
@@ -61,7 +61,10 @@ def both_seeds(count, words=2):
 
 def expected(folder, made):
     """How the first line of the error begins; nothing if there is none."""
-    return f"{folder}/{made.fails[0]}:{made.fails[1][0]}:{made.fails[1][1]}: error: " if made.fails else ""
+    if not made.fails:
+        return ""
+    file, (line, column) = made.fails
+    return f"{folder}/{file}:{line}:{column}: error: ".replace("\n", " ")
 
 
 def fails_small(problem, made, how):
@@ -104,7 +107,7 @@ def the_model_does_what_the_reference_says():
 def wrong_lines(folder, made, said):
     """Of what run.c says of one program."""
     want, wrong = expected(folder, made), []
-    for line in said.splitlines():
+    for line in said.split("\n")[:-1]:
         text = line.split(": ", 1)[1] if ": " in line else line
         if not (text.startswith(want) if want else line.startswith("ok ")):
             wrong.append(line)
