@@ -35,7 +35,7 @@ _fble() {
         deps) words="$modules --alone --target" ;;
         eval | run | memory) words="$modules $running" ;;
         disassemble) words=$modules ;;
-        compile) words="$modules --output --eval --library --emit-c --no-profile --profile-blocks --jobs --build-dir
+        compile) words="$modules --output --eval --library --emit-c --profile --profile-blocks --jobs --build-dir
                         --verbose" ;;
         help) words=$commands ;;
         esac

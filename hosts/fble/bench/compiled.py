@@ -4,7 +4,7 @@
 
 For each program: CPU time interpreted and compiled, and their ratio; calls per second, compiled; the ratio of compiled
 with --profile to without; and the instructions, as callgrind counts them in a small run, of a program without
---profile to those of one that was compiled with --no-profile. Before that, how long it takes to compile the standard
+--profile to those of one that was compiled without it. Before that, how long it takes to compile the standard
 library from nothing, and with one module changed. The best of ROUNDS (3) counts.
 """
 import math
@@ -56,7 +56,7 @@ def instructions(work, program, arguments):
 
 def measure(work, name, folder, arguments, text):
     source, profile = HOST / folder / (name + ".fble"), os.path.join(work, "profile.pb")
-    program = compiled(work, source, name)
+    program = compiled(work, source, name, "--profile")
     ways = {"interpreted": [BUILD / "fble", "run", "-p", "std", source, "--"], "compiled": [program, "--"],
             "profiled": [program, "--profile", profile, "--"]}
     best = dict.fromkeys(ways, math.inf)
@@ -67,7 +67,7 @@ def measure(work, name, folder, arguments, text):
            "faster": best["interpreted"] / best["compiled"], "profiled": best["profiled"] / best["compiled"],
            "rate": calls_in(profile) / best["compiled"] / 1e6, "off": ""}
     if name in SMALL and shutil.which("valgrind"):
-        without = compiled(work, source, name + ".without", "--no-profile")
+        without = compiled(work, source, name + ".without")
         row["off"] = f"{instructions(work, program, SMALL[name]) / instructions(work, without, SMALL[name]):.4f}"
     return row
 

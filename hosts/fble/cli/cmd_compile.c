@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // fble compile: a program, or a library of modules, through C. Every module becomes a file of C,
-// which the system's compiler makes two objects of, without and with profiling; a few lines of C
-// put them together. A library without -m has all modules of its packages.
+// which the system's compiler makes an object of, and with --profile another one, with profiling; a
+// few lines of C put them together. A library without -m has all modules of its packages.
 
 #include "command.h"
 #include "syntax/hash.h"
@@ -20,7 +20,7 @@ struct compilation {
     struct fble_program *program;
     const struct fble_options *options;
     struct fble_build build;
-    bool all_blocks;
+    bool profile, all_blocks;
 };
 
 // ---------------------------------------------------------------- which modules
@@ -91,8 +91,7 @@ static bool add(struct compilation *c, const char *name, const char *text, size_
     if (c->options->compile.emit && !emit(c, name, text, length)) return false;
     if (!c->options->compile.output) return true;
     fble_build_add(&c->build, name, text, length, NULL);
-    if (both && !c->options->compile.no_profile)
-        fble_build_add(&c->build, name, text, length, "-DFBLE_PROFILED");
+    if (both && c->profile) fble_build_add(&c->build, name, text, length, "-DFBLE_PROFILED");
     return true;
 }
 
@@ -136,10 +135,10 @@ static bool add_main(struct compilation *c) {
     if (!to) fble_out_of_memory();
     fputs("#include <compiled.h>\n\n", to);
     write_list(c, to, "");
-    if (!options->no_profile) write_list(c, to, "_profiled");
+    if (c->profile) write_list(c, to, "_profiled");
     fputs("const struct fble_compiled fble_compiled_library = {\n", to);
     fprintf(to, "    FBLE_COMPILED_FORMAT, %u, modules, %s, %s, %s};\n", c->program->modules.count,
-            options->no_profile ? "NULL" : "modules_profiled", options->eval ? "true" : "false",
+            c->profile ? "modules_profiled" : "NULL", options->eval ? "true" : "false",
             c->all_blocks ? "true" : "false");
     if (!options->library)
         fputs("\nint main(int argc, char **argv) {\n"
@@ -166,6 +165,7 @@ static int check_options(struct compilation *c) {
     if (blocks && strcmp(blocks, "all") && strcmp(blocks, "functions"))
         return usage("--profile-blocks is functions or all");
     c->all_blocks = blocks && !strcmp(blocks, "all");
+    c->profile = options->profile || blocks;
     if (!options->jobs) return FBLE_FINE;
     char *end;
     long jobs = strtol(options->jobs, &end, 10);
@@ -201,9 +201,10 @@ const struct fble_command fble_command_compile = {
         "       fble compile [options] FILE.fble -o PROGRAM\n"
         "       fble compile [options] --library -p PKG | -m /Module% -o LIB.so\n"
         "\n"
-        "Makes a program of its own from a module of type /Std/Io/Cli%.Main@, by way of C. Its\n"
-        "first arguments may be --profile and the like, as of `fble run`, ended by --;\n"
-        "FBLE_PROFILE in the environment is a profile's file, or such options.\n"
+        "Makes a program of its own from a module of type /Std/Io/Cli%.Main@, by way of C. If it\n"
+        "was compiled with --profile, its first arguments may be --profile FILE and the like, as\n"
+        "of `fble run`, ended by --; FBLE_PROFILE in the environment is a profile's file, or such\n"
+        "options.\n"
         "\n"
         "  -I DIR, --include DIR   look for modules in DIR too\n"
         "  -p PKG, --package PKG   and in the package PKG, found by FBLE_PACKAGE_PATH\n"
@@ -213,15 +214,15 @@ const struct fble_command fble_command_compile = {
         "      --library           a shared object, for `fble run --compiled LIB.so`; without\n"
         "                          -m, of all modules of the packages\n"
         "      --emit-c DIR        write the C there, too\n"
-        "      --no-profile        leave profiling out\n"
-        "      --profile-blocks functions|all   what the blocks of profiles are\n"
+        "      --profile           what is made can write profiles; takes three times as long\n"
+        "      --profile-blocks functions|all   the same, and what the blocks are\n"
         "  -j N, --jobs N          that many compilers at a time; usual: one per core\n"
         "      --build-dir DIR     keep objects there, not in $XDG_CACHE_HOME/fble\n"
         "      --verbose           show the commands\n"
         "\n"
         "examples:\n"
-        "  fble compile -p std Program.fble -o program && ./program --profile program.pb -- one "
-        "two\n"
+        "  fble compile -p std Program.fble -o program && ./program one two\n"
+        "  fble compile --profile -p std Program.fble -o program && ./program --profile p.pb\n"
         "  fble compile --library -p std -o std.so && fble run --compiled std.so -p std "
         "Program.fble\n"
         "\n"

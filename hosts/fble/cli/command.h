@@ -10,7 +10,7 @@
 // Of compile.
 struct fble_compile_options {
     const char *output, *emit, *folder, *jobs;
-    bool eval, library, no_profile, verbose;
+    bool eval, library, profile, verbose;
 };
 
 struct fble_options {

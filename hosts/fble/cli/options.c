@@ -119,7 +119,7 @@ static const struct option options[] = {
     {"build-dir", 0, FBLE_TAKES_COMPILE, TEXT, FIELD(compile.folder)},
     {"eval", 0, FBLE_TAKES_COMPILE, NONE, FIELD(compile.eval)},
     {"library", 0, FBLE_TAKES_COMPILE, NONE, FIELD(compile.library)},
-    {"no-profile", 0, FBLE_TAKES_COMPILE, NONE, FIELD(compile.no_profile)},
+    {"profile", 0, FBLE_TAKES_COMPILE, NONE, FIELD(compile.profile)},
     {"verbose", 0, FBLE_TAKES_COMPILE, NONE, FIELD(compile.verbose)},
     {"profile-blocks", 0, FBLE_TAKES_COMPILE, TEXT, FIELD(run.blocks)},
 };

@@ -81,7 +81,7 @@ static const struct fble_compiled_module *const *choose(const struct fble_runner
     const char *blocks = r->options->blocks;
     if (!r->profile) return program->modules;
     if (!program->profiled) {
-        usage(r->command, "the program was compiled with --no-profile", "");
+        usage(r->command, "the program was compiled without --profile", "");
         return NULL;
     }
     if (blocks && !strcmp(blocks, "all") != program->all_blocks) {

@@ -28,7 +28,8 @@ static int load_library(struct fble_runner *r, struct fble_evaluation *v, const 
     if (!compiled) return refuse(r, file, "fble compile --library did not make it");
     if (compiled->format != FBLE_COMPILED_FORMAT)
         return refuse(r, file, "it was compiled for another version of fble");
-    if (r->profile && !compiled->profiled) return refuse(r, file, "it has no profiling");
+    if (r->profile && !compiled->profiled)
+        return refuse(r, file, "it was compiled without --profile");
     if (r->profile && compiled->all_blocks != v->all_blocks)
         return refuse(r, file, "it was compiled with another --profile-blocks");
     for (uint32_t i = 0; i < compiled->count; i++)

@@ -87,14 +87,14 @@ def does_the_same(name, expected, alone, files):
         write(os.path.join(name, file), text)
     module = "-I", ".", "-m", "/Main%"
     if expected in ("constant", "growth"):
-        compiled(*module, "--library", "--no-profile", output="lib.so", cwd=name)
+        compiled(*module, "--library", output="lib.so", cwd=name)
         small, large, mine, more = (int(run(FBLE, "memory", *options, *module, n, status=0, cwd=name).out)
                                     for options in ((), ("--compiled", "lib.so")) for n in ("1000", "2000"))
         sizes = f"{name}: {small} and {large} interpreted, {mine} and {more} compiled"
         same(more > mine + 1000, expected == "growth", sizes)
         assert more < 1.3 * large + 1000, sizes
     else:
-        compiled(*module, "--eval", "--no-profile", cwd=name)
+        compiled(*module, "--eval", cwd=name)
         same(run("./out", cwd=name), run(FBLE, "eval", *module, cwd=name), name)
     return True
 
@@ -123,7 +123,7 @@ def does_a_million_rounds(cc, flags):
 
     folder = f"{cc} {flags}"
     write(os.path.join(folder, "Main.fble"), LOOPS)
-    compiled("Main.fble", "--eval", "--no-profile", cc=cc, flags=flags, cwd=folder)
+    compiled("Main.fble", "--eval", cc=cc, flags=flags, cwd=folder)
     same(run("./out", preexec_fn=small_stack, cwd=folder), (0, "", ""), folder)
 
 
@@ -144,7 +144,7 @@ def every_compiler_and_every_flag_makes_real_tail_calls_and_deep_recursion():
 def profiles_are_the_same_path_by_path():
     write("Main.fble", LOOPS.replace("K(K(one))", "K(one)"))
     for cc, flags in (("cc", "-O2"), ("clang", "-O0")):
-        compiled("Main.fble", "--eval", flags=flags, cc=cc if shutil.which(cc) else "cc")
+        compiled("Main.fble", "--eval", "--profile", flags=flags, cc=cc if shutil.which(cc) else "cc")
         for more in ([], ["--profile-metrics", "objects,instructions,bytes"], ["--profile-period", "100"],
                      ["--profile-compact", "none", "--profile-max-nodes", "5000"]):
             same(run(FBLE, "eval", "--profile", "i.pb", *more, "Main.fble"), (0, "", ""))
@@ -168,7 +168,7 @@ def finer_blocks_are_chosen_when_compiling():
 def a_failing_program_has_a_place_a_trace_and_a_profile():
     write("Main.fble", NUMBERS + "G = (Flag@ f) { f.on; };\n"
           "(N@) { U@; } Down = (N@ n) { n.?(z: G(off)); U@ x = Down(n.s); x; };\n@(a: G(on), b: Down(D(D(one))));\n")
-    compiled("Main.fble", "--eval")
+    compiled("Main.fble", "--eval", "--profile")
     want = run(FBLE, "eval", "--profile", "i.pb", "Main.fble")
     same(want.status, 3)
     has(want.err, "Main.fble:6:", "called by /Main%.Down")
@@ -180,7 +180,7 @@ def a_failing_program_has_a_place_a_trace_and_a_profile():
 @case
 def programs_take_options_before_their_arguments():
     write("Main.fble", "*();")
-    compiled("Main.fble", "--eval")
+    compiled("Main.fble", "--eval", "--profile")
     same(run("./out", "some", "--profile", "x"), (0, "", ""))
     for line in (["--profile"], ["--profile", "a.pb", "b"], ["--profile-metrics", "nonsense", "--profile", "a"]):
         code, _, err = run("./out", *line)
@@ -191,14 +191,14 @@ def programs_take_options_before_their_arguments():
         assert values("e.pb", "instructions")
         os.remove("e.pb")
     same(run("./out", env={**os.environ, "FBLE_PROFILE": "--profile e.pb more"}).status, 4)
-    compiled("Main.fble", "--eval", "--no-profile")
-    has(run("./out", "--profile", "a.pb", status=4).err, "--no-profile")
+    compiled("Main.fble", "--eval")
+    has(run("./out", "--profile", "a.pb", status=4).err, "compiled without --profile")
 
 
 @case
 def signals_write_the_profile():
     write("Main.fble", NUMBERS + "(N@) { U@; } A = (N@ n) { B(n); }, (N@) { U@; } B = (N@ n) { A(n); }; A(one);\n")
-    compiled("Main.fble", "--eval", flags="-O2")
+    compiled("Main.fble", "--eval", "--profile", flags="-O2")
     for number in (signal.SIGINT, signal.SIGTERM):
         child = subprocess.Popen(["./out", "--profile", "s.pb"], stderr=subprocess.PIPE, text=True)
         try:
@@ -219,16 +219,17 @@ def a_changed_module_is_compiled_alone():
 
     write("Lib.fble", MIX)
     write("Main.fble", MIX_MAIN)
-    same(build(), ("5", "5"))
-    same(build(), ("0", "5"))
+    same(build(), ("3", "3"))
+    same(build(), ("0", "3"))
+    same(build("--profile"), ("3", "5"))  # a second object of each module, and another main
     write("Lib.fble", MIX + "# a comment at the end changes the hash of the source, which is in the module\n")
-    same(build(), ("2", "5"))
+    same(build(), ("1", "3"))
     write("Main.fble", MIX_MAIN.replace("Xor).t", "Xor).f"))
-    same(build(), ("2", "5"))
+    same(build("--profile"), ("3", "5"))
     same(run("./out").status, 3)
-    same(build("--no-profile"), ("1", "3"))
+    same(build(), ("0", "3"))
     write("Main.fble", MIX_MAIN)
-    same(build(), ("0", "5"))
+    same(build(), ("0", "3"))
     same(run("./out"), (0, "", ""))
 
 
@@ -236,7 +237,7 @@ def a_changed_module_is_compiled_alone():
 def compiled_libraries_serve_interpreted_programs():
     write("Lib.fble", MIX)
     write("Main.fble", MIX_MAIN)
-    compiled("-I", ".", "-m", "/Lib%", "--library", output="lib.so", flags="-O2")
+    compiled("-I", ".", "-m", "/Lib%", "--library", "--profile", output="lib.so", flags="-O2")
     same(run(FBLE, "eval", "-I", ".", "-m", "/Main%", "--profile", "i.pb"), (0, "", ""))
     same(run(FBLE, "eval", "-I", ".", "-m", "/Main%", "--compiled", "lib.so", "--profile", "c.pb"), (0, "", ""))
     same_profiles("i.pb", "c.pb")
@@ -270,7 +271,7 @@ S@ = *(L@ all, L@ odd, (L@) { L@; } f);
 """.replace("L@(L@) { L@; } Same", "(L@) { L@; } Same"))
     memory = "memory", "-I", ".", "-m", "/Main%"
     for flags in ("-O0 -fsanitize=address", "-O2"):
-        compiled("-I", ".", "-m", "/Main%", "--library", output="lib.so", flags=flags)
+        compiled("-I", ".", "-m", "/Main%", "--library", "--profile", output="lib.so", flags=flags)
         run(CHECKED, *memory, "12345", status=0)
         for more in ((), ("--profile", "x.pb")):
             same(run(CHECKED, *memory, "--compiled", "lib.so", *more, "12345", status=0).err, "")
@@ -293,7 +294,7 @@ def symbols_have_the_names_of_functions():
 def the_c_can_be_read_and_compiled_by_hand():
     write("Lib.fble", MIX)
     write("Main.fble", MIX_MAIN)
-    same(run(FBLE, "compile", "--eval", "--no-profile", "-I", ".", "-m", "/Main%", "--emit-c", "c/d"), (0, "", ""))
+    same(run(FBLE, "compile", "--eval", "-I", ".", "-m", "/Main%", "--emit-c", "c/d"), (0, "", ""))
     build = os.path.dirname(FBLE)
     same(run("cc", "-Wall", "-Wno-unused", "-o", "out", "-I", build + "/packages/vm", "-I",
              build + "/packages/../../include", "c/d/Main.c", "c/d/Lib.c", "c/d/main.c",
@@ -326,7 +327,7 @@ def an_installed_fble_compiles():
     found = list(pathlib.Path.cwd().rglob("bin/fble"))
     same(len(found), 1, found)
     write("Main.fble", "Unit@ .= /Std/Unit%; Unit@();\n")
-    same(run(found[0], "compile", "-p", "std", "--eval", "--no-profile", "Main.fble", "-o", "out", "--build-dir", "o",
+    same(run(found[0], "compile", "-p", "std", "--eval", "Main.fble", "-o", "out", "--build-dir", "o",
              env={**os.environ, "CFLAGS": "-O1"}), (0, "", ""))
     same(run("./out"), (0, "", ""))
 

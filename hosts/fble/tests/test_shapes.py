@@ -26,7 +26,7 @@ def compiled(*options, cc="cc", flags="-O1"):
 def does_the_same(*options, cc="cc", flags="-O1"):
     """The interpreter and the compiled program agree that the program is fine."""
     same(run(FBLE, "eval", *options), (0, "", ""))
-    same(without_slow(compiled("--no-profile", *options, cc=cc, flags=flags).err, flags), "", (cc, flags))
+    same(without_slow(compiled(*options, cc=cc, flags=flags).err, flags), "", (cc, flags))
     same(run("./out"), (0, "", ""), (cc, flags))
 
 
@@ -95,7 +95,7 @@ F = (N@ _, N@ b, N@ _) {{ b; }}; G = (N@ n) {{ F(n); }}; H = (N@ n, N@ m) {{ F(n
 (N@, N@, N@) {{ N@; }} Tail = (N@ _, N@ b, N@ _) {{ Go(b); }};
 Go({number(40)}).z;
 """)
-    same(compiled("Main.fble", flags="-O1").status, 0)
+    same(compiled("--profile", "Main.fble", flags="-O1").status, 0)
     metrics = "instructions,objects,bytes"
     for program, to in ((FBLE, "eval", "Main.fble"), "i.pb"), (("./out",), "c.pb"):
         options = ("--profile", to, "--profile-metrics", metrics)
@@ -274,7 +274,7 @@ def runs_on_a_small_stack(cc, flags):
     """Does the compiler make jumps of calls? Says so if not. The program runs in any case, also with a profile."""
     folder = f"{cc} {flags}"
     write(os.path.join(folder, "Main.fble"), ROUNDS)
-    err = run(FBLE, "compile", "--eval", "-o", "out", "--build-dir", OBJECTS, "--verbose", "Main.fble", status=0,
+    err = run(FBLE, "compile", "--profile", "--eval", "-o", "out", "--build-dir", OBJECTS, "--verbose", "Main.fble", status=0,
               cwd=folder, env={**os.environ, "CFLAGS": flags, "CC": cc}, timeout=600).err
     for options in ((), ("--profile", "p.pb")):
         same(run("./out", *options, preexec_fn=small_stack, cwd=folder), (0, "", ""), (folder, options))
@@ -304,7 +304,7 @@ def the_compiler_is_asked_once():
     write("Main.fble", "*()();")
     write("compiler", '#!/bin/sh\necho "$@" >> calls\nexec cc "$@"\n')
     os.chmod("compiler", 0o755)
-    line = FBLE, "compile", "--eval", "--no-profile", "-o", "out", "--build-dir", "o", "Main.fble"
+    line = FBLE, "compile", "--eval", "-o", "out", "--build-dir", "o", "Main.fble"
     calls = []
     for flags in ("-O1", "-O1", "-O1 -g", "-O0", "-O0"):
         write("calls", "")

@@ -14,10 +14,10 @@
 // Slots. Within a step, slot 5 is the local s5; it is stored to fp[5] where a call or the collector
 // needs it, and loaded from there where it is first used.
 //
-// Profiles. With FBLE_PROFILED the same text records calls and instructions; fble compile makes
-// both versions, and the program uses one or the other. See the host's bench page for why. Then
-// `c` of every step is where the thread stands. A step charges all it has run at its end, in one
-// addition. Calls record by their call sites (ouro_site.h).
+// Profiles. With FBLE_PROFILED the same text records calls and instructions; with --profile, fble
+// compile makes both versions, and the program uses one or the other. See the host's bench page
+// for why. Then `c` of every step is where the thread stands. A step charges all it has run at its
+// end, in one addition. Calls record by their call sites (ouro_site.h).
 
 #ifndef FBLE_VM_COMPILED_H
 #define FBLE_VM_COMPILED_H
