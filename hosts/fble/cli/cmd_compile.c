@@ -226,7 +226,7 @@ const struct fble_command fble_command_compile = {
         "  fble compile --library -p std -o std.so && fble run --compiled std.so -p std "
         "Program.fble\n"
         "\n"
-        "environment: CC, CFLAGS (usual: -O2), LDFLAGS\n"
+        "environment: CC, CFLAGS (usual: -O1), LDFLAGS\n"
         "exit status: 0 fine, 2 compile error, 4 usage, 5 other\n",
     .takes = FBLE_TAKES_COMPILE,
     .run = run,

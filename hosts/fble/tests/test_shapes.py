@@ -32,7 +32,7 @@ def does_the_same(*options, cc="cc", flags="-O1"):
 
 def without_slow(err, flags):
     return err.replace(f'fble compile: with CFLAGS="{flags}" calls do not become jumps, so programs are about '
-                       "two times slower; -O2 is fine\n", "", 1)
+                       "two times slower; -O1 is fine\n", "", 1)
 
 
 def number(n, of="zero"):

@@ -58,7 +58,7 @@ static bool read_words(struct fble_build *b) {
     }
     // At a fixed address nothing has to be relocated at the start. CFLAGS can say otherwise.
     fble_push(b->arena, &b->compiler, (void *)(b->shared ? "-fPIC" : "-fno-pie"));
-    if (!split_words(b->arena, flags ? flags : "-O2", &b->compiler)) {
+    if (!split_words(b->arena, flags ? flags : "-O1", &b->compiler)) {
         fprintf(stderr, "fble compile: CFLAGS has a quote without an end\n");
         return false;
     }

@@ -131,7 +131,7 @@ void fble_build_probe(struct fble_build *b) {
     if (way >= FIRST_SLOW && way < WAYS)
         fprintf(stderr,
                 "fble compile: with CFLAGS=\"%s\" calls do not become jumps, so programs are about "
-                "two times slower; -O2 is fine\n",
+                "two times slower; -O1 is fine\n",
                 flags ? flags : "");
     add_way(b, &b->compiler, way < WAYS ? way : FIRST_SLOW);
 }

@@ -36,6 +36,11 @@
 #if !defined(__clang__) && (defined(FBLE_DIRECT) || defined(FBLE_TRAMPOLINE))
 #pragma GCC optimize("no-reorder-blocks-and-partition")
 #endif
+// Of what -O2 has and -O1 does not, these two make code faster: one tail for equal ends of steps,
+// and an order of blocks in which the likely ones follow one another.
+#if !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC optimize("crossjumping", "reorder-blocks-algorithm=stc")
+#endif
 
 #include "machine.h"
 
