@@ -6,7 +6,7 @@ Whatever the interpreter does, compiled code does too: all conformance programs,
 the programs, errors, profiles path by path. Then what only compiled code has: compilers and their flags, objects that
 are kept, libraries for the interpreter, the symbols. FBLE_CHECKED has the sanitizers.
 """
-import concurrent.futures, os, pathlib, re, resource, shutil, signal, subprocess, sys, tempfile
+import concurrent.futures, os, pathlib, pty, re, resource, shutil, signal, subprocess, sys, tempfile
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, TESTS + "/../../../tests/support")
@@ -230,6 +230,34 @@ def a_changed_module_is_compiled_alone():
     same(build(), ("0", "3"))
     write("Main.fble", MIX_MAIN)
     same(build(), ("0", "3"))
+    same(run("./out"), (0, "", ""))
+
+
+def at_a_terminal(*line):
+    """What a command shows at a terminal."""
+    here, there = pty.openpty()
+    child = subprocess.Popen([str(word) for word in line], stdout=there, stderr=there, stdin=subprocess.DEVNULL,
+                             env={**os.environ, "CFLAGS": "-O0"})
+    os.close(there)
+    shown = b""
+    try:
+        while part := os.read(here, 4096):
+            shown += part
+    except OSError:  # the other end is closed
+        pass
+    os.close(here)
+    same(child.wait(60), 0)
+    return shown.decode()
+
+
+@case
+def a_terminal_shows_how_far_it_is():
+    write("Lib.fble", MIX)
+    write("Main.fble", MIX_MAIN)
+    line = FBLE, "compile", "-I", ".", "-m", "/Main%", "--eval", "-o", "out", "--build-dir", "o", "-j", "1"
+    same(re.findall(r"fble compile: (\d) of 3 files", at_a_terminal(*line)), ["0", "1", "2"])
+    same("files" in at_a_terminal(*line), False)
+    same("files" in run(*line, "--build-dir", "other", status=0, env={**os.environ, "CFLAGS": "-O0"}).err, False)
     same(run("./out"), (0, "", ""))
 
 

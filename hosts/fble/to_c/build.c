@@ -167,8 +167,10 @@ void fble_build_add(struct fble_build *b, const char *name, const char *text, si
     unit->source = fble_format(b->arena, "%s/%s.c", b->folder, key);
     unit->object = fble_format(b->arena, "%s/%s.o", b->folder, key);
     unit->fresh = fble_format(b->arena, "%s/%s.%ld.o", b->folder, key, (long)getpid());
-    if (!exists(unit->object) && !write_source(b->arena, unit->source, text, length))
-        unit->source = NULL;
+    if (!exists(unit->object)) {
+        b->stale++;
+        if (!write_source(b->arena, unit->source, text, length)) unit->source = NULL;
+    }
     fble_push(b->arena, &b->units, unit);
 }
 
@@ -218,6 +220,16 @@ static bool start_unit(struct fble_build *b, struct unit *unit) {
     return unit->child > 0;
 }
 
+// For people who wait at a terminal: a line that counts, and is taken away at the end. It has no
+// names of modules, which may have anything in them.
+static void show_progress(const struct fble_build *b, uint32_t done) {
+    if (b->verbose || !isatty(STDERR_FILENO)) return;
+    if (done < b->stale)
+        fprintf(stderr, "\r\033[Kfble compile: %u of %u files", done, b->stale);
+    else
+        fputs("\r\033[K", stderr);
+}
+
 static bool end_unit(struct fble_build *b, pid_t child, int status) {
     for (uint32_t i = 0; i < b->units.count; i++) {
         struct unit *unit = b->units.at[i];
@@ -225,6 +237,7 @@ static bool end_unit(struct fble_build *b, pid_t child, int status) {
         unit->child = 0;
         if (!status && !rename(unit->fresh, unit->object)) return true;
         unlink(unit->fresh);
+        show_progress(b, b->stale);
         fprintf(stderr, "fble compile: the C compiler failed on %s (%s)\n", unit->source,
                 unit->name);
     }
@@ -236,7 +249,9 @@ static bool wait_for_one(struct fble_build *b, uint32_t *running) {
     pid_t child;
     while ((child = waitpid(-1, &status, 0)) < 0 && errno == EINTR) continue;
     --*running;
-    return child > 0 && end_unit(b, child, status);
+    bool good = child > 0 && end_unit(b, child, status);
+    if (good) show_progress(b, b->compiled - *running);
+    return good;
 }
 
 static bool compile_all(struct fble_build *b) {
@@ -248,6 +263,7 @@ static bool compile_all(struct fble_build *b) {
         while (good && running >= b->jobs) good = wait_for_one(b, &running);
         good = good && unit->source && start_unit(b, unit);
         if (good) running++;
+        if (good && b->compiled == 1) show_progress(b, 0);
     }
     while (running) good &= wait_for_one(b, &running);
     return good;

@@ -21,7 +21,8 @@ struct fble_build {
     const char *include[2];
     struct fble_list compiler; // words of CC and CFLAGS
     struct fble_list units;
-    uint32_t compiled; // of them, not found in the cache
+    uint32_t stale;    // of them, not found in the cache
+    uint32_t compiled; // of those, given to the compiler until now
 };
 
 // Makes everything ready: words of CC and CFLAGS, the runtime, the cache's folder. False, with a
