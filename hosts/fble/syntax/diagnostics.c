@@ -135,21 +135,30 @@ static const char *word_for(enum fble_severity severity) {
     return severity == FBLE_ERROR ? "error" : "warning";
 }
 
+static void print_one(const struct fble_diagnostic *d, FILE *to) {
+    fprintf(to, "%s:%u:%u: %s: %s\n", d->unit->file, d->loc.line, d->loc.column,
+            word_for(d->severity), d->message);
+    print_source(d, to);
+    if (d->hint) fprintf(to, "  hint: %s\n", d->hint);
+    for (const struct fble_note *note = d->notes; note; note = note->next)
+        fprintf(to, "%s:%u:%u: note: %s\n", note->unit->file, note->loc.line, note->loc.column,
+                note->text);
+}
+
+// The first ones. Warnings, however many they are, leave room for the errors.
 void fble_diagnostics_print(const struct fble_diagnostics *all, FILE *to) {
-    uint32_t shown = 0;
+    uint32_t errors = all->errors < MOST_SHOWN ? all->errors : MOST_SHOWN;
+    uint32_t warnings = MOST_SHOWN - errors, hidden = 0;
     for (const struct fble_diagnostic *d = all->first; d; d = d->next) {
-        if (shown++ == MOST_SHOWN) {
-            fprintf(to, "%u more messages are not shown\n", all->count - MOST_SHOWN);
-            break;
+        uint32_t *room = d->severity == FBLE_ERROR ? &errors : &warnings;
+        if (!*room) {
+            hidden++;
+            continue;
         }
-        fprintf(to, "%s:%u:%u: %s: %s\n", d->unit->file, d->loc.line, d->loc.column,
-                word_for(d->severity), d->message);
-        print_source(d, to);
-        if (d->hint) fprintf(to, "  hint: %s\n", d->hint);
-        for (const struct fble_note *note = d->notes; note; note = note->next)
-            fprintf(to, "%s:%u:%u: note: %s\n", note->unit->file, note->loc.line, note->loc.column,
-                    note->text);
+        print_one(d, to);
+        --*room;
     }
+    if (hidden) fprintf(to, "%u more messages are not shown\n", hidden);
 }
 
 // Bytes that are not UTF-8 become U+FFFD: a source file may contain anything, JSON may not.

@@ -233,6 +233,15 @@ def very_many_messages_are_cut():
 
 
 @case
+def warnings_do_not_hide_errors():
+    write("Lib.fble", "".join(f"a{i} = *()();\n" for i in range(250)) + "*()();\n")
+    write("A.fble", "b = /Lib%;\nzz;\n")
+    _, _, err = fble("check", "-I", ".", "-m", "/A%", status=2)
+    has(err, "A.fble:2:1: error: ")
+    same((err.count(": warning:"), err.splitlines()[-1]), (99, "151 more messages are not shown"))
+
+
+@case
 def usage_errors_are_told():
     write("A.fble", UNIT)
     for line in ("", "nosuch", "check", "check -m", "check -m A", "check -m /A",
