@@ -41,10 +41,13 @@ def without_item(text, start, end):
 
 
 def edits(text):
-    """(start, end, new text) of everything to try, the largest first."""
+    """(start, end, new text) of everything to try: first what a module exports, since the rest hangs on that, then the
+    largest."""
     parser = model.Parser(text)
-    parser.module()
-    found = []
+    result = parser.module().result
+    found, exported = [], []
+    if result.kind == "export":
+        exported = [(*(without_item(text, n.start, n.end) or (0, 0)), "") for n, _ in result.slots]
     for node in parser.nodes:
         if node.kind == "body" and node.start is not None:
             starts = [s.start for s in node.statements] + [node.result.start]
@@ -63,10 +66,11 @@ def edits(text):
                      "select": lambda: [(n.start, b.end) for n, b in node.arms]}.get(node.kind, list)()
             found += [(*(without_item(text, *item) or (0, 0)), "") for item in items]
     found = [e for e in dict.fromkeys(found) if e[1] - e[0] > len(e[2])]
-    return sorted(found, key=lambda e: (e[1] - e[0]) - len(e[2]), reverse=True)
+    return exported + sorted(found, key=lambda e: (e[1] - e[0]) - len(e[2]), reverse=True)
 
 
-def one_smaller(files, fails, until):
+def one_smaller(files, fails, until, tried):
+    """With one edit that was not tried before, or None."""
     for name, text in sorted(files.items(), key=lambda item: -len(item[1])):
         try:
             all_edits = edits(text)
@@ -76,8 +80,11 @@ def one_smaller(files, fails, until):
             if time.monotonic() > until:
                 return None
             changed = {**files, name: text[:start] + new + text[end:]}
-            if fails(changed):
-                return changed
+            mark = hash((name, changed[name]))
+            if end > start and mark not in tried:
+                tried.add(mark)
+                if fails(changed):
+                    return changed
     return None
 
 
@@ -98,7 +105,8 @@ def shrink(files, fails, seconds=60):
     until = time.monotonic() + seconds
     readable = {name: plain(text) for name, text in files.items()}
     files = readable if fails(readable) else files
-    while (smaller := one_smaller(files, fails, until)) is not None:
+    tried = set()
+    while (smaller := one_smaller(files, fails, until, tried)) is not None:
         files = smaller
     used = {name: text for name, text in files.items() if fails({n: t for n, t in files.items() if n != name})}
     for name in used:
