@@ -239,7 +239,7 @@ def c_functions_are_short_whatever_the_size_of_the_program():
         for n in (1000, 2000):
             write("Main.fble", NUMBERS + program(n))
             same(run(FBLE, "eval", "Main.fble"), (0, "", ""), about)
-            run(FBLE, "compile", "--eval", "--no-profile", "--emit-c", "c", "Main.fble", status=0)
+            run(FBLE, "compile", "--eval", "--emit-c", "c", "Main.fble", status=0)
             longest = max(functions("c/Main.c"))
             assert longest < 3000, (about, n, longest)
             sizes.append(os.path.getsize("c/Main.c"))
