@@ -288,6 +288,30 @@ def pancakes_are_flipped():
         same(bench("/Fannkuch%", str(n)), f"{total}\nPfannkuchen({n}) = {most}\n")
 
 
+@case
+def programs_whose_call_sites_have_many_targets_find_what_python_finds():
+    for n in (1, 2, 9, 20):
+        primes = sum(all(k % d for d in range(2, k)) for k in range(2, n + 1))
+        has(bench("/Monads%", str(n)), f"{primes} primes in ")
+    for n in (1, 5):
+        words = [w for w in itertools.product("abc", repeat=n) if all(a != b for a, b in zip(w, w[1:]))]
+        same(bench("/Streams%", str(n)), f"{len(words)} words\n")
+    for n in (1, 4):
+        has(bench("/Circuit%", str(n)), f"{n} bits, ", " gates, 1 carries\n")
+    for n in (0, 4):
+        has(bench("/Parse%", str(n)), " characters\n")
+
+
+@case
+def shapes_are_drawn():
+    for n in (1, 6, 9):
+        *rows, last = bench("/Render%", str(n)).splitlines()
+        diamond = sum(abs(x) + abs(y) <= n for x in range(-n, n + 1) for y in range(-n, n + 1))
+        same(last, f"{diamond} points in the diamond")
+        same([row[::-1] for row in rows], rows)
+        same([len(row) for row in rows], [2 * n + 1] * (2 * n + 1))
+
+
 def pi_digits(n):
     """By Machin's formula: 16 atan(1/5) - 4 atan(1/239)."""
     unity = 10 ** (n + 20)
