@@ -412,6 +412,8 @@ typedef struct {
 // The beginning of a lane.
 typedef struct {
     ouro_shortcuts_ *shortcuts;
+    struct ouro_turn_ *turns; // of ouro_site.h
+    uint64_t recalled;        // how often one of them was looked for
 } ouro_lane_;
 struct ouro_clock_;
 

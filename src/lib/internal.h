@@ -260,8 +260,9 @@ uint64_t ouro__shortcuts_bytes(const ouro__lane *lane);
 ouro_here *ouro__here_make(ouro__lane *lane, ouro_position position);
 ouro_here *ouro__here_lost(ouro__lane *lane);
 void ouro__here_give_back(ouro__lane *lane, ouro_position position);
-void ouro__site_put(ouro_here *here, ouro_site site, const void *key, uint64_t *counter,
-                    ouro_here *to);
+void ouro__site_put(ouro_thread *thread, ouro_here *here, ouro_site site, const void *key,
+                    uint64_t *counter, ouro_here *to);
+void ouro__turns_start(ouro__lane *lane);
 void ouro__sites_forget(ouro__lane *lane);
 uint64_t ouro__sites_bytes(const ouro__lane *lane);
 void ouro__sites_free(ouro__lane *lane);
