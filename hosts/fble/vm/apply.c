@@ -24,18 +24,19 @@ static const struct fble_site rest_site = {.slots = FBLE_SITE_REST};
 static const struct fble_site args_site = {.slots = FBLE_SITE_ARGS};
 
 // The result goes to fp[2], where it is about to be called.
-static uint64_t rest_enter[4], rest_tail[4];
+uint64_t fble_rests[2][FBLE_REST_PC + 1];
 
-__attribute__((constructor)) static void make_rests(void) {
-    rest_enter[0] = rest_tail[0] = fble_return_word(FBLE_FP_SELF, 0, 0);
-    rest_enter[1] = rest_tail[1] = fble_pointer(&rest_site);
-    rest_enter[2] = (uint64_t)(uintptr_t)fble_rest_enter;
-    rest_tail[2] = (uint64_t)(uintptr_t)fble_rest_tail;
-    rest_enter[3] = FBLE_OP_REST_ENTER;
-    rest_tail[3] = FBLE_OP_REST_TAIL;
+static void make_rest(uint64_t *rest, fble_step *step, unsigned op) {
+    rest[0] = fble_return_word(FBLE_FP_SELF, 0, 0);
+    rest[1] = fble_pointer(&rest_site);
+    rest[2] = (uint64_t)(uintptr_t)step;
+    rest[FBLE_REST_PC] = op;
 }
 
-const uint64_t *fble_rest_pc(void) { return rest_enter + 3; }
+__attribute__((constructor)) static void make_rests(void) {
+    make_rest(fble_rests[FBLE_BY_CALL], fble_rest_enter, FBLE_OP_REST_ENTER);
+    make_rest(fble_rests[FBLE_BY_TAIL], fble_rest_tail, FBLE_OP_REST_TAIL);
+}
 
 static fble_value *scratch(struct fble_machine *m, uint32_t count) {
     if (m->scratch_size < count) {
@@ -78,7 +79,7 @@ static void leave_rest(struct fble_machine *m, uint32_t arity, enum fble_enterin
     m->fp[FBLE_FP_ARGS] = (fble_value)rest << 1 | 1;
     memcpy(m->fp + FBLE_FP_ARGS + 1, arguments + arity, 8 * (size_t)rest);
     uint64_t *callee = m->fp + frame;
-    callee[FBLE_FP_RETURN] = fble_pointer((how == FBLE_BY_CALL ? rest_enter : rest_tail) + 3);
+    callee[FBLE_FP_RETURN] = fble_pointer(fble_rests[how] + FBLE_REST_PC);
     callee[FBLE_FP_CALLER] = fble_pointer(m->fp);
     callee[FBLE_FP_SELF] = function;
     memcpy(callee + FBLE_FP_ARGS, arguments, 8 * (size_t)arity);

@@ -132,7 +132,8 @@ fble_step fble_more_stack;
 // Collects with the site `a`, then jumps to step `b` with slots from number c & 0xffff on as its
 // arguments and fp + (c >> 16 & 0xffff) as its frame; c >> 32 is how many bytes it needs.
 fble_step fble_collect_step;
-// Applies as fble_apply_args does, a arguments; b is a place for errors of a tail call.
+// Applies as fble_apply_args does; `a` is the number of arguments | call site << 16, `b` is a place
+// for errors of a tail call.
 fble_step fble_call_slowly, fble_tail_slowly;
 // Records entering machine->applied, and enters it.
 fble_step fble_enter_slowly, fble_replace_slowly;
@@ -429,20 +430,20 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
     } while (0)
 
 // The frame to be called is at `frame`, but for its first three arguments.
-#define FBLE_CALL_VALUE(function, site, charge, frame, n, x, y, z)  \
-    do {                                                            \
-        (frame)[FBLE_FP_SELF] = (function);                         \
-        FBLE_CALL_KNOWN(function, site, charge, frame, n, x, y, z); \
-        FBLE_SPILL(frame, n, x, y, z);                              \
-        FBLE_JUMP(fble_call_slowly, frame, hp, n, 0, FBLE_HERE);    \
+#define FBLE_CALL_VALUE(function, site, charge, frame, n, x, y, z)                \
+    do {                                                                          \
+        (frame)[FBLE_FP_SELF] = (function);                                       \
+        FBLE_CALL_KNOWN(function, site, charge, frame, n, x, y, z);               \
+        FBLE_SPILL(frame, n, x, y, z);                                            \
+        FBLE_JUMP(fble_call_slowly, frame, hp, (n) | (site) << 16, 0, FBLE_HERE); \
     } while (0)
 
-#define FBLE_TAIL_VALUE(function, site, charge, place, n, x, y, z)              \
-    do {                                                                        \
-        fp[FBLE_FP_SELF] = (function);                                          \
-        FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z);                    \
-        FBLE_SPILL(fp, n, x, y, z);                                             \
-        FBLE_JUMP(fble_tail_slowly, fp, hp, n, fble_pointer(place), FBLE_HERE); \
+#define FBLE_TAIL_VALUE(function, site, charge, place, n, x, y, z)                               \
+    do {                                                                                         \
+        fp[FBLE_FP_SELF] = (function);                                                           \
+        FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z);                                     \
+        FBLE_SPILL(fp, n, x, y, z);                                                              \
+        FBLE_JUMP(fble_tail_slowly, fp, hp, (n) | (site) << 16, fble_pointer(place), FBLE_HERE); \
     } while (0)
 
 #endif

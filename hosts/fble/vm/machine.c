@@ -168,7 +168,7 @@ fble_value fble_run(struct fble_machine *m, fble_value function, const fble_valu
     callee[FBLE_FP_ARGS] = (fble_value)count << 1 | 1;
     if (count) memcpy(callee + FBLE_FP_ARGS + 1, arguments, 8 * (size_t)count);
     m->fp = callee;
-    m->pc = fble_rest_pc();
+    m->pc = fble_rests[FBLE_BY_CALL] + FBLE_REST_PC;
     m->runs++;
     go(m);
     if (m->failed) {

@@ -97,6 +97,7 @@ struct fble_machine {
     bool stepwise;
     ouro_aside aside;     // where compiled code stands then
     ouro_site call_site;  // of compiled code that takes a slow path
+    const void *call_key; // and what its call is known by
     fble_loop *interpret; // the one that this machine uses
 
     // Results of fble_apply_args, besides the frame.
@@ -238,8 +239,10 @@ static inline void fble_set_stack_limit(struct fble_machine *machine, uint64_t *
 // code to enter in machine->fp, by call or by tail call. False: it failed, or machine->value is the
 // result, which has to be returned as from a frame that was entered (by tail) or never was.
 bool fble_apply_args(struct fble_machine *machine, enum fble_entering how);
-// The pc of a frame that is to be called with the arguments that fp[4] counts, see apply.c.
-const uint64_t *fble_rest_pc(void);
+// The words around the pc of a frame that is to be called with the arguments that fp[4] counts, by
+// call or by tail call; see apply.c.
+enum { FBLE_REST_PC = 3 };
+extern uint64_t fble_rests[2][FBLE_REST_PC + 1];
 extern const uint64_t fble_resume_code[], fble_apply_code[];
 
 bool fble_resolve(struct fble_machine *machine, uint64_t *fp, const uint16_t *list, uint32_t count,
