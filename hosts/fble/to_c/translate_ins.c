@@ -151,10 +151,14 @@ static void literal(struct translator *t, const struct emit_ins *ins) {
 static void choose(struct translator *t, const struct emit_ins *ins, uint32_t i) {
     uint8_t *flags = t->now.flags;
     uint16_t *tags = t->now.tags;
-    if (!tags[ins->b])
-        c_out(t, "FBLE_NEED_UNION(s%u, FBLE_NO_SELECT, AT(%u), %u);", ins->b, spot_of(t, i),
-              t->now.charge);
-    c_out(t, "switch (fble_tag_of(s%u, %u)) {", ins->b, ins->x);
+    if (tags[ins->b])
+        c_out(t, "switch (fble_tag_of(s%u, %u)) {", ins->b, ins->x);
+    else
+        c_out(t,
+              "{ uint32_t tag; FBLE_TAG(tag, s%u, %u, FBLE_NO_SELECT, AT(%u), %u);"
+              " switch (tag) {",
+              ins->b, ins->x, spot_of(t, i), t->now.charge);
+    bool braces = !tags[ins->b];
     uint8_t flags_before = flags[ins->b];
     uint16_t tag_before = tags[ins->b];
     uint32_t before = t->now.charge;
@@ -170,11 +174,11 @@ static void choose(struct translator *t, const struct emit_ins *ins, uint32_t i)
         flags[ins->b] = flags_before;
         tags[ins->b] = tag_before;
     }
-    c_out(t, "}");
+    c_out(t, braces ? "} }" : "}");
 }
 
 static const char *argument(struct translator *t, const struct emit_ins *ins, uint32_t i) {
-    return i < ins->list_count ? fble_format(t->arena, "s%u", list_of(t, ins)[i]) : "0";
+    return i < ins->list_count ? fble_format(t->arena, "s%u", list_of(t, ins)[i]) : "FBLE_ANYTHING";
 }
 
 static void write_return(struct translator *t, uint32_t i) {

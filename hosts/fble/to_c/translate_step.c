@@ -271,6 +271,15 @@ static void write_line(struct translator *t, uint32_t line) {
     fputc('\n', t->code);
 }
 
+// A function that calls nothing needs no more stack than is left in any case, and it ends.
+static bool is_small_leaf(const struct emit_function *f) {
+    for (uint32_t i = 0; i < f->count; i++) {
+        unsigned op = f->ins[i].op;
+        if (fble_op_is_call(op) || op == FBLE_OP_TAIL || op == FBLE_OP_TAIL_CODE) return false;
+    }
+    return f->most <= FBLE_STACK_RESERVE;
+}
+
 static void write_beginning(struct translator *t, uint64_t bytes) {
     const struct fble_code *code = t->f->code;
     const struct c_step *step = t->step;
@@ -281,7 +290,7 @@ static void write_beginning(struct translator *t, uint64_t bytes) {
     fputs("static fble_any_step ", t->code);
     write_step_name(t, t->code, step);
     fputs("(FBLE_STEP_PARAMETERS) {\n", t->code);
-    if (step->kind == C_ENTERING)
+    if (step->kind == C_ENTERING && !is_small_leaf(t->f))
         c_out(t, "FBLE_NEED_STACK(codes + %u, %u);", t->index, t->f->most);
     if (step->kind == C_AFTER_CALL) c_out(t, "fp -= %u;", t->f->most);
     if (t->hoisted && bytes) write_room(t, bytes);

@@ -136,8 +136,8 @@ static fble_any_step replace_by_search(FBLE_STEP_PARAMETERS) {
     FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(to));
 }
 
-// Enters m->applied by what is remembered of the key. These steps call nothing, so that they need no
-// stack frame.
+// Enters m->applied by what is remembered of the key. These steps call nothing, so that they need
+// no stack frame.
 #define ENTER_BY_KEY(key)                                                       \
     do {                                                                        \
         ouro_here *here_ = (ouro_here *)(uintptr_t)c;                           \

@@ -52,6 +52,19 @@ static inline fble_any_step fble_bounce(FBLE_STEP_PARAMETERS, fble_any_step step
 }
 #endif
 
+// What a step does not look at: whatever is in the register. The trampoline keeps such values, and
+// the collector looks at some of them.
+#ifdef FBLE_MUSTTAIL
+static inline fble_value fble_anything(void) {
+    fble_value anything;
+    __asm__("" : "=r"(anything));
+    return anything;
+}
+#define FBLE_ANYTHING fble_anything()
+#else
+#define FBLE_ANYTHING 0
+#endif
+
 #define FBLE_LIKELY(x) __builtin_expect(!!(x), 1)
 #define FBLE_RARELY(x) __builtin_expect(!!(x), 0)
 
@@ -247,12 +260,28 @@ static inline uint32_t fble_tag_of(fble_value value, unsigned bits) {
         }                                                                         \
     } while (0)
 
-#define FBLE_PAYLOAD(to, value, tag, bits, place, charge)      \
-    do {                                                       \
-        FBLE_NEED_UNION(value, FBLE_NO_STRUCT, place, charge); \
-        if (FBLE_RARELY(fble_tag_of(value, bits) != (tag)))    \
-            FBLE_FAIL(FBLE_WRONG_TAG, place, charge, 0);       \
-        (to) = fble_payload(value, bits);                      \
+// The tag of a union, as FBLE_NEED_UNION and fble_tag_of would find it.
+#define FBLE_TAG(tag, value, bits, failure, place, charge)                            \
+    do {                                                                              \
+        if (fble_is_immediate(value)) {                                               \
+            (tag) = fble_immediate_tag(value, bits);                                  \
+        } else {                                                                      \
+            uint64_t header_ = fble_object(value)->header;                            \
+            (tag) = fble_tag(header_);                                                \
+            if (FBLE_RARELY(fble_kind(header_) == FBLE_PLACEHOLDER)) {                \
+                (value) = fble_force(value);                                          \
+                if (fble_is_placeholder(value)) FBLE_FAIL(failure, place, charge, 0); \
+                (tag) = fble_tag_of(value, bits);                                     \
+            }                                                                         \
+        }                                                                             \
+    } while (0)
+
+#define FBLE_PAYLOAD(to, value, tag, bits, place, charge)                            \
+    do {                                                                             \
+        uint32_t tag_;                                                               \
+        FBLE_TAG(tag_, value, bits, FBLE_NO_STRUCT, place, charge);                  \
+        if (FBLE_RARELY(tag_ != (tag))) FBLE_FAIL(FBLE_WRONG_TAG, place, charge, 0); \
+        (to) = fble_payload(value, bits);                                            \
     } while (0)
 
 // The letters of a literal as a list; the first cell is the newest object.
@@ -292,7 +321,7 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
         }                                                 \
     } while (0)
 
-#define FBLE_FULL(bytes) FBLE_RARELY((size_t)(m->heap_limit - hp) < (bytes))
+#define FBLE_FULL(bytes) FBLE_RARELY(hp + (bytes) > m->heap_limit)
 #define FBLE_COLLECT(site, step, first, slots, bytes)                                           \
     do {                                                                                        \
         FBLE_STAND;                                                                             \
@@ -321,13 +350,12 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
 
 // What the step has run is charged before the position changes. All that is read is read before
 // anything is counted, because that is assembly, after which the compiler would read it again.
-#define FBLE_RECORD(step, code_, site, frame, n, x, y, z, charge, event)                    \
+#define FBLE_RECORD(step, code_, site, frame, n, x, y, z, event)                            \
     do {                                                                                    \
         FBLE_PASS_THIRD(frame, n, z);                                                       \
         if (ouro_site_knows(FBLE_STANDS, site, code_)) {                                    \
             ouro_here *const here_ = FBLE_STANDS;                                           \
             fble_step *const step_ = (step);                                                \
-            FBLE_CHARGE(charge);                                                            \
             event;                                                                          \
             FBLE_JUMP(step_, frame, hp, x, y, fble_pointer(ouro_site_follow(here_, site))); \
         }                                                                                   \
@@ -339,9 +367,10 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
         FBLE_JUMP(slowly, frame, hp, x, y, c);        \
     } while (0)
 #define FBLE_ENTER(step, code_, site, charge, frame, n, x, y, z) \
-    FBLE_RECORD(step, code_, site, frame, n, x, y, z, charge, (frame)[FBLE_FP_TOKEN] = c)
+    FBLE_RECORD(step, code_, site, frame, n, x, y, z,            \
+                (FBLE_CHARGE(charge), (frame)[FBLE_FP_TOKEN] = c))
 #define FBLE_REPLACE(step, code_, site, charge, n, x, y, z) \
-    FBLE_RECORD(step, code_, site, fp, n, x, y, z, charge, ouro_here_leave(FBLE_STANDS))
+    FBLE_RECORD(step, code_, site, fp, n, x, y, z, ouro_here_leave_after(FBLE_STANDS, charge))
 
 #define FBLE_JUMP_ENTERING(step, code_, site, charge, frame, n, x, y, z) \
     do {                                                                 \
@@ -375,13 +404,15 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
             FBLE_SLOWLY(fble_replace_slowly, code_, site, fp, x, y);  \
     } while (0)
 
-#define FBLE_RETURN(value, charge)                                                        \
-    do {                                                                                  \
-        FBLE_CHARGE(charge);                                                              \
-        if (FBLE_RARELY(m->stepwise)) FBLE_JUMP(fble_return_slowly, fp, hp, value, 0, c); \
-        ouro_here_leave(FBLE_STANDS);                                                     \
-        c = fp[FBLE_FP_TOKEN];                                                            \
-        FBLE_JUMP_BACK(value, c);                                                         \
+#define FBLE_RETURN(value, charge)                              \
+    do {                                                        \
+        if (FBLE_RARELY(m->stepwise)) {                         \
+            FBLE_CHARGE(charge);                                \
+            FBLE_JUMP(fble_return_slowly, fp, hp, value, 0, c); \
+        }                                                       \
+        ouro_here_leave_after(FBLE_STANDS, charge);             \
+        c = fp[FBLE_FP_TOKEN];                                  \
+        FBLE_JUMP_BACK(value, c);                               \
     } while (0)
 
 #define FBLE_BLOCK_ENTER(to, block, site) \
@@ -392,7 +423,7 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
 
 #else
 
-#define FBLE_HERE 0
+#define FBLE_HERE FBLE_ANYTHING
 #define FBLE_THIRD c
 #define FBLE_SPILL_THIRD(n) ((n) > 2 ? (void)(fp[FBLE_FP_ARGS + 2] = c) : (void)0)
 #define FBLE_CHARGE(n) ((void)0)
@@ -404,7 +435,7 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
     if (FBLE_IS_FUNCTION(function, n)) FBLE_JUMP(FBLE_CODE_OF(function)->enter, frame, hp, x, y, z)
 #define FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z) \
     if (FBLE_IS_FUNCTION(function, n)) FBLE_JUMP(FBLE_CODE_OF(function)->enter, fp, hp, x, y, z)
-#define FBLE_RETURN(value, charge) FBLE_JUMP_BACK(value, 0)
+#define FBLE_RETURN(value, charge) FBLE_JUMP_BACK(value, FBLE_ANYTHING)
 #define FBLE_BLOCK_ENTER(to, block, site) ((to) = 1)
 #define FBLE_BLOCK_EXIT(token) ((void)0)
 #define FBLE_BLOCK_REPLACE(block, site) ((void)0)
