@@ -134,6 +134,7 @@ typedef struct {
     const char *path;                // the live file; NULL = memory only; see below
     bool disabled;                   // begin disabled, see ouro_profile_enable
     ouro_clock_options clock;        // of ouro_clock_start, for all threads of the profile
+    ouro_metric shown_metric;        // what readers of ouro_profile_write show first
 } ouro_options;
 
 // Sets compaction and edge_length by the name of a rule, as a user writes it: "loops", "cycles",
@@ -412,8 +413,9 @@ typedef struct {
 // The beginning of a lane.
 typedef struct {
     ouro_shortcuts_ *shortcuts;
-    struct ouro_turn_ *turns; // of ouro_site.h
-    uint64_t recalled;        // how often one of them was looked for
+    struct ouro_turn_ *turns;          // of ouro_site.h
+    uint64_t recalled;                 // how often one of them was looked for
+    struct ouro_here_ *const *watched; // where its threads stand, for a clock; NULL: at position_
 } ouro_lane_;
 struct ouro_clock_;
 

@@ -26,7 +26,8 @@
 //
 // These functions do not update the thread's position. Store it with ouro_thread_stand before you
 // call a function of ouro.h for the thread, and fetch it again with ouro_thread_here afterwards. If
-// a clock runs, store it after every enter, replace and leave. A frame that was entered by one
+// a clock runs, store it after every enter, replace and leave, or say with ouro_thread_watch where
+// you keep `here`. A frame that was entered by one
 // header may be left by the other. Code that was entered as OURO_PHANTOM stands at its caller's
 // node, whose call sites are not its own: it records by ouro.h. `thread` must not be NULL here.
 //
@@ -112,14 +113,21 @@ OURO_INLINE_ void ouro_thread_stand(ouro_thread *thread, const ouro_here *here) 
     ouro_move_(thread, ouro_here_position(thread, here));
 }
 
+// Lets the clock of this thread, and of its forks, look at *here instead of the position, whenever
+// *here is not NULL: one store per event. Set it to NULL after ouro_thread_stand. The handler may
+// read it between any two instructions; `here` must live as long as the threads. NULL: no more.
+OURO_INLINE_ void ouro_thread_watch(ouro_thread *thread, ouro_here *const *here) {
+    if (thread) __atomic_store_n(&thread->lane_->watched, here, __ATOMIC_RELAXED);
+}
+
 // ---------------------------------------------------------------- recording
 
 // `key` is any address, not NULL, that identifies the block to enter, such as the function's code.
 // True if this site, at this node, last entered that block. Only then call ouro_site_follow, which
 // counts the call and returns the new `here`. 4 to 7 instructions together. Use these two where an
-// ordinary C call is too dear (it would need a stack frame, or the code must end in a jump), with
-// ouro_site_recall and then ouro_site_search in your own slow path; else use ouro_site_enter and
-// ouro_site_replace.
+// ordinary C call is too dear (it would need a stack frame, or the code must end in a jump). Your
+// own slow path then calls ouro_site_recall and, if that gives nothing, ouro_site_search. Everywhere
+// else use ouro_site_enter and ouro_site_replace.
 OURO_INLINE_ bool ouro_site_knows(const ouro_here *here, ouro_site site, const void *key) {
     return ouro_knows_(here->known + (size_t)site, key);
 }

@@ -166,6 +166,7 @@ struct ouro_profile {
     uint32_t max_nodes, capacity, stride;
     uint32_t metric_count;
     ouro_metric_info metrics[OURO_METRICS_MAX];
+    ouro_metric shown_metric;
     // Of the last reset, or of the beginning. Nanoseconds: since 1970, CLOCK_MONOTONIC.
     uint64_t start_time, start_clock;
     _Atomic bool enabled;

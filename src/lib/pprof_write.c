@@ -260,13 +260,21 @@ static void put_blocks(writer *w, void put(writer *, uint32_t, const ouro_block_
     if (w->truncated) put(w, w->truncated, &truncated);
 }
 
-// What a reader shows first: the first metric that has anything, else the calls.
+static bool has_values(const ouro__rows *rows, uint32_t metric) {
+    for (uint32_t i = 0; metric < rows->metric_count && i < rows->count; i++) {
+        if (ouro__row_values(rows, i)[ENTRY_KINDS + metric]) return true;
+    }
+    return false;
+}
+
+// What a reader shows first: the metric that the host wants, or else the first one that has
+// anything, or else the calls.
 static const char *default_type(const writer *w) {
-    const ouro__rows *rows = w->rows;
-    for (uint32_t m = 0; m < rows->metric_count; m++) {
-        for (uint32_t i = 0; i < rows->count; i++) {
-            if (ouro__row_values(rows, i)[ENTRY_KINDS + m]) return w->profile->metrics[m].name;
-        }
+    const ouro_metric_info *metrics = w->profile->metrics;
+    ouro_metric shown = w->profile->shown_metric;
+    if (has_values(w->rows, shown)) return metrics[shown].name;
+    for (uint32_t m = 0; m < w->rows->metric_count; m++) {
+        if (has_values(w->rows, m)) return metrics[m].name;
     }
     return "calls";
 }

@@ -68,6 +68,7 @@ static int profile_init(ouro_profile *profile, const ouro_options *o) {
     profile->compaction = o->compaction;
     profile->edge_length = o->edge_length ? o->edge_length : 2;
     profile->clock = o->clock;
+    profile->shown_metric = o->shown_metric;
     profile->max_nodes = o->max_nodes ? o->max_nodes : DEFAULT_MAX_NODES;
     profile->start_time = ouro__now(CLOCK_REALTIME);
     profile->start_clock = ouro__now(CLOCK_MONOTONIC);

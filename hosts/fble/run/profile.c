@@ -62,36 +62,63 @@ static int read_rule(const struct fble_runner *r, ouro_options *options) {
     return usage(r, "compact", name, "loops, cycles, edges, edges:1, edges:2, edges:3 or none");
 }
 
-// Names with commas. Each of the four goes to where it is counted.
-static int read_metrics(struct fble_runner *r, ouro_metric_info *infos, size_t *count,
-                        fble_machine_options *machine) {
-    static const ouro_metric_info known[METRICS] = {[INSTRUCTIONS] = {"instructions", "count"},
-                                                    [TIME] = {"time", "nanoseconds"},
-                                                    [OBJECTS] = {"objects", "count"},
-                                                    [BYTES] = {"bytes", "bytes"}};
-    ouro_metric *numbers[METRICS] = {[INSTRUCTIONS] = &machine->instructions,
-                                     [OBJECTS] = &machine->objects,
-                                     [BYTES] = &machine->bytes};
+static const ouro_metric_info known_metrics[METRICS] = {[INSTRUCTIONS] = {"instructions", "count"},
+                                                        [TIME] = {"time", "nanoseconds"},
+                                                        [OBJECTS] = {"objects", "count"},
+                                                        [BYTES] = {"bytes", "bytes"}};
+
+// Names with commas, as numbers. FBLE_FINE, or it was said what is wrong.
+static int read_names(const struct fble_runner *r, unsigned *metrics, size_t *count) {
     const char *names = r->options->metrics ? r->options->metrics : "instructions";
     unsigned seen = 0;
     for (const char *at = names;; at++) {
-        size_t length = strcspn(at, ","), i = 0;
-        while (i < METRICS &&
-               (strlen(known[i].name) != length || strncmp(known[i].name, at, length)))
+        size_t length = strcspn(at, ",");
+        unsigned i = 0;
+        while (i < METRICS && (strlen(known_metrics[i].name) != length ||
+                               strncmp(known_metrics[i].name, at, length)))
             i++;
         if (i == METRICS || seen >> i & 1)
             return usage(r, "metrics", names, "some of instructions,time,objects,bytes");
         seen |= 1u << i;
-        infos[*count] = known[i];
-        if (i == TIME) {
-            r->clock = machine->clock = true;
-            r->time = (ouro_metric)*count;
-        }
-        *count += 1;
-        if (numbers[i]) *numbers[i] = (ouro_metric)*count; // the machine counts them from 1
+        metrics[(*count)++] = i;
         at += length;
         if (!*at) return FBLE_FINE;
     }
+}
+
+// The machine is fastest if it counts instructions as metric 0 and nothing else. A clock does not
+// disturb that, so a profile of time has them, too.
+static void put_instructions_first(unsigned *metrics, size_t *count) {
+    size_t at = 0;
+    for (size_t i = 0; i < *count; i++)
+        if (metrics[i] == OBJECTS || metrics[i] == BYTES) return;
+    while (at < *count && metrics[at] != INSTRUCTIONS) at++;
+    if (at == *count) ++*count;
+    for (; at > 0; at--) metrics[at] = metrics[at - 1];
+    metrics[0] = INSTRUCTIONS;
+}
+
+// Each of the four goes to where it is counted. What was asked for first is shown first.
+static int read_metrics(struct fble_runner *r, ouro_metric_info *infos, ouro_options *options,
+                        fble_machine_options *machine) {
+    unsigned metrics[METRICS];
+    size_t count = 0;
+    int status = read_names(r, metrics, &count);
+    if (status != FBLE_FINE) return status;
+    unsigned first = metrics[0];
+    put_instructions_first(metrics, &count);
+    for (unsigned i = 0; i < count; i++) {
+        ouro_metric *numbers[METRICS] = {[INSTRUCTIONS] = &machine->instructions,
+                                         [TIME] = &r->time,
+                                         [OBJECTS] = &machine->objects,
+                                         [BYTES] = &machine->bytes};
+        infos[i] = known_metrics[metrics[i]];
+        *numbers[metrics[i]] = metrics[i] == TIME ? i : i + 1; // the machine counts from 1
+        if (metrics[i] == TIME) r->clock = true;
+        if (metrics[i] == first) options->shown_metric = i;
+    }
+    options->metric_count = count;
+    return FBLE_FINE;
 }
 
 static int read_numbers(const struct fble_runner *r, ouro_options *options,
@@ -187,7 +214,7 @@ int fble_profile_start(struct fble_runner *r, fble_machine_options *machine) {
     const struct fble_run_options *run = r->options;
     ouro_metric_info metrics[METRICS];
     ouro_options options = {.metrics = metrics, .path = run->live};
-    int status = read_metrics(r, metrics, &options.metric_count, machine);
+    int status = read_metrics(r, metrics, &options, machine);
     if (status == FBLE_FINE) status = read_rule(r, &options);
     if (status == FBLE_FINE) status = read_numbers(r, &options, machine);
     if (status != FBLE_FINE || (!run->profile && !run->live)) {

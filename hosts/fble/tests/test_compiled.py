@@ -171,6 +171,31 @@ def profiles_are_the_same_path_by_path():
 
 
 @case
+def time_is_charged_where_it_is_spent_and_shown_first():
+    """Nearly all of the time is spent in Busy, which only loops, and in what it calls."""
+    write("Main.fble", NUMBERS + """
+(N@, N@, (N@) { N@; }) { N@; } Busy = (N@ n, N@ again, (N@) { N@; } f) {
+  n.?(s: Busy(f(n).s, again, f));
+  again.?(z: n);
+  Busy(K(K(one)), again.s, f);
+};
+Id = (N@ n) { n; };
+Main = (N@ n) { N@ m = Busy(zero, n, Id); m; };
+Main(D(D(D(one)))).z;
+""")
+    compiled("Main.fble", "--eval", flags="-O1")
+    for line in (["./out"], [FBLE, "eval"]):
+        for metrics in ("time", "time,instructions", "instructions,time"):
+            more = ["Main.fble"] if len(line) > 1 else []
+            same(run(*line, "--profile", "t.pb", "--profile-metrics", metrics, *more), (0, "", ""))
+            has(run(OURO, "report", "t.pb", status=0).out, f" {metrics.split(',')[0]}\n")
+            rows = run(OURO, "report", "--self", "--metric", "time", "t.pb", status=0).out.splitlines()
+            share = sum(float(re.search(r"([\d.]+)%", row).group(1)) for row in rows
+                        if re.search(r"/Main%\.(Busy|Id|Twice)\b", row))
+            assert share > 90, rows
+
+
+@case
 def finer_blocks_are_chosen_when_compiling():
     write("Main.fble", LOOPS.replace("K(K(one))", "D(D(one))"))
     compiled("Main.fble", "--eval", "--profile-blocks", "all")

@@ -124,6 +124,7 @@ static fble_any_step enter_by_search(FBLE_STEP_PARAMETERS) {
     const struct fble_code *code = m->applied;
     ouro_here *here = (ouro_here *)(uintptr_t)c;
     here = ouro_site_search(m->recorder, here, m->call_site, m->call_key, code->block);
+    fble_move(m, here);
     FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(here));
 }
 
@@ -133,31 +134,27 @@ static fble_any_step replace_by_search(FBLE_STEP_PARAMETERS) {
     ouro_here *here = (ouro_here *)(uintptr_t)c, *to;
     to = ouro_site_search(m->recorder, here, m->call_site, m->call_key, code->block);
     ouro_here_leave(here);
+    fble_move(m, to);
     FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(to));
 }
 
 // Enters m->applied by what is remembered of the key. These steps call nothing, so that they need
 // no stack frame.
-#define ENTER_BY_KEY(key)                                                       \
-    do {                                                                        \
-        ouro_here *here_ = (ouro_here *)(uintptr_t)c;                           \
-        ouro_here *to_ = ouro_site_recall(m->recorder, here_, key);             \
-        fp[FBLE_FP_TOKEN] = c;                                                  \
-        if (to_) FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_pointer(to_)); \
-        m->call_key = (key);                                                    \
-        FBLE_JUMP(enter_by_search, fp, hp, a, b, c);                            \
+#define GO_BY_KEY(key, before, event, search)                          \
+    do {                                                               \
+        ouro_here *here_ = (ouro_here *)(uintptr_t)c;                  \
+        ouro_here *to_ = ouro_site_recall(m->recorder, here_, key);    \
+        before;                                                        \
+        if (!to_) {                                                    \
+            m->call_key = (key);                                       \
+            FBLE_JUMP(search, fp, hp, a, b, c);                        \
+        }                                                              \
+        event;                                                         \
+        fble_move(m, to_);                                             \
+        FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_pointer(to_)); \
     } while (0)
-#define REPLACE_BY_KEY(key)                                                \
-    do {                                                                   \
-        ouro_here *here_ = (ouro_here *)(uintptr_t)c;                      \
-        ouro_here *to_ = ouro_site_recall(m->recorder, here_, key);        \
-        if (to_) {                                                         \
-            ouro_here_leave(here_);                                        \
-            FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_pointer(to_)); \
-        }                                                                  \
-        m->call_key = (key);                                               \
-        FBLE_JUMP(replace_by_search, fp, hp, a, b, c);                     \
-    } while (0)
+#define ENTER_BY_KEY(key) GO_BY_KEY(key, fp[FBLE_FP_TOKEN] = c, (void)0, enter_by_search)
+#define REPLACE_BY_KEY(key) GO_BY_KEY(key, (void)0, ouro_here_leave(here_), replace_by_search)
 
 fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) { ENTER_BY_KEY(m->applied); }
 fble_any_step fble_replace_slowly(FBLE_STEP_PARAMETERS) { REPLACE_BY_KEY(m->applied); }
@@ -254,7 +251,9 @@ static fble_any_step enter_applied(FBLE_STEP_PARAMETERS) {
     if (!ouro_site_knows(here, m->call_site, other_key(code)))
         FBLE_JUMP(enter_otherwise, fp, hp, a, b, c);
     fp[FBLE_FP_TOKEN] = c;
-    FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(ouro_site_follow(here, m->call_site)));
+    ouro_here *to = ouro_site_follow(here, m->call_site);
+    fble_move(m, to);
+    FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(to));
 }
 
 static fble_any_step replace_applied(FBLE_STEP_PARAMETERS) {
@@ -266,7 +265,9 @@ static fble_any_step replace_applied(FBLE_STEP_PARAMETERS) {
     if (!ouro_site_knows(here, m->call_site, other_key(code)))
         FBLE_JUMP(replace_otherwise, fp, hp, a, b, c);
     ouro_here_leave(here);
-    FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(ouro_site_follow(here, m->call_site)));
+    ouro_here *to = ouro_site_follow(here, m->call_site);
+    fble_move(m, to);
+    FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(to));
 }
 
 // A partial application that gets all that its function still wants: puts the arguments together.
@@ -344,6 +345,7 @@ fble_any_step fble_tail_slowly(FBLE_STEP_PARAMETERS) {
     if (m->profile) {
         ouro_here_leave((const ouro_here *)(uintptr_t)c);
         c = fp[FBLE_FP_TOKEN];
+        fble_move(m, fble_caller_here(fp));
     }
     FBLE_JUMP_BACK(a, c);
 }

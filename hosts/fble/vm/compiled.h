@@ -171,9 +171,16 @@ bool fble_resolve_now(struct fble_machine *m, uint64_t *fp, const uint16_t *list
 fble_value fble_block_enter(struct fble_machine *m, char *hp, ouro_site site, ouro_block block);
 void fble_block_exit(struct fble_machine *m, char *hp, fble_value token);
 void fble_block_replace(struct fble_machine *m, char *hp, ouro_site site, ouro_block block);
+// Code that records goes there. The clock's handler may look between any two instructions.
+static inline void fble_move(struct fble_machine *m, ouro_here *to) {
+    __atomic_store_n(&m->here, to, __ATOMIC_RELAXED);
+}
+
 // `c` of a step, in code that records; and for the thread to know it.
 static inline void fble_stand(struct fble_machine *m, fble_value c) {
-    if (m->profile && !m->stepwise) ouro_thread_stand(m->recorder, (ouro_here *)(uintptr_t)c);
+    if (!m->profile || m->stepwise) return;
+    ouro_thread_stand(m->recorder, (ouro_here *)(uintptr_t)c);
+    fble_move(m, NULL);
 }
 
 // ---------------------------------------------------------------- instructions
@@ -350,15 +357,17 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
 
 // What the step has run is charged before the position changes. All that is read is read before
 // anything is counted, because that is assembly, after which the compiler would read it again.
-#define FBLE_RECORD(step, code_, site, frame, n, x, y, z, event)                            \
-    do {                                                                                    \
-        FBLE_PASS_THIRD(frame, n, z);                                                       \
-        if (ouro_site_knows(FBLE_STANDS, site, code_)) {                                    \
-            ouro_here *const here_ = FBLE_STANDS;                                           \
-            fble_step *const step_ = (step);                                                \
-            event;                                                                          \
-            FBLE_JUMP(step_, frame, hp, x, y, fble_pointer(ouro_site_follow(here_, site))); \
-        }                                                                                   \
+#define FBLE_RECORD(step, code_, site, frame, n, x, y, z, event)  \
+    do {                                                          \
+        FBLE_PASS_THIRD(frame, n, z);                             \
+        if (ouro_site_knows(FBLE_STANDS, site, code_)) {          \
+            ouro_here *const here_ = FBLE_STANDS;                 \
+            fble_step *const step_ = (step);                      \
+            event;                                                \
+            ouro_here *const to_ = ouro_site_follow(here_, site); \
+            fble_move(m, to_);                                    \
+            FBLE_JUMP(step_, frame, hp, x, y, fble_pointer(to_)); \
+        }                                                         \
     } while (0)
 #define FBLE_SLOWLY(slowly, code_, site, frame, x, y) \
     do {                                              \
@@ -412,6 +421,7 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
         }                                                       \
         ouro_here_leave_after(FBLE_STANDS, charge);             \
         c = fp[FBLE_FP_TOKEN];                                  \
+        fble_move(m, FBLE_STANDS);                              \
         FBLE_JUMP_BACK(value, c);                               \
     } while (0)
 

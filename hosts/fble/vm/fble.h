@@ -45,7 +45,6 @@ typedef struct {
     // metrics counts what: the metric's number + 1; 0: none does.
     ouro_profile *profile;
     ouro_metric instructions, objects, bytes;
-    bool clock;           // a clock charges the profile: see ouro_clock_start
     uint64_t period;      // of instructions; 0 = 1: every one is charged where it ran
     size_t nursery;       // bytes; 0 = the usual
     size_t collect_after; // not 0: collect everything after this many bytes, and measure finely

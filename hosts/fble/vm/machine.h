@@ -92,8 +92,10 @@ struct fble_machine {
     uint64_t *volatile stack_limit;
     char *heap_limit;
     ouro_thread *recorder; // of the running thread; NULL: no profile
+    // Where compiled code that records stands, for the clock; NULL: where the recorder does.
+    ouro_here *here;
     // Calls and returns of compiled code that records go through compiled.c: the profile has
-    // metrics that are charged there, or a clock, for which the thread must know where it stands.
+    // metrics that are charged there.
     bool stepwise;
     ouro_aside aside;     // where compiled code stands then
     ouro_site call_site;  // of compiled code that takes a slow path
