@@ -89,8 +89,14 @@ OURO_INLINE_ ouro_turn_ *ouro_turn_at_(const ouro_thread *thread, const ouro_her
     return thread->lane_->turns + (hash >> (64 - OURO_TURN_BITS_));
 }
 
+// Another thread may clear the key. An aligned word is read at once; saying so would cost an
+// instruction, because compilers do not compare with memory then.
 OURO_INLINE_ bool ouro_knows_(const ouro_known_ *known, const void *key) {
+#ifdef OURO_ATOMIC_ADD_
     return OURO_LIKELY_(__atomic_load_n(&known->key, __ATOMIC_RELAXED) == key);
+#else
+    return OURO_LIKELY_(known->key == key);
+#endif
 }
 
 OURO_INLINE_ ouro_here *ouro_follow_(const ouro_known_ *known) {
@@ -126,8 +132,8 @@ OURO_INLINE_ void ouro_thread_watch(ouro_thread *thread, ouro_here *const *here)
 // True if this site, at this node, last entered that block. Only then call ouro_site_follow, which
 // counts the call and returns the new `here`. 4 to 7 instructions together. Use these two where an
 // ordinary C call is too dear (it would need a stack frame, or the code must end in a jump). Your
-// own slow path then calls ouro_site_recall and, if that gives nothing, ouro_site_search. Everywhere
-// else use ouro_site_enter and ouro_site_replace.
+// own slow path then calls ouro_site_recall and, if that gives nothing, ouro_site_search. Else use
+// ouro_site_enter and ouro_site_replace.
 OURO_INLINE_ bool ouro_site_knows(const ouro_here *here, ouro_site site, const void *key) {
     return ouro_knows_(here->known + (size_t)site, key);
 }

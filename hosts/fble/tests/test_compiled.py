@@ -276,6 +276,31 @@ def a_changed_module_is_compiled_alone():
 
 
 @case
+def objects_are_made_again_when_a_header_of_the_runtime_changes():
+    """An installation of its own, in which every header that an object includes is changed in turn."""
+    os.makedirs("bin")
+    os.makedirs("lib/fble/include")
+    shutil.copy(FBLE, "bin/fble")
+    os.symlink(os.path.join(os.path.dirname(os.path.abspath(FBLE)), "libfble_runtime.a"), "lib/fble/libfble_runtime.a")
+    root = pathlib.Path(TESTS).parent.parent.parent
+    for header in [*(root / "hosts/fble/vm").glob("*.h"), root / "include/ouro.h", root / "include/ouro_site.h"]:
+        shutil.copy(header, "lib/fble/include")
+    write("Main.fble", "*();")
+
+    def make():
+        line = ["bin/fble", "compile", "Main.fble", "--eval", "--no-profile", "--verbose", "-o", "out", "--build-dir", "."]
+        return run(*line, status=0, env={**os.environ, "CFLAGS": "-O0 -H"}).err
+
+    included = sorted(set(re.findall(r"^\.+ \S*lib/fble/include/(\w+\.h)$", make(), flags=re.M)))
+    assert {"compiled.h", "machine.h", "ouro.h", "ouro_site.h"} <= set(included), included
+    has(make(), "0 of ")
+    for header in included:
+        with open("lib/fble/include/" + header, "a") as f:
+            f.write("// changed\n")
+        assert "0 of " not in make(), header
+
+
+@case
 def compiled_libraries_serve_interpreted_programs():
     write("Lib.fble", MIX)
     write("Main.fble", MIX_MAIN)

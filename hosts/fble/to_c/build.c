@@ -185,6 +185,7 @@ static const char *key_of(const struct fble_build *b, const char *text, size_t l
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
         add_file(&all, fble_format(b->arena, "%s/%s", b->include[0], headers[i]));
     add_file(&all, fble_format(b->arena, "%s/ouro.h", b->include[1]));
+    add_file(&all, fble_format(b->arena, "%s/ouro_site.h", b->include[1]));
     fble_add(&all, text, length);
     return fble_hash(b->arena, all.at, all.length);
 }
