@@ -80,7 +80,7 @@ typedef struct ouro_turn_ {
     uint64_t *counter;
     ouro_here *to;
 } ouro_turn_;
-enum { OURO_TURN_BITS_ = 10, OURO_RECALLS_ = 16 };
+enum { OURO_TURN_BITS_ = 10, OURO_RECALLS_ = 64 };
 
 OURO_INLINE_ ouro_turn_ *ouro_turn_at_(const ouro_thread *thread, const ouro_here *here,
                                        const void *key) {
@@ -89,14 +89,8 @@ OURO_INLINE_ ouro_turn_ *ouro_turn_at_(const ouro_thread *thread, const ouro_her
     return thread->lane_->turns + (hash >> (64 - OURO_TURN_BITS_));
 }
 
-// Another thread may clear the key. An aligned word is read at once; saying so would cost an
-// instruction, because compilers do not compare with memory then.
 OURO_INLINE_ bool ouro_knows_(const ouro_known_ *known, const void *key) {
-#ifdef OURO_ATOMIC_ADD_
     return OURO_LIKELY_(__atomic_load_n(&known->key, __ATOMIC_RELAXED) == key);
-#else
-    return OURO_LIKELY_(known->key == key);
-#endif
 }
 
 OURO_INLINE_ ouro_here *ouro_follow_(const ouro_known_ *known) {

@@ -22,6 +22,8 @@
 //   shortcuts      a direct-mapped cache of transitions that were taken lately, so that a function
 //                  that calls many others does not have to search. Made when a lane has missed it
 //                  often enough.
+//   turns          what call sites knew before they learned something else: a direct-mapped cache
+//                  by node and key, see sites.c
 //   transition     tree edge (slot: entries[0]), back edge (entries[1]), back edge to itself
 //                  (entries[2]), phantom (balance)
 //   open           entries[0] + [1] + [2] + balance > 0: entered more often than left. Fork counts
@@ -37,7 +39,7 @@
 //   - every node in use but the root and [lost] is found by (parent, block) in the memo table
 //   - a memo's target is in use, and its block is the block that was entered; a tree edge's target
 //     has the source as parent, any other target is the source or an ancestor of it
-//   - a shortcut is a transition of the memo table, and so is what a call site knows
+//   - a shortcut is a transition of the memo table, and so are what a call site knows and a turn
 //   - an account in use belongs to a node in use
 //   - lane->live = number of nodes in use, [lost] not counted; the other places up to state->used
 //     are in the free list

@@ -360,14 +360,15 @@ static inline void take_rest(struct fble_machine *m, uint64_t *fp, fble_value fu
     fp[FBLE_FP_SELF] = function;
 }
 
-// True if it is a plain function that wants just these, and there is room. No site of the block is
-// meant, so only what has no site may ask by this number.
-static inline bool is_plain(struct fble_machine *m, const uint64_t *fp) {
+// True if it is a function, or a partial application, that wants just these, and there is room. No
+// site of the block is meant: the number must not be asked for what it knows.
+static inline bool is_plain(struct fble_machine *m, uint64_t *fp) {
     fble_value function = fp[FBLE_FP_SELF];
     if (m->stepwise) return false;
+    m->call_site = OURO_SITES_MOST - 1;
+    if (unfold(m, fp)) return true;
     if (FBLE_SHAPE_OF(function) != FBLE_SHAPE(FBLE_CLOSURE, m->argument_count)) return false;
     m->applied = FBLE_CODE_OF(function);
-    m->call_site = OURO_SITES_MOST - 1;
     return fp + m->applied->frame_slots <= m->stack_limit;
 }
 
