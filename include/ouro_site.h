@@ -138,7 +138,7 @@ OURO_INLINE_ ouro_here *ouro_site_follow(const ouro_here *here, ouro_site site) 
 
 // The second try, for a site that enters several blocks at one node: counts the call and returns
 // the new `here`, or NULL if the lane does not remember it, or if it is time that the site learns
-// another block. About 15 instructions, and no call.
+// another block. About 20 instructions, and no call.
 OURO_INLINE_ ouro_here *ouro_site_recall(ouro_thread *thread, const ouro_here *here,
                                          const void *key) {
     const ouro_turn_ *turn = ouro_turn_at_(thread, here, key);
