@@ -124,8 +124,9 @@ def main():
         for program in PROGRAMS:
             if WORD in program[0]:
                 rows.append(measure(work, *program))
-                print("| {name} | {interpreted:.2f} | {compiled:.3f} | {faster:.1f} | {rate:.0f} | {profiled:.2f} | {added:.1f} "
-                      "| {clocked:.2f} | {instructions} | {more} | {off} |".format(**rows[-1]), flush=True)
+                print("| {name} | {interpreted:.2f} | {compiled:.3f} | {faster:.1f} | {rate:.0f} | {profiled:.2f} "
+                      "| {added:.1f} | {clocked:.2f} | {instructions} | {more} "
+                      "| {off} |".format(**rows[-1]), flush=True)
         print(f"| geometric mean | {mean(rows, 'interpreted'):.2f} | {mean(rows, 'compiled'):.3f} "
               f"| {mean(rows, 'faster'):.1f} | {mean(rows, 'rate'):.0f} | {mean(rows, 'profiled'):.2f} | "
               f"| {mean(rows, 'clocked'):.2f} | | | |")

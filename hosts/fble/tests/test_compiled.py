@@ -288,8 +288,8 @@ def objects_are_made_again_when_a_header_of_the_runtime_changes():
     write("Main.fble", "*();")
 
     def make():
-        line = ["bin/fble", "compile", "Main.fble", "--eval", "--no-profile", "--verbose", "-o", "out", "--build-dir", "."]
-        return run(*line, status=0, env={**os.environ, "CFLAGS": "-O0 -H"}).err
+        line = ["bin/fble", "compile", "Main.fble", "--eval", "--no-profile", "--verbose", "-o", "out"]
+        return run(*line, "--build-dir", ".", status=0, env={**os.environ, "CFLAGS": "-O0 -H"}).err
 
     included = sorted(set(re.findall(r"^\.+ \S*lib/fble/include/(\w+\.h)$", make(), flags=re.M)))
     assert {"compiled.h", "machine.h", "ouro.h", "ouro_site.h"} <= set(included), included
