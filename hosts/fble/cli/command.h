@@ -31,6 +31,7 @@ enum fble_takes {
     FBLE_TAKES_COMPILE = 8,    // -o and the like
     FBLE_TAKES_ARGUMENTS = 16, // those after -- are the program's
     FBLE_TAKES_NUMBER = 32,    // one more argument
+    FBLE_TAKES_STDIN = 64,     // - is the standard input
 };
 
 struct fble_command {

@@ -186,6 +186,32 @@ static int read_option(struct reader *r) {
 
 // ---------------------------------------------------------------- the program
 
+static void search_first(struct reader *r, const char *folder) {
+    struct fble_list rest = r->program->search;
+    r->program->search = (struct fble_list){0};
+    fble_program_search(r->program, folder);
+    for (uint32_t i = 0; i < rest.count; i++) fble_program_search(r->program, rest.at[i]);
+}
+
+// The text of the module of -m, or of /Stdin%, as if its file stood in the current folder.
+static int set_stdin(struct reader *r) {
+    struct fble_arena *arena = &r->program->arena;
+    struct fble_text text = {.arena = arena};
+    char buffer[65536];
+    for (size_t n; (n = fread(buffer, 1, sizeof buffer, stdin)) > 0;) fble_add(&text, buffer, n);
+    if (ferror(stdin)) {
+        fprintf(stderr, "fble %s: cannot read the standard input: %s\n", r->command->name,
+                strerror(errno));
+        return FBLE_OTHER;
+    }
+    if (!r->options->main) r->options->main = fble_parse_path(arena, &r->program->words, "/Stdin%");
+    const char *file = fble_module_file(r->program, ".", r->options->main);
+    if (!file) return usage_error(r, "no file can have the name of ", r->options->main->text);
+    search_first(r, ".");
+    fble_program_overlay(r->program, file, "<stdin>", text.at ? text.at : "", text.length);
+    return FBLE_FINE;
+}
+
 // A file alone is the module of its name in its folder, which comes first in the search path.
 static int set_file(struct reader *r, const char *file) {
     size_t length = strlen(file);
@@ -205,10 +231,7 @@ static int set_file(struct reader *r, const char *file) {
     struct fble_word *word = fble_word(arena, &r->program->words,
                                        fble_copy(arena, name, strlen(name)), strlen(name) - 5);
     r->options->main = fble_path(arena, &r->program->words, &word, 1);
-    struct fble_list rest = r->program->search;
-    r->program->search = (struct fble_list){0};
-    fble_program_search(r->program, folder);
-    for (uint32_t i = 0; i < rest.count; i++) fble_program_search(r->program, rest.at[i]);
+    search_first(r, folder);
     return FBLE_FINE;
 }
 
@@ -235,6 +258,8 @@ int fble_options_read(struct fble_program *program, struct fble_options *result,
         result->number = r.files.at[--r.files.count];
     if (number && !result->number) return usage_error(&r, "give a number", "");
     if (r.files.count > 1) return usage_error(&r, "one file at a time, not also ", r.files.at[1]);
+    if (r.files.count && command->takes & FBLE_TAKES_STDIN && !strcmp(r.files.at[0], "-"))
+        return set_stdin(&r);
     if (r.files.count && result->main) return usage_error(&r, "give a file or -m, not both", "");
     if (r.files.count) return set_file(&r, r.files.at[0]);
     if (result->main || (result->compile.library && result->packages.count)) return FBLE_FINE;

@@ -297,6 +297,35 @@ def json_replaces_what_is_not_utf8():
 
 
 @case
+def the_standard_input_is_checked_as_a_module_of_the_current_folder():
+    def check(text, *words, status):
+        return run(FBLE, "check", *words, "-", stdin=text, status=status)
+    write("B.fble", "@(x: *()());")
+    same(check("/B%.x;", status=0), (0, "", ""))
+    same(check("x = /B%.x; y;", status=2).err.split("\n")[0], "<stdin>:1:12: error: y is not defined")
+    same(json.loads(check("/B%.y;", "--json", status=2).out)["diagnostics"][0]["file"], "<stdin>")
+    same(check("", status=2).err.split(": ")[0], "<stdin>:1:1")
+    check("*()();\0", status=2)
+    # Private types depend on the module's path, and the file of that path need not be there, or is not read.
+    private = "A@ = *().%(@/P%); A@();"
+    check(private, status=2)
+    check(private, "-m", "/P/Q%", status=0)
+    write("P.fble", "nothing;")
+    check(private, "-m", "/P%", status=0)
+    has(check(private, "-m", "/'a/b'%", status=4).err, "no file can have the name of /'a/b'%")
+    has(run(FBLE, "eval", "-", stdin=UNIT, status=4).err, "a file must be called NAME.fble")
+
+
+@case
+def a_standard_input_that_cannot_be_read_is_another_error():
+    folder = os.open(".", os.O_RDONLY)
+    try:
+        has(run(FBLE, "check", "-", stdin=folder, status=5).err, "cannot read the standard input")
+    finally:
+        os.close(folder)
+
+
+@case
 def headers_are_enough_for_checking_alone():
     write("A.fble", "x = /H%; x.a;")
     write("H.fble", "this is no program")
