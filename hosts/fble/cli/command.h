@@ -20,7 +20,7 @@ struct fble_options {
     struct fble_run_options run;
     struct fble_compile_options compile;
     struct fble_list packages; // const char *, folders of -p
-    bool json;
+    bool json, stdio;
 };
 
 // What a command takes beside the options that all have.
@@ -32,6 +32,7 @@ enum fble_takes {
     FBLE_TAKES_ARGUMENTS = 16, // those after -- are the program's
     FBLE_TAKES_NUMBER = 32,    // one more argument
     FBLE_TAKES_STDIN = 64,     // - is the standard input
+    FBLE_TAKES_NO_MODULE = 128,
 };
 
 struct fble_command {
@@ -54,7 +55,8 @@ struct fble_command {
     "      --profile-period N       charge instructions N at a time\n"
 
 extern const struct fble_command fble_command_check, fble_command_deps, fble_command_eval,
-    fble_command_run, fble_command_memory, fble_command_disassemble, fble_command_compile;
+    fble_command_run, fble_command_memory, fble_command_disassemble, fble_command_compile,
+    fble_command_lsp;
 
 // Reads the arguments of a command. FBLE_FINE, or what to exit with, after a message.
 int fble_options_read(struct fble_program *program, struct fble_options *options,

@@ -110,6 +110,7 @@ static const struct option options[] = {
     {"module", 'm', 0, TEXT, 0, set_main},
     {"alone", 0, 0, NONE, 0, set_alone},
     {"json", 0, FBLE_TAKES_JSON, NONE, FIELD(json)},
+    {"stdio", 0, FBLE_TAKES_NO_MODULE, NONE, FIELD(stdio)},
     {"target", 't', FBLE_TAKES_TARGET, TEXT, FIELD(target)},
     {"foreign", 0, FBLE_TAKES_RUN, LIST, FIELD(run.foreign)},
     {"compiled", 0, FBLE_TAKES_RUN, LIST, FIELD(run.compiled)},
@@ -254,6 +255,7 @@ int fble_options_read(struct fble_program *program, struct fble_options *result,
         }
         if (status != FBLE_FINE) return status;
     }
+    if (command->takes & FBLE_TAKES_NO_MODULE && !result->main && !r.files.count) return FBLE_FINE;
     if (number && r.files.count > (result->main ? 0u : 1u))
         result->number = r.files.at[--r.files.count];
     if (number && !result->number) return usage_error(&r, "give a number", "");

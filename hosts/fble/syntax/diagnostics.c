@@ -129,8 +129,8 @@ void fble_diagnostics_print(const struct fble_diagnostics *all, FILE *to) {
     }
 }
 
-// Bytes that are not UTF-8 become U+FFFD: a source file may contain anything, JSON may not.
-static size_t utf8_length(const unsigned char *at, size_t left) {
+size_t fble_utf8_length(const char *text, size_t left) {
+    const unsigned char *at = (const unsigned char *)text;
     size_t n = *at < 0x80 ? 1 : *at >= 0xc2 && *at < 0xe0 ? 2 : (*at & 0xf0) == 0xe0 ? 3 : 0;
     if (*at >= 0xf0 && *at < 0xf5) n = 4;
     if (!n || n > left) return 0;
@@ -141,24 +141,26 @@ static size_t utf8_length(const unsigned char *at, size_t left) {
     return n;
 }
 
-static void print_json_string(const char *text, FILE *to) {
-    const unsigned char *at = (const unsigned char *)text;
-    size_t left = strlen(text);
+// A source file may contain anything, JSON may not.
+void fble_print_json(FILE *to, const char *text, size_t length) {
     putc('"', to);
-    while (left) {
-        size_t n = utf8_length(at, left);
+    for (size_t n; length; text += n, length -= n) {
+        n = fble_utf8_length(text, length);
         if (!n)
             fputs("\\ufffd", to);
-        else if (*at == '"' || *at == '\\')
-            fprintf(to, "\\%c", *at);
-        else if (*at < ' ')
-            fprintf(to, "\\u%04x", *at);
+        else if (*text == '"' || *text == '\\')
+            fprintf(to, "\\%c", *text);
+        else if (n == 1 && *text < ' ')
+            fprintf(to, "\\u%04x", *text);
         else
-            fwrite(at, 1, n, to);
-        at += n ? n : 1;
-        left -= n ? n : 1;
+            fwrite(text, 1, n, to);
+        n = n ? n : 1;
     }
     putc('"', to);
+}
+
+static void print_json_string(const char *text, FILE *to) {
+    fble_print_json(to, text, strlen(text));
 }
 
 void fble_diagnostics_print_json(const struct fble_diagnostics *all, FILE *to) {

@@ -40,4 +40,9 @@ void fble_diagnostics_sort(struct fble_diagnostics *all);
 void fble_diagnostics_print(const struct fble_diagnostics *all, FILE *to);
 void fble_diagnostics_print_json(const struct fble_diagnostics *all, FILE *to);
 
+// The bytes of the UTF-8 character at the start of a text that is not empty; 0 if it is none.
+size_t fble_utf8_length(const char *text, size_t length);
+// A string of JSON, quotes included. A byte that is not UTF-8 becomes U+FFFD.
+void fble_print_json(FILE *to, const char *text, size_t length);
+
 #endif

@@ -227,6 +227,7 @@ def the_version_is_one_line():
 @case
 def every_option_is_in_the_manual_and_in_the_completions():
     bash, zsh = document("completions", "fble.bash"), document("completions", "_fble")
+    fish = document("completions", "fble.fish")
     for command in commands():
         text = fble("help", command).out
         page = document("man", "fble-compile.1" if command == "compile" else "fble.1").replace("\\-", "-")
@@ -236,6 +237,8 @@ def every_option_is_in_the_manual_and_in_the_completions():
             has(page, option, about=f"{command}, the manual")
             has(bash, option, about=f"{command}, the completions")
             has(zsh, option, about=f"{command}, the completions")
+            has(fish, f"-l {option[2:]} ", about=f"{command}, the completions")
+        has(fish, f"-a {command} ", about=command)
         has(bash, command, about=command)
         has(zsh, command, about=command)
         has(page, command, about=command)
