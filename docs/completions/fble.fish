@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # fish completion for fble
 
-set -l commands check deps eval run memory disassemble compile lsp
-set -l running eval run memory
+set -l commands check deps eval run memory disassemble compile test lsp
+set -l running eval run memory test
 set -l none "not __fish_seen_subcommand_from $commands help"
 
 complete -c fble -f
@@ -15,12 +15,13 @@ complete -c fble -n $none -a run -d 'run a command-line program'
 complete -c fble -n $none -a memory -d 'call a function with a number, print the peak of bytes in use'
 complete -c fble -n $none -a disassemble -d 'show the bytecode'
 complete -c fble -n $none -a compile -d 'make an executable, or a library of compiled modules'
+complete -c fble -n $none -a test -d 'run the tests of modules'
 complete -c fble -n $none -a lsp -d 'serve an editor: errors, types, definitions'
 complete -c fble -n $none -a help -d 'say more about a command'
 complete -c fble -n '__fish_seen_subcommand_from help' -a "$commands"
 
 set -l any "__fish_seen_subcommand_from $commands"
-set -l files "__fish_seen_subcommand_from check deps eval run memory disassemble compile"
+set -l files "__fish_seen_subcommand_from check deps eval run memory disassemble compile test"
 complete -c fble -n $files -k -a '(__fish_complete_suffix .fble)'
 complete -c fble -n $any -s I -l include -x -a '(__fish_complete_directories)' -d 'look for modules there'
 complete -c fble -n $any -s p -l package -x -a std -d 'and in this package'
@@ -28,6 +29,8 @@ complete -c fble -n $any -s m -l module -x -d 'the main module'
 complete -c fble -n '__fish_seen_subcommand_from check deps' -l alone -d 'this module only'
 complete -c fble -n '__fish_seen_subcommand_from check' -l json -d 'messages as JSON'
 complete -c fble -n '__fish_seen_subcommand_from deps' -s t -l target -x -d 'the target'
+complete -c fble -n '__fish_seen_subcommand_from test' -a '(__fish_complete_directories)'
+complete -c fble -n '__fish_seen_subcommand_from test' -s w -l word -x -d 'only tests that have the word'
 complete -c fble -n '__fish_seen_subcommand_from lsp' -l stdio -d 'talk on standard input and output'
 
 set -l runs "__fish_seen_subcommand_from $running"

@@ -6,11 +6,9 @@
 
 #include "command.h"
 #include "syntax/hash.h"
-#include "syntax/parser.h"
 #include "to_c/build.h"
 #include "to_c/translate.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,34 +23,10 @@ struct compilation {
 
 // ---------------------------------------------------------------- which modules
 
-static void add_package_file(struct compilation *c, const char *inside) {
-    size_t length = strlen(inside);
-    struct fble_arena *arena = &c->program->arena;
-    if (length < 6 || strcmp(inside + length - 5, ".fble")) return;
-    char *text = fble_format(arena, "%.*s%%", (int)length - 5, inside);
-    struct fble_path *path = fble_parse_path(arena, &c->program->words, text);
-    if (path) fble_program_load(c->program, path);
-}
-
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-// All files below the folder, in the order of their names.
 static void load_package(struct compilation *c, const char *folder) {
-    struct fble_arena *arena = &c->program->arena;
-    struct fble_list names = {0};
-    fble_push(arena, &names, (void *)"");
-    for (uint32_t i = 0; i < names.count; i++) {
-        const char *inside = names.at[i], *path = fble_format(arena, "%s%s", folder, inside);
-        DIR *open = opendir(path);
-        for (struct dirent *entry; open && (entry = readdir(open));)
-            if (entry->d_name[0] != '.')
-                fble_push(arena, &names, fble_format(arena, "%s/%s", inside, entry->d_name));
-        if (open) closedir(open);
-    }
-    qsort(names.at, names.count, sizeof *names.at, by_name);
-    for (uint32_t i = 0; i < names.count; i++) add_package_file(c, names.at[i]);
+    struct fble_list paths = {0};
+    fble_folder_modules(c->program, folder, "", &paths);
+    for (uint32_t i = 0; i < paths.count; i++) fble_program_load(c->program, paths.at[i]);
 }
 
 static int load(struct compilation *c) {

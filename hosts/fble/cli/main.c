@@ -16,8 +16,9 @@
 #endif
 
 static const struct fble_command *const commands[] = {
-    &fble_command_check,  &fble_command_deps,        &fble_command_eval,    &fble_command_run,
-    &fble_command_memory, &fble_command_disassemble, &fble_command_compile, &fble_command_lsp,
+    &fble_command_check,   &fble_command_deps,   &fble_command_eval,
+    &fble_command_run,     &fble_command_memory, &fble_command_disassemble,
+    &fble_command_compile, &fble_command_lsp,    &fble_command_test,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

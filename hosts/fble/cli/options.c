@@ -111,6 +111,7 @@ static const struct option options[] = {
     {"alone", 0, 0, NONE, 0, set_alone},
     {"json", 0, FBLE_TAKES_JSON, NONE, FIELD(json)},
     {"stdio", 0, FBLE_TAKES_NO_MODULE, NONE, FIELD(stdio)},
+    {"word", 'w', FBLE_TAKES_FOLDER, LIST, FIELD(words)},
     {"target", 't', FBLE_TAKES_TARGET, TEXT, FIELD(target)},
     {"foreign", 0, FBLE_TAKES_RUN, LIST, FIELD(run.foreign)},
     {"compiled", 0, FBLE_TAKES_RUN, LIST, FIELD(run.compiled)},
@@ -262,6 +263,11 @@ int fble_options_read(struct fble_program *program, struct fble_options *result,
     if (r.files.count > 1) return usage_error(&r, "one file at a time, not also ", r.files.at[1]);
     if (r.files.count && command->takes & FBLE_TAKES_STDIN && !strcmp(r.files.at[0], "-"))
         return set_stdin(&r);
+    if (command->takes & FBLE_TAKES_FOLDER && !result->main) {
+        const char *folder = r.files.count ? r.files.at[0] : ".";
+        result->folder = is_directory(folder) ? folder : NULL;
+        if (result->folder) return FBLE_FINE;
+    }
     if (r.files.count && result->main) return usage_error(&r, "give a file or -m, not both", "");
     if (r.files.count) return set_file(&r, r.files.at[0]);
     if (result->main || (result->compile.library && result->packages.count)) return FBLE_FINE;

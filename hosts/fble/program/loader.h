@@ -59,6 +59,11 @@ const char *fble_module_file(struct fble_program *program, const char *directory
 // could be read is there and can be checked nevertheless.
 bool fble_program_load(struct fble_program *program, struct fble_path *main);
 
+// The paths of all modules below a folder, which itself is `inside` a directory of the search path:
+// "" or "/A/B". In the order of their names; files whose names are no path are left out.
+void fble_folder_modules(struct fble_program *program, const char *folder, const char *inside,
+                         struct fble_list *paths);
+
 // Type-checks and labels what was loaded, and warns about unused names.
 bool fble_program_check(struct fble_program *program);
 

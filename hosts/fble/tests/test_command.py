@@ -14,6 +14,7 @@ from suite import ROOT, arguments, case, has, lacks, main, read, run, same, writ
 
 FBLE, PLAIN = arguments("FBLE", "PLAIN")
 UNIT = "*()();\n"
+HOST = os.path.dirname(HERE)
 
 
 def fble(*words, status=None, cwd=None, **environment):
@@ -411,6 +412,86 @@ def a_file_that_cannot_be_looked_at_is_not_missing():
     code, _, err = fble("check", "L.fble")
     same(code, 5)
     assert err.startswith("fble check: cannot read L.fble: "), err
+
+
+TESTS = """
+Unit@ .= /Std/Unit%; B = /Std/Bool%; Str, StringE .= /Std/String%; One, Two .= /Std/Int%;
+Tests, Test, Pass, Fail, SameInt, Holds .= /Std/Test%;
+Tests[
+  { Unit@ _ := Test(Str|'is fine'); Pass; },
+  { Unit@ _ := Test(Str|'is wrong'); SameInt(One, Two); },
+  { Unit@ _ := Test(Str|'breaks'); Unit@ _ = B.True.false; Pass; },
+  { Unit@ _ := Test(StringE|'two\\nlines\\x1b[0m'); Fail(StringE|'one\\n\\x1b two\\n'); },
+  Test(Str|'goes on', (Unit@ _) { Holds(B.True); })];
+"""
+SAID = """\
+ok /T% is fine
+not ok /T% is wrong
+    sub/T.fble:6:38: expected 2, got 1
+not ok /T% breaks
+    sub/T.fble:7:53: error: the union has another tag, in /T%
+not ok /T% two lines [0m
+    sub/T.fble:8:51: one
+      two
+ok /T% goes on
+"""
+
+
+def test(*words, status):
+    return run(FBLE, "test", "-p", "std", *words, status=status, env={**os.environ, "FBLE_PACKAGE_PATH": HOST})
+
+
+@case
+def tests_are_run_and_said_to_be_fine_or_not():
+    write("sub/T.fble", TESTS)
+    same(test("sub/T.fble", status=1), (1, SAID + "# 2 passed, 3 failed\n", ""))
+    same(test("-w", "fine", "--word", "goes", "sub/T.fble", status=0).out,
+         "ok /T% is fine\nok /T% goes on\n# 2 passed, 0 failed, 3 left out\n")
+    has(test("-w", "nothing", "sub/T.fble", status=5).err, "there was no test to run")
+    same(test("-I", "sub", "-m", "/T%", "-w", "goes", status=0).out.split("\n")[0], "ok /T% goes on")
+
+
+@case
+def tests_are_found_in_a_folder_by_their_type():
+    write("sub/T.fble", TESTS)
+    write("sub/Deep/Er.fble", "T = /Std/Test%; T.Tests[T.Test(/Std/String%.Str|one, (*() _) { T.Pass; })];")
+    write("sub/Helper.fble", "T = /Std/Test%; @(pass: T.Pass);")  # uses the framework, is no module of tests
+    write("sub/Other.fble", UNIT)
+    write("sub/Broken.fble", "not Fble")
+    write("sub/no fble.txt", "")
+    same(test("sub", "-w", "one", "-w", "fine", status=0).out,
+         "ok /Deep/Er% one\nok /T% is fine\n# 2 passed, 0 failed, 4 left out\n")
+    # Below a folder of the search path they are modules of that.
+    write("sub/Deep/Private.fble", "T@ = *().%(@/Deep%); T = /Std/Test%; t = T@();"
+          "T.Tests[T.Test(/Std/String%.Str|two, (*() _) { _ = t; T.Pass; })];")
+    same(test("-I", "sub", "sub/Deep", status=0).out.split("\n")[-2], "# 2 passed, 0 failed")
+    has(test("sub/Deep", status=1).out, "not ok /Private% (it does not compile)")
+
+
+@case
+def a_module_of_tests_that_does_not_compile_or_fails_is_one_that_failed():
+    write("sub/A.fble", "Tests .= /Std/Test%; Tests[x];")
+    write("sub/B.fble", "Unit@ _ = /Std/Bool%.True.false; /Std/Test%.Tests[];".replace("Unit@", "*()"))
+    write("sub/C.fble", "T = /Std/Test%; T.Tests[T.Test(/Std/String%.Str|last, (*() _) { T.Pass; })];")
+    got = test("sub", status=1)
+    same(got.out, "not ok /A% (it does not compile)\nnot ok /B% (it fails)\nok /C% last\n# 1 passed, 2 failed\n")
+    has(got.err, "sub/A.fble:1:28: error: x is not defined", "sub/B.fble:1:25: error: the union has another tag")
+
+
+@case
+def what_is_no_test_is_refused():
+    write("A.fble", UNIT)
+    write("empty/README", "")
+    has(test("A.fble", status=5).err, "not a module of type /Std/Test%.Tests@: /A%")
+    has(test("empty", status=5).err, "there is no module of tests in the folder empty")
+    has(test(status=5).err, "there is no module of tests in the folder .")
+    has(test("missing.fble", status=5).err, "cannot read missing.fble")
+    has(test("A.fble", "empty", status=4).err, "one file at a time")
+    write("sub/T.fble", TESTS)
+    write("sub/U.fble", TESTS)
+    has(test("sub", "--profile", "t.pb", status=5).err, "a profile is of one module")
+    test("sub/T.fble", "--profile", "t.pb", status=1)
+    assert os.path.getsize("t.pb") > 100
 
 
 @case

@@ -125,6 +125,30 @@ def the_programs_of_the_reference_do_the_same():
     assert looked_at > 78, looked_at
 
 
+# As much of a framework as fble test knows: its types.
+FRAMEWORK = """U@ = *(); P@ = +(U@ 1, P@ 2p0, P@ 2p1); I@ = +(P@ n, U@ 0, P@ p); C@ = *(I@ code);
+S@ = +(*(C@ head, S@ tail) items, U@ empty); R@ = +(U@ passed, S@ failed); Test@ = *(S@ name, (U@) { R@; } run);
+Tests@ = +(*(Test@ head, Tests@ tail) items, U@ empty); B@ = +(U@ t, U@ f);
+P@ 3 = P@(2p1: P@(1: U@())); C@ a = @(code: I@(p: P@(2p1: P@(2p0: P@(2p0: P@(2p0: P@(2p0: 3)))))));
+Tests = (Tests@ t) { t; }; S@ name = S@(items: @(head: a, tail: S@(empty: U@())));
+@(U@, R@, Test@, Tests@, Tests, name, B@);"""
+MINE = """U@, R@, Test@, Tests, name, B@ .= /Std/Test%;
+Tests[Test@(name, (U@ _) { R@(passed: U@()); }), Test@(name, (U@ _) { R@(failed: name); }),
+  Test@(name, (U@ u) { R@(passed: B@(t: u).f); })];"""
+
+
+@case
+def tests_run_compiled_as_interpreted():
+    for name, text in (("Std/Test", FRAMEWORK), ("One", MINE), ("Two", MINE)):
+        write(f"m/{name}.fble", text)
+    for module in ("/One%", "/Two%"):
+        compiled("-I", "m", "-m", module, "--library", "--no-profile", output=module[1:-1] + ".so")
+    want = run(FBLE, "test", "m", status=1)
+    has(want.out, "ok /One% a\nnot ok /One% a\n    m/One.fble:2:71: a\nnot ok /One% a\n    m/One.fble:3:44: error: ",
+        "# 2 passed, 4 failed")
+    same(run(FBLE, "test", "--compiled", "One.so", "--compiled", "Two.so", "m"), want)
+
+
 @case
 def the_tests_of_the_library_and_the_programs_pass():
     """Each of them is a case here, too."""

@@ -112,6 +112,10 @@ FBLE_API void *fble_get_handle(fble_machine *machine, fble_ref value);
 FBLE_API fble_ref fble_call(fble_machine *machine, fble_ref function, uint32_t count,
                             const fble_ref *arguments);
 
+// Where the body of a function begins in its source; false if it has none, as a function in C.
+FBLE_API bool fble_function_place(fble_machine *machine, fble_ref function, const char **file,
+                                  uint32_t *line, uint32_t *column);
+
 // References made after a mark are given back.
 FBLE_API uint32_t fble_mark(const fble_machine *machine);
 FBLE_API void fble_release(fble_machine *machine, uint32_t mark);
