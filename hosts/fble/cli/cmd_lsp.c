@@ -27,8 +27,10 @@ static int run(struct fble_program *program, struct fble_options *options) {
     (void)options;
     make_absolute(program);
     signal(SIGPIPE, SIG_IGN); // an editor that goes away is the end of the input
-    enum lsp_end end = fble_lsp(STDIN_FILENO, stdout, &program->search, FBLE_VERSION);
-    return end == LSP_ENDED ? FBLE_FINE : end == LSP_BROKEN ? FBLE_OTHER : 1;
+    bool shut_down;
+    const char *wrong = fble_lsp(STDIN_FILENO, stdout, &program->search, FBLE_VERSION, &shut_down);
+    if (wrong) fprintf(stderr, "fble lsp: %s\n", wrong);
+    return wrong ? FBLE_OTHER : shut_down ? FBLE_FINE : 1;
 }
 
 const struct fble_command fble_command_lsp = {

@@ -38,9 +38,8 @@ static struct lsp_use pick_of(const struct lsp_check *check, const struct fble_d
     return search.pick;
 }
 
-// The expression whose value another one has, as far as the source says: NULL if it does not.
+// The expression whose value an atom has, as far as the source says: NULL if it does not.
 static struct fble_expr *leads_to(struct fble_expr *expr) {
-    if (expr->suffixes) return NULL;
     if (expr->kind == FBLE_BLOCK) return expr->block->result;
     if (expr->kind == FBLE_NAME && expr->name.declaration && expr->name.declaration->defined)
         return expr->name.declaration->defined->value;
@@ -56,11 +55,13 @@ static const struct fble_slot *slot_of(const struct fble_expr *expr, const struc
     return slot;
 }
 
-// The slot that gives a field of the expression its value, or NULL.
-static const struct fble_slot *slot_behind(struct fble_expr *expr, const struct fble_name *name) {
-    for (int i = 0; expr && i < MOST_STEPS; i++) {
-        if (expr->kind == FBLE_EXPORT && !expr->suffixes) return slot_of(expr, name);
+// The slot that gives a field of the expression before `until` its value, or NULL.
+static const struct fble_slot *slot_behind(struct fble_expr *expr, const struct fble_suffix *until,
+                                           const struct fble_name *name) {
+    for (int i = 0; expr && expr->suffixes == until && i < MOST_STEPS; i++) {
+        if (expr->kind == FBLE_EXPORT) return slot_of(expr, name);
         expr = leads_to(expr);
+        until = NULL;
     }
     return NULL;
 }
@@ -105,11 +106,7 @@ static void set_target(struct lsp_check *check, struct lsp_found *found, struct 
             set_name(check, found, use.name);
             return;
         }
-        bool whole = use.head && (use.pick || use.head->suffixes == use.until);
-        struct fble_expr head = {0};
-        if (whole) head = *use.head;
-        if (whole && !use.pick) head.suffixes = NULL; // the head of an access is the atom
-        const struct fble_slot *slot = whole ? slot_behind(&head, use.name) : NULL;
+        const struct fble_slot *slot = slot_behind(use.head, use.until, use.name);
         if (!slot) {
             set_field(check, found, &use);
             return;

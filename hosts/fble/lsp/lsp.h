@@ -20,12 +20,11 @@ enum {
     LSP_MOST_SHOWN = 1000,          // diagnostics per file
 };
 
-// How a session ended.
-enum lsp_end { LSP_ENDED, LSP_NO_SHUTDOWN, LSP_BROKEN };
-
 // Serves the client at the other end of `in` and `out` until it says exit or goes away. `search`
-// has directories as absolute paths. `version` is what the client is told.
-enum lsp_end fble_lsp(int in, FILE *out, const struct fble_list *search, const char *version);
+// has directories as absolute paths. `version` is what the client is told. *shut_down: it said so
+// before it went. NULL, or what is wrong with input that is no message.
+const char *fble_lsp(int in, FILE *out, const struct fble_list *search, const char *version,
+                     bool *shut_down);
 
 // ---------------------------------------------------------------- positions (position.c)
 

@@ -156,20 +156,19 @@ static void take_message(struct server *server, const char *text, size_t length)
     message_free(message);
 }
 
-// The number of a Content-Length header; false if there is none, or one that is no number.
+// The number of a Content-Length header; false if there is none, or one that is no number. Every
+// line of the header ends in LF.
 static bool content_length(const char *header, size_t length, size_t *result) {
     static const char name[] = "content-length:";
-    const char *end = header + length;
-    for (const char *line = header; line < end; line = memchr(line, '\n', (size_t)(end - line)) + 1)
-        if ((size_t)(end - line) > sizeof name && !strncasecmp(line, name, sizeof name - 1)) {
-            const char *at = line + sizeof name - 1;
-            while (*at == ' ' || *at == '\t') at++;
-            char *behind;
-            if (*at < '0' || *at > '9') return false;
-            *result = strtoull(at, &behind, 10);
-            return *behind == '\r' || *behind == ' ';
-        }
-    return false;
+    const char *line = header, *end = header + length;
+    while (line < end && strncasecmp(line, name, sizeof name - 1))
+        line = (const char *)memchr(line, '\n', (size_t)(end - line)) + 1;
+    if (line >= end) return false;
+    const char *digits = line + sizeof name - 1;
+    while (*digits == ' ' || *digits == '\t') digits++;
+    char *behind = (char *)digits;
+    if (*digits >= '0' && *digits <= '9') *result = strtoull(digits, &behind, 10);
+    return behind > digits && (*behind == '\r' || *behind == ' ');
 }
 
 // Takes the first message from the input, if all of it is there. The input is ended by a NUL.
@@ -563,7 +562,8 @@ static void server_free(struct server *server) {
     free(server->input);
 }
 
-enum lsp_end fble_lsp(int in, FILE *out, const struct fble_list *search, const char *version) {
+const char *fble_lsp(int in, FILE *out, const struct fble_list *search, const char *version,
+                     bool *shut_down) {
     struct server server = {.in = in, .out = out, .search = search, .version = version};
     for (;;) {
         if (!server.waiting && has_news(&server) && !server.at_end && !readable(&server, SILENCE))
@@ -573,8 +573,7 @@ enum lsp_end fble_lsp(int in, FILE *out, const struct fble_list *search, const c
         handle_first(&server);
         if (server.exited) break;
     }
-    if (server.broken) fprintf(stderr, "fble lsp: %s\n", server.broken);
-    enum lsp_end end = server.broken ? LSP_BROKEN : server.shutdown ? LSP_ENDED : LSP_NO_SHUTDOWN;
     server_free(&server);
-    return end;
+    *shut_down = server.shutdown;
+    return server.broken;
 }
