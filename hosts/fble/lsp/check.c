@@ -165,8 +165,9 @@ static void print_diagnostic(FILE *to, const struct fble_diagnostic *d,
     fputs("}", to);
 }
 
-void lsp_print_diagnostics(FILE *to, struct lsp_check *check, const struct fble_unit *unit) {
-    struct lsp_text text = lsp_unit_text(&check->program.arena, unit);
+void lsp_print_diagnostics(FILE *to, const struct lsp_check *check, const struct fble_unit *unit) {
+    struct fble_arena scratch = {0};
+    struct lsp_text text = lsp_unit_text(&scratch, unit);
     uint32_t shown = 0;
     fputs("[", to);
     for (const struct fble_diagnostic *d = check->program.diagnostics.first; d; d = d->next) {
@@ -175,4 +176,5 @@ void lsp_print_diagnostics(FILE *to, struct lsp_check *check, const struct fble_
         print_diagnostic(to, d, &text);
     }
     fputs("]", to);
+    fble_arena_free(&scratch);
 }

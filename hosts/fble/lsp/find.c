@@ -218,9 +218,10 @@ static void print_comments(FILE *to, const struct lsp_text *text, uint32_t first
 }
 
 // The comment before a declaration, or at the top of a module.
-static void print_comment(FILE *to, struct lsp_check *check, const struct lsp_found *found) {
+static void print_comment(FILE *to, const struct lsp_found *found) {
     if (!found->unit || !found->unit->text || !found->first_line) return;
-    struct lsp_text text = lsp_unit_text(&check->program.arena, found->unit);
+    struct fble_arena scratch = {0};
+    struct lsp_text text = lsp_unit_text(&scratch, found->unit);
     uint32_t first = found->first_line, behind = first;
     if (found->module) {
         while (first < text.count && !is_comment(&text, first) && first < 3) first++;
@@ -230,6 +231,7 @@ static void print_comment(FILE *to, struct lsp_check *check, const struct lsp_fo
         while (first > 1 && is_comment(&text, first - 1)) first--;
     }
     print_comments(to, &text, first, behind);
+    fble_arena_free(&scratch);
 }
 
 // As one would write it: `TYPE name`, or `Name@ = TYPE` for a type.
@@ -255,7 +257,7 @@ void lsp_print_hover(FILE *to, struct lsp_check *check, const struct lsp_found *
     fputs("```fble\n", text);
     print_type(text, check, found);
     fputs("\n```", text);
-    print_comment(text, check, found);
+    print_comment(text, found);
     fclose(text);
     fputs("{\"contents\":{\"kind\":\"markdown\",\"value\":", to);
     fble_print_json(to, shown, length);

@@ -99,7 +99,7 @@ void lsp_check_free(struct lsp_check *check);
 // Did the last check read the file, or would another one perhaps do so?
 bool lsp_depends_on(const struct lsp_document *document, const char *file);
 // The diagnostics of one file as a JSON array.
-void lsp_print_diagnostics(FILE *to, struct lsp_check *check, const struct fble_unit *unit);
+void lsp_print_diagnostics(FILE *to, const struct lsp_check *check, const struct fble_unit *unit);
 
 // ---------------------------------------------------------------- the tree (walk.c, find.c)
 

@@ -461,25 +461,30 @@ static void hover(struct server *server, const struct message *message) {
     send(server, reply);
 }
 
+static void print_location(FILE *to, const struct server *server, const struct lsp_found *found) {
+    const struct lsp_document *open = document_of_file(server, found->unit->file);
+    char *uri = open ? lsp_copy(open->uri, strlen(open->uri)) : lsp_uri_of_file(found->unit->file);
+    struct fble_arena scratch = {0};
+    struct lsp_text text = lsp_unit_text(&scratch, found->unit);
+    size_t from = lsp_offset_of_loc(&text, found->loc);
+    fputs("{\"uri\":", to);
+    fble_print_json(to, uri, strlen(uri));
+    fputs(",\"range\":", to);
+    lsp_print_range(to, &text, from, found->module ? from : lsp_token_end(&text, from));
+    fputs("}", to);
+    free(uri);
+    fble_arena_free(&scratch);
+}
+
 static void definition(struct server *server, const struct message *message) {
     struct lsp_document *document;
     struct lsp_found found;
     if (!found_at(server, message, true, &document, &found)) return;
     struct reply *reply = answer(message);
-    if (found.unit && *found.unit->file == '/') {
-        struct lsp_document *open = document_of_file(server, found.unit->file);
-        struct lsp_text text = lsp_unit_text(&document->check->program.arena, found.unit);
-        size_t from = lsp_offset_of_loc(&text, found.loc);
-        char *uri = open ? NULL : lsp_uri_of_file(found.unit->file);
-        fputs("{\"uri\":", reply->to);
-        fble_print_json(reply->to, open ? open->uri : uri, strlen(open ? open->uri : uri));
-        fputs(",\"range\":", reply->to);
-        lsp_print_range(reply->to, &text, from, found.module ? from : lsp_token_end(&text, from));
-        fputs("}", reply->to);
-        free(uri);
-    } else {
+    if (found.unit && *found.unit->file == '/')
+        print_location(reply->to, server, &found);
+    else
         fputs("null", reply->to);
-    }
     send(server, reply);
 }
 

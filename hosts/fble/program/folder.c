@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Finds the modules of a folder. Hidden files and folders are not looked at.
+// Finds the modules of a folder. Hidden files and folders are not looked at, nor what links to
+// folders lead to, which could be the folder itself.
 
 #include "loader.h"
 
@@ -9,9 +10,15 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int by_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool is_link(const char *path) {
+    struct stat status;
+    return !lstat(path, &status) && S_ISLNK(status.st_mode);
 }
 
 // The names of everything below the folder, in their order.
@@ -20,7 +27,7 @@ static void find_files(struct fble_program *program, const char *folder, struct 
     fble_push(arena, names, (void *)"");
     for (uint32_t i = 0; i < names->count; i++) {
         const char *name = names->at[i], *path = fble_format(arena, "%s%s", folder, name);
-        DIR *open = opendir(path);
+        DIR *open = *name && is_link(path) ? NULL : opendir(path);
         for (struct dirent *entry; open && (entry = readdir(open));)
             if (entry->d_name[0] != '.')
                 fble_push(arena, names, fble_format(arena, "%s/%s", name, entry->d_name));

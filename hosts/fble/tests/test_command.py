@@ -459,6 +459,7 @@ def tests_are_found_in_a_folder_by_their_type():
     write("sub/Other.fble", UNIT)
     write("sub/Broken.fble", "not Fble")
     write("sub/no fble.txt", "")
+    os.symlink(".", "sub/loop")
     same(test("sub", "-w", "one", "-w", "fine", status=0).out,
          "ok /Deep/Er% one\nok /T% is fine\n# 2 passed, 0 failed, 4 left out\n")
     # Below a folder of the search path they are modules of that.
