@@ -270,6 +270,30 @@ test("a_name_leads_to_where_it_was_defined", async (folder) => {
     });
 });
 
+test("names_of_a_package_lead_into_it", async (folder) => {
+    await session(folder, ["-p", "std"], async (client) => {
+        await client.open("A.fble", "Fold .= /Std/List%; Io@ .= /Std/Io%; S = /Std/String%; @(Fold, Io@, s: S.Strs);");
+        assert.deepEqual(await client.diagnostics("A.fble", () => true), []);
+        for (const [word, file] of [["Fold, Io", "List"], ["Io@ .=", "Io"], ["Strs", "String"], ["/Std/Io%", "Io"]]) {
+            const found = await client.definition("A.fble", word);
+            assert.equal(fileURLToPath(found.uri), path.join(fs.realpathSync(STD), file + ".fble"), word);
+        }
+        assert.match((await client.hover("A.fble", "Fold, Io")).contents.value, /Goes through the elements/);
+    });
+});
+
+test("a_request_can_be_cancelled_by_the_library_and_the_session_goes_on", async (folder) => {
+    await session(folder, [], async (client) => {
+        await client.open("A.fble", "x = *()(); x;");
+        const source = new protocol.CancellationTokenSource();
+        const answer = client.connection.sendRequest(protocol.HoverRequest.type,
+            client.at("A.fble", { line: 0, character: 0 }), source.token);
+        source.cancel(); // in time or not: either is an answer
+        await answer.then((hover) => assert.ok(hover.contents), (error) => assert.equal(error.code, -32800));
+        assert.ok((await client.hover("A.fble", "x;")).contents);
+    });
+});
+
 test("hover_shows_the_type_and_the_comment", async (folder) => {
     await withModules(folder, async (client) => {
         const shows = async (where, text, comment) => {
