@@ -126,9 +126,12 @@ void lsp_check(struct lsp_document *document, const struct lsp_document *open,
     fble_diagnostics_sort(&program->diagnostics);
     check->unit = unit_of(program, document->file);
     if (check->unit) check->text = lsp_unit_text(&program->arena, check->unit);
-    lsp_check_free(document->check);
+    if (document->check != document->good) lsp_check_free(document->check);
     document->check = check;
     document->stale = false;
+    if (!check->unit || !check->unit->body) return;
+    lsp_check_free(document->good);
+    document->good = check;
 }
 
 void lsp_check_free(struct lsp_check *check) {

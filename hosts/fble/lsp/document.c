@@ -88,7 +88,8 @@ struct lsp_document *lsp_document_new(const char *uri, const char *text, size_t 
 }
 
 void lsp_document_free(struct lsp_document *document) {
-    lsp_check_free(document->check);
+    if (document->check != document->good) lsp_check_free(document->check);
+    lsp_check_free(document->good);
     free(document->uri);
     free(document->file);
     free(document->text);

@@ -166,18 +166,16 @@ static void set_module(struct lsp_found *found) {
     found->first_line = 1;
 }
 
-bool lsp_find(struct lsp_check *check, struct lsp_position position, bool behind,
-              struct lsp_found *found) {
-    *found = (struct lsp_found){0};
-    if (!check->unit || !check->unit->body) return false;
+static bool find(struct lsp_check *check, size_t offset, bool behind, struct lsp_found *found) {
     struct finder f = {.walk = {.use = look_at_use, .expr = look_at_expr},
                        .text = &check->text,
-                       .offset = lsp_offset(check->text.at, check->text.length, position),
+                       .offset = offset,
                        .behind = behind,
                        .found = found};
     lsp_walk(&f.walk, check->unit->body);
     if (!f.any) return false;
     fble_types_enter(&check->program.types, check->path);
+    found->check = check;
     if (!f.use.name) {
         if (found->module) set_module(found);
         return true;
@@ -187,6 +185,18 @@ bool lsp_find(struct lsp_check *check, struct lsp_position position, bool behind
     found->type = f.use.type;
     set_target(check, found, f.use);
     return true;
+}
+
+bool lsp_find(const struct lsp_document *document, struct lsp_position position, bool behind,
+              struct lsp_found *found) {
+    const struct lsp_text *now = &document->check->text;
+    struct lsp_check *check = document->good;
+    size_t offset = lsp_offset(now->at, now->length, position), until = offset;
+    *found = (struct lsp_found){0};
+    if (!check || !document->check->unit) return false;
+    if (check == document->check) return find(check, offset, behind, found);
+    return lsp_moved(now, &check->text, &offset, &until) && find(check, offset, behind, found) &&
+           lsp_moved(&check->text, now, &found->from, &found->until);
 }
 
 // ---------------------------------------------------------------- hover
@@ -235,9 +245,9 @@ static void print_comment(FILE *to, const struct lsp_found *found) {
 }
 
 // As one would write it: `TYPE name`, or `Name@ = TYPE` for a type.
-static void print_type(FILE *to, struct lsp_check *check, const struct lsp_found *found) {
-    struct fble_types *types = &check->program.types;
-    const char *name = found->name ? fble_name_text(&check->program.arena, found->name) : NULL;
+static void print_type(FILE *to, const struct lsp_found *found) {
+    struct fble_types *types = &found->check->program.types;
+    const char *name = found->name ? fble_name_text(types->arena, found->name) : NULL;
     struct fble_type *type = found->type;
     if (name && type && type->kind == FBLE_T_TYPEOF)
         fprintf(to, "%s = %s", name, fble_type_text_open(types, type->inner));
@@ -249,13 +259,13 @@ static void print_type(FILE *to, struct lsp_check *check, const struct lsp_found
         fputs(type ? fble_type_text(types, type) : "the type is not known", to);
 }
 
-void lsp_print_hover(FILE *to, struct lsp_check *check, const struct lsp_found *found) {
+void lsp_print_hover(FILE *to, const struct lsp_document *document, const struct lsp_found *found) {
     char *shown = NULL;
     size_t length;
     FILE *text = open_memstream(&shown, &length);
     if (!text) fble_out_of_memory();
     fputs("```fble\n", text);
-    print_type(text, check, found);
+    print_type(text, found);
     fputs("\n```", text);
     print_comment(text, found);
     fclose(text);
@@ -263,6 +273,6 @@ void lsp_print_hover(FILE *to, struct lsp_check *check, const struct lsp_found *
     fble_print_json(to, shown, length);
     free(shown);
     fputs("},\"range\":", to);
-    lsp_print_range(to, &check->text, found->from, found->until);
+    lsp_print_range(to, &document->check->text, found->from, found->until);
     fputs("}", to);
 }

@@ -52,6 +52,9 @@ struct lsp_position lsp_position(const struct lsp_text *text, size_t offset);
 size_t lsp_offset_of_loc(const struct lsp_text *text, struct fble_loc loc);
 // Where the token ends that begins at an offset: a word with its quotes and its @, or one byte.
 size_t lsp_token_end(const struct lsp_text *text, size_t offset);
+// From an old text to a new one: a place, or a range with the bytes at both ends of it. False if it
+// lies in what has changed, which is all between what both begin and what both end with.
+bool lsp_moved(const struct lsp_text *old, const struct lsp_text *new, size_t *from, size_t *until);
 // {"start": ..., "end": ...}
 void lsp_print_range(FILE *to, const struct lsp_text *text, size_t from, size_t until);
 
@@ -63,6 +66,7 @@ struct lsp_document {
     char *text;
     size_t length;
     struct lsp_check *check; // the last one, or NULL
+    struct lsp_check *good;  // the last one of a text that parsed, perhaps the same, or NULL
     bool stale;              // something has changed since then
     char *symbols;           // the last list, for a text that does not parse at the moment
 };
@@ -128,8 +132,10 @@ size_t lsp_expr_end(const struct fble_expr *expr);
 // What a definition or a parameter stands for.
 struct fble_type *lsp_declared_type(const struct fble_declaration *declaration);
 
-// What stands at a place.
+// What stands at a place. If the text does not parse at the moment, what stood there when it did,
+// where nothing has changed since.
 struct lsp_found {
+    struct lsp_check *check;      // in which it was found
     size_t from, until;           // in the document's text
     const struct fble_name *name; // NULL: an expression or a module
     struct fble_path *module;     // NULL: none
@@ -141,10 +147,10 @@ struct lsp_found {
 };
 
 // With `behind`, a place right behind a name counts as in it: a cursor stands there.
-bool lsp_find(struct lsp_check *check, struct lsp_position position, bool behind,
+bool lsp_find(const struct lsp_document *document, struct lsp_position position, bool behind,
               struct lsp_found *found);
 // {"contents": ..., "range": ...}
-void lsp_print_hover(FILE *to, struct lsp_check *check, const struct lsp_found *found);
+void lsp_print_hover(FILE *to, const struct lsp_document *document, const struct lsp_found *found);
 void lsp_print_symbols(FILE *to, struct lsp_check *check);
 
 #endif

@@ -107,6 +107,19 @@ size_t lsp_token_end(const struct lsp_text *text, size_t offset) {
     return at < text->length && text->at[at] == '@' ? at + 1 : at;
 }
 
+bool lsp_moved(const struct lsp_text *old, const struct lsp_text *new, size_t *from,
+               size_t *until) {
+    size_t least = old->length < new->length ? old->length : new->length, start = 0, end = 0;
+    while (start < least && old->at[start] == new->at[start]) start++;
+    while (end < least - start && old->at[old->length - end - 1] == new->at[new->length - end - 1])
+        end++;
+    if (*until < start || start == old->length) return true;
+    if (*from <= old->length - end) return false;
+    *from = *from + new->length - old->length;
+    *until = *until + new->length - old->length;
+    return true;
+}
+
 static void print_position(FILE *to, const struct lsp_text *text, size_t offset) {
     struct lsp_position position = lsp_position(text, offset);
     fprintf(to, "{\"line\":%u,\"character\":%u}", position.line, position.character);

@@ -445,7 +445,7 @@ static bool found_at(struct server *server, const struct message *message, bool 
     }
     *document = checked(server, message);
     if (!*document) return false;
-    if (lsp_find((*document)->check, position, behind, found)) return true;
+    if (lsp_find(*document, position, behind, found)) return true;
     struct reply *reply = answer(message);
     fputs("null", reply->to);
     send(server, reply);
@@ -457,21 +457,29 @@ static void hover(struct server *server, const struct message *message) {
     struct lsp_found found;
     if (!found_at(server, message, false, &document, &found)) return;
     struct reply *reply = answer(message);
-    lsp_print_hover(reply->to, document->check, &found);
+    lsp_print_hover(reply->to, document, &found);
     send(server, reply);
 }
 
-static void print_location(FILE *to, const struct server *server, const struct lsp_found *found) {
+// A place of the document itself may have moved, or gone, since its text parsed.
+static void print_location(FILE *to, const struct server *server,
+                           const struct lsp_document *document, const struct lsp_found *found) {
     const struct lsp_document *open = document_of_file(server, found->unit->file);
     char *uri = open ? lsp_copy(open->uri, strlen(open->uri)) : lsp_uri_of_file(found->unit->file);
     struct fble_arena scratch = {0};
     struct lsp_text text = lsp_unit_text(&scratch, found->unit);
     size_t from = lsp_offset_of_loc(&text, found->loc);
-    fputs("{\"uri\":", to);
-    fble_print_json(to, uri, strlen(uri));
-    fputs(",\"range\":", to);
-    lsp_print_range(to, &text, from, found->module ? from : lsp_token_end(&text, from));
-    fputs("}", to);
+    size_t until = found->module ? from : lsp_token_end(&text, from);
+    bool own = found->unit == found->check->unit && found->check != document->check;
+    if (own && !lsp_moved(&text, &document->check->text, &from, &until)) {
+        fputs("null", to);
+    } else {
+        fputs("{\"uri\":", to);
+        fble_print_json(to, uri, strlen(uri));
+        fputs(",\"range\":", to);
+        lsp_print_range(to, own ? &document->check->text : &text, from, until);
+        fputs("}", to);
+    }
     free(uri);
     fble_arena_free(&scratch);
 }
@@ -482,7 +490,7 @@ static void definition(struct server *server, const struct message *message) {
     if (!found_at(server, message, true, &document, &found)) return;
     struct reply *reply = answer(message);
     if (found.unit && *found.unit->file == '/')
-        print_location(reply->to, server, &found);
+        print_location(reply->to, server, document, &found);
     else
         fputs("null", reply->to);
     send(server, reply);

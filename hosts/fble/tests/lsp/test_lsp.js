@@ -320,6 +320,29 @@ test("hover_shows_the_type_and_the_comment", async (folder) => {
     });
 });
 
+test("what_has_not_changed_keeps_its_answers_while_the_text_does_not_parse", async (folder) => {
+    await session(folder, [], async (client) => {
+        await client.open("A.fble",
+            lines("U@ = *();", "# The one.", "unit = U@();", "first = unit;", "last = first;", "last;"));
+        await client.diagnostics("A.fble", (d) => d.length === 0);
+        const at = client.position("A.fble", "first = ");
+        await client.change("A.fble", { range: { start: at, end: at }, text: "half = (\n😀" });
+        await client.diagnostics("A.fble", (d) => d.length > 0);
+        const leads = async (...where) => {
+            const found = await client.definition("A.fble", ...where);
+            return found && [textAt(client, found), found.range.start.line];
+        };
+        assert.deepEqual(await leads("unit ="), ["unit", 2]);
+        assert.deepEqual(await leads("unit;"), ["unit", 2]); // from behind the change to before it
+        assert.equal(await leads("first;"), null); // that stands beside the change
+        assert.deepEqual(await leads("last;"), ["last", 5]);
+        assert.equal(await leads("half"), null);
+        const hover = await client.hover("A.fble", "unit;");
+        assert.match(hover.contents.value, /U@ unit[^]*The one/);
+        assert.equal(client.documents.get("A.fble").getText(hover.range), "unit");
+    });
+});
+
 // Names are found again by another rule than the server's: a word, perhaps with its @.
 test("every_name_of_the_library_leads_to_that_name", async () => {
     for (const name of ["List.fble", "String.fble", "Io/Console.fble", "Map.fble"]) {
