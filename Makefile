@@ -14,7 +14,7 @@ ninja = ninja -C $(BUILD) $(1) > $(BUILD)/ninja.log || { cat $(BUILD)/ninja.log;
 reconfigure = $(MESON) --reconfigure $(BUILD) > $(BUILD)/setup.log 2>&1 || { cat $(BUILD)/setup.log; exit 1; }
 
 .DEFAULT_GOAL := build
-.PHONY: build run test check bench install uninstall dist deb format fuzz coverage clean help
+.PHONY: build run test portable check bench install uninstall dist deb format fuzz coverage clean help
 
 build: $(BUILD)/build.ninja ## build the libraries and the examples
 	@[ ! /var/lib/dpkg/status -nt $(BUILD)/build.ninja ] || $(reconfigure)
@@ -36,6 +36,11 @@ test: ## set up, build, run all tests (WORD=cli: some); the last line is `N pass
 	@$(call ninja,suites)
 	@tools/run_tests $(BUILD) $(WORD)
 
+portable: ## build for arm64 and s390x, run the unit suites there under qemu; some minutes
+	@tools/bootstrap portable
+	@$(MAKE) --no-print-directory build
+	@tools/portable $(BUILD) build-portable
+
 check: ## formatting, include rules, long lines, links, warnings of gcc and clang, cppcheck
 	@tools/bootstrap check
 	@tools/check
@@ -45,9 +50,12 @@ bench: ## every figure that we promise, measured here; the table goes to bench/r
 	@$(MAKE) --no-print-directory build
 	@bench/all $(BUILD)
 
-fuzz: ## fuzz the readers for ten minutes (FUZZ_SECONDS=60 for each of ten)
+fuzz: ## fuzz the readers and the recorder (FUZZ_SECONDS=40 for each target), then 3,000 random Fble programs
 	@tools/bootstrap test
-	@tools/fuzz $${FUZZ_SECONDS:-60}
+	@tools/fuzz $${FUZZ_SECONDS:-40}
+	@$(MAKE) --no-print-directory build
+	@$(call ninja,suites)
+	@FBLE_PROGRAMS=$${FBLE_PROGRAMS:-3000} sh -c "$$(grep test_programs.py $(BUILD)/tests/suites.txt)"
 
 install: build ## install to PREFIX (/usr/local), under DESTDIR if that is set
 	@meson configure $(BUILD) --prefix=$(PREFIX)
@@ -74,7 +82,7 @@ format: ## format the sources
 	@git ls-files -z '*.c' '*.h' '*.cpp' | xargs -0 clang-format -i
 
 clean: ## remove the build folders
-	@rm -rf $(BUILD) $(BUILD).log build-coverage
+	@rm -rf $(BUILD) $(BUILD).log build-coverage build-portable
 
 help: ## this text
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

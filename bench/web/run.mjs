@@ -33,7 +33,7 @@ function fixture(folder) {
 }
 
 function serve(file) {
-  const child = spawn(path.join(build, "ouro"), ["view", "--no-open", file], {
+  const child = spawn(path.join(build, "ouro"), ["view", "--no-open", "--no-secret", file], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   return new Promise((resolve, reject) => {

@@ -3,7 +3,7 @@
 
 _fble() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} word
-    local commands='check deps eval run memory disassemble compile' words=
+    local commands='check deps eval run memory disassemble compile test lsp' words=
     local modules='--include --package --module --help --version'
     local running='--foreign --compiled --profile --profile-live --profile-blocks --profile-metrics --profile-compact
                    --profile-max-nodes --profile-period'
@@ -27,7 +27,7 @@ _fble() {
         return
         ;;
     -p | --package) words=$(_fble_packages) ;;
-    -m | --module | -t | --target | -j | --jobs | --profile-max-nodes | --profile-period) return ;;
+    -m | --module | -t | --target | -w | --word | -j | --jobs | --profile-max-nodes | --profile-period) return ;;
     esac
     if [ -z "$words" ]; then
         case $command in
@@ -35,7 +35,9 @@ _fble() {
         deps) words="$modules --alone --target" ;;
         eval | run | memory) words="$modules $running" ;;
         disassemble) words=$modules ;;
-        compile) words="$modules --output --eval --library --emit-c --no-profile --profile-blocks --jobs --build-dir
+        test) words="$modules $running --word" ;;
+        lsp) words="$modules --stdio" ;;
+        compile) words="$modules --output --eval --library --emit-c --profile --profile-blocks --jobs --build-dir
                         --verbose" ;;
         help) words=$commands ;;
         esac

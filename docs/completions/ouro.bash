@@ -3,7 +3,7 @@
 
 _ouro() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local filters='--select --exclude --fold' reading='--from --compact --help --version' words=
+    local filters='--select --exclude --fold' reading='--from --compact --limit --help --version' words=
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
         COMPREPLY=($(compgen -W 'view report diff convert merge lua run cc c++ help --help --version' -- "$current"))
@@ -13,6 +13,7 @@ _ouro() {
     --from) words='ouro pprof speedscope cpuprofile perf folded' ;;
     --to) words='pprof speedscope folded callgrind html svg json' ;;
     --compact) words='loops cycles edges edges:1 edges:2 edges:3 none' ;;
+    --limit) words='1G 4G 16G' ;;
     --colour) words='auto always never' ;;
     --clock) words='cpu wall off' ;;
     --source)
@@ -24,7 +25,10 @@ _ouro() {
     esac
     if [ -z "$words" ]; then
         case $command in
-        view) words="--no-open --port --host --source --metric $filters --period --min $reading" ;;
+        view)
+            words="--no-open --no-secret --port --host --source --source-extension --metric $filters"
+            words="$words --period --min $reading"
+            ;;
         report) words="--self --overall --sequences --tree --block --knots --metric $filters --top --json --csv --min
                        --colour $reading" ;;
         diff) words="--fail-above --metric $filters --top --json --csv --colour $reading" ;;

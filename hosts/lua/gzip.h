@@ -2,7 +2,9 @@
 #ifndef OURO_LUA_GZIP_H
 #define OURO_LUA_GZIP_H
 
-// Packs a file, complete or not at all. 0, or -1 with errno.
-int gzip_file(const char *from, const char *to);
+#include "ouro.h"
+
+// Writes the profile, complete or not at all; packed if the name ends in .gz. 0, or -1 with errno.
+int write_profile(ouro_profile *profile, const char *path);
 
 #endif

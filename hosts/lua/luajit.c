@@ -11,8 +11,10 @@
 // The callback may use nothing of Lua but luaJIT_profile_dumpstack.
 
 #include "blocks.h"
+#include "descriptors.h"
 #include "gzip.h"
 #include "ouro.h"
+#include "printable.h"
 #include "show.h"
 
 #include <ctype.h>
@@ -92,32 +94,16 @@ static void on_sample(void *data, lua_State *L, int samples, int state) {
     free(stack);
 }
 
-static int write_profile(void) {
-    size_t length = strlen(run.output);
-    if (length < 3 || strcmp(run.output + length - 3, ".gz") != 0)
-        return ouro_profile_write(run.profile, run.output);
-    char plain[sizeof run.output + 8];
-    snprintf(plain, sizeof plain, "%s.plain", run.output);
-    int result = ouro_profile_write(run.profile, plain);
-    if (result == 0) result = gzip_file(plain, run.output);
-    int error = errno;
-    remove(plain);
-    errno = error;
-    return result;
-}
-
 // Registered with atexit, so that it runs at every ordinary end of the script.
 static void finish(void) {
     ouro_profile *profile = run.profile;
     run.profile = NULL;
     if (!profile || getpid() != run.pid) return;
     ouro_thread_free(run.thread);
-    run.profile = profile;
-    if (write_profile()) {
-        fprintf(stderr, "ouro lua: cannot write %s: %s\n", run.output, strerror(errno));
+    if (write_profile(profile, run.output)) {
+        ouro__say("ouro lua: cannot write %s: %s", run.output, strerror(errno));
         _exit(1);
     }
-    run.profile = NULL;
     show_profile(profile, run.output, run.quiet, run.view);
     block_table_free(&run.blocks);
     ouro_profile_free(profile);
@@ -154,7 +140,7 @@ static int run_script(lua_State *L, int count, char **arguments, int script) {
     }
     for (int i = script + 1; i < count; i++) lua_pushstring(L, arguments[i]);
     if (!begin()) {
-        fprintf(stderr, "ouro lua: cannot make a profile: %s\n", strerror(errno));
+        ouro__say("ouro lua: cannot make a profile: %s", strerror(errno));
         return EXIT_FAILURE;
     }
     atexit(finish);
@@ -169,7 +155,8 @@ static int run_script(lua_State *L, int count, char **arguments, int script) {
 }
 
 static int usage(const char *message, const char *what) {
-    fprintf(stderr, "ouro lua --luajit: %s%s\nTry `ouro help lua`.\n", message, what);
+    ouro__say("ouro lua --luajit: %s%s", message, what);
+    fputs("Try `ouro help lua`.\n", stderr);
     return EXIT_USAGE;
 }
 
@@ -200,6 +187,7 @@ static int options_parse(int count, char **arguments) {
 }
 
 int main(int count, char **arguments) {
+    ouro__hold_streams();
     run.interval = 1;
     int script = options_parse(count, arguments);
     if (!script) return EXIT_USAGE;

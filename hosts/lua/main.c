@@ -4,8 +4,10 @@
 // arguments, streams, messages and exit status as under lua. The profile is written however the
 // process ends: at the end of the script, or by an error, os.exit, an interrupt or SIGTERM.
 
+#include "descriptors.h"
 #include "options.h"
 #include "ouro_lua.h"
+#include "printable.h"
 #include "sample.h"
 #include "session.h"
 #include "show.h"
@@ -33,7 +35,7 @@ static struct {
 
 static void complain(const char *message) {
     fflush(stdout);
-    fprintf(stderr, "lua: %s\n", message);
+    fprintf(stderr, "lua: %s\n", message); // the script's own words, as Lua prints them
     fflush(stderr);
 }
 
@@ -46,7 +48,7 @@ static void finish(void) {
     session_stop(s);
     const char *file = run.command.output;
     if (session_write(s, file)) {
-        fprintf(stderr, "ouro lua: cannot write %s: %s\n", file, strerror(errno));
+        ouro__say("ouro lua: cannot write %s: %s", file, strerror(errno));
         fflush(NULL);
         _exit(1);
     }
@@ -144,7 +146,7 @@ static void set_arg(lua_State *L, int count, char **arguments, int script) {
 static bool begin(lua_State *L) {
     session *s = session_start(L, &run.command.settings);
     if (!s) {
-        fprintf(stderr, "ouro lua: %s\n", lua_tostring(L, -1));
+        ouro__say("ouro lua: %s", lua_tostring(L, -1));
         return false;
     }
     run.session = session_keep(s);
@@ -183,6 +185,7 @@ static int protected_main(lua_State *L) {
 }
 
 int main(int count, char **arguments) {
+    ouro__hold_streams();
     int ended = options_parse(&run.command, count, arguments);
     if (ended >= 0) return ended;
     run.pid = getpid();

@@ -6,6 +6,7 @@
 #include "options.h"
 
 #include "own_path.h"
+#include "printable.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -45,7 +46,8 @@ static const char help[] =
     "  ouro lua --memory --view script.lua\n";
 
 static int usage(const char *message, const char *what) {
-    fprintf(stderr, "ouro lua: %s%s\nTry `ouro help lua`.\n", message, what);
+    ouro__say("ouro lua: %s%s", message, what);
+    fputs("Try `ouro help lua`.\n", stderr);
     return EXIT_USAGE;
 }
 
@@ -147,8 +149,8 @@ static int run_luajit(int count, char **arguments, int at) {
     for (; at + 1 < count; at++) arguments[at] = arguments[at + 1];
     arguments[count - 1] = NULL;
     execv(path, arguments);
-    fprintf(stderr, "ouro lua: cannot run %s: %s\nOuro was built without LuaJIT.\n", path,
-            strerror(errno));
+    ouro__say("ouro lua: cannot run %s: %s", path, strerror(errno));
+    fputs("Ouro was built without LuaJIT.\n", stderr);
     return EXIT_FAILURE;
 }
 

@@ -4,6 +4,7 @@
 // programs that want to print something; `ouro report` says far more about a written profile.
 
 #include "report.h"
+#include "printable.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,14 +59,11 @@ static void print(FILE *out, ouro_profile *profile, const totals *all) {
         const row *r = &all->rows[i];
         ouro_block_info info;
         if (!r->seen || !ouro_block_get(profile, r->block, &info)) continue;
-        fprintf(out, "%6.1f%%  %6.1f%% %12llu  %s", share(r->self, all->total),
-                share(r->overall, all->total), (unsigned long long)r->calls, info.name);
-        if (info.line) {
-            fprintf(out, "  %s:%u", info.file, info.line);
-        } else if (*info.file) {
-            fprintf(out, "  %s", info.file);
-        }
-        fputc('\n', out);
+        char place[32] = "";
+        if (info.line) snprintf(place, sizeof place, ":%u", info.line);
+        ouro__say_to(out, "%6.1f%%  %6.1f%% %12llu  %s%s%s%s", share(r->self, all->total),
+                     share(r->overall, all->total), (unsigned long long)r->calls, info.name,
+                     *info.file || info.line ? "  " : "", info.file, place);
     }
 }
 

@@ -218,18 +218,4 @@ void session_stop(session *s) {
     lua_rawsetp(L, LUA_REGISTRYINDEX, &starter_key);
 }
 
-int session_write(session *s, const char *path) {
-    size_t length = strlen(path);
-    if (length < 3 || strcmp(path + length - 3, ".gz") != 0)
-        return ouro_profile_write(s->profile, path);
-    char *plain = malloc(length + sizeof ".plain");
-    if (!plain) return -1;
-    strcat(strcpy(plain, path), ".plain");
-    int result = ouro_profile_write(s->profile, plain);
-    if (result == 0) result = gzip_file(plain, path);
-    int error = errno;
-    remove(plain);
-    free(plain);
-    errno = error;
-    return result;
-}
+int session_write(session *s, const char *path) { return write_profile(s->profile, path); }

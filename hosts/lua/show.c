@@ -6,6 +6,7 @@
 #include "show.h"
 
 #include "own_path.h"
+#include "printable.h"
 #include "report.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@ extern char **environ;
 
 // The program `ouro`: $OURO, which `ouro lua` sets, else the file beside this program.
 static bool find_ouro(char path[static PATH_MAX]) {
-    const char *named = getenv("OURO");
+    const char *named = secure_getenv("OURO");
     if (named && *named) {
         snprintf(path, PATH_MAX, "%s", named);
         return access(path, X_OK) == 0;
@@ -56,7 +57,7 @@ static void summary(ouro_profile *profile, const char *file) {
         if (text) fputs(text, stderr);
         free(text);
     }
-    fprintf(stderr, "ouro lua: the profile is in %s\n", file);
+    ouro__say("ouro lua: the profile is in %s", file);
 }
 
 void show_profile(ouro_profile *profile, const char *file, bool quiet, bool view) {
@@ -64,5 +65,5 @@ void show_profile(ouro_profile *profile, const char *file, bool quiet, bool view
     fflush(stderr);
     if (!quiet) summary(profile, file);
     if (view && !run_ouro("view", file))
-        fprintf(stderr, "ouro lua: cannot show %s: `ouro view` did not work\n", file);
+        ouro__say("ouro lua: cannot show %s: `ouro view` did not work", file);
 }

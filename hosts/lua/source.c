@@ -12,6 +12,7 @@
 #include "source.h"
 
 #include "blocks.h"
+#include "descriptors.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -329,7 +330,8 @@ void source_free(source *s) {
 }
 
 static char *file_text(const char *path, size_t *length) {
-    FILE *f = fopen(path, "rb");
+    int fd = ouro__open(path, O_RDONLY, 0);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "rb");
     if (!f) return NULL;
     size_t room = 1 << 16, have = 0;
     char *text = malloc(room);

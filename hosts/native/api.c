@@ -41,6 +41,6 @@ static bool is_the_one(void) {
 }
 
 __attribute__((constructor(101))) static void start(void) {
-    const char *folder = getenv("OURO_NATIVE");
+    const char *folder = secure_getenv("OURO_NATIVE");
     if (folder && *folder && is_the_one()) ouro_native_xray_start();
 }

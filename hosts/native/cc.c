@@ -5,6 +5,8 @@
 // last, if an executable is linked. Shared libraries get no library: they call the hooks of the
 // program that loads them.
 
+#include "descriptors.h"
+#include "printable.h"
 #include "run/folders.h"
 
 #include <errno.h>
@@ -99,8 +101,8 @@ static bool is_this(const char *value) {
 
 // The value may have arguments of its own (`ccache gcc`).
 static char *compiler(const command *c) {
-    const char *ours = getenv(c->cxx ? "OURO_CXX" : "OURO_CC");
-    const char *usual = getenv(c->cxx ? "CXX" : "CC");
+    const char *ours = secure_getenv(c->cxx ? "OURO_CXX" : "OURO_CC");
+    const char *usual = secure_getenv(c->cxx ? "CXX" : "CC");
     if (ours && *ours) return strdup(ours);
     if (usual && *usual && !is_this(usual) && !c->xray) return strdup(usual);
     if (c->xray) return strdup(c->cxx ? "clang++" : "clang");
@@ -109,7 +111,7 @@ static char *compiler(const command *c) {
 
 // `cc` may be a link to clang, which has no option to exclude files.
 static bool is_clang(const char *name) {
-    const char *folder = getenv("PATH");
+    const char *folder = secure_getenv("PATH");
     char path[PATH_MAX], whole[PATH_MAX];
     if (strstr(name, "clang")) return true;
     while (folder && *folder && !strchr(name, '/')) {
@@ -161,6 +163,7 @@ static void add_library(command *c) {
 }
 
 int main(int argc, char **argv) {
+    ouro__hold_streams();
     const char *slash = strrchr(argv[0], '/');
     const char *name = slash ? slash + 1 : argv[0];
     command c = {.cxx = strstr(name, "++") != NULL};
@@ -178,12 +181,13 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "--xray") && strcmp(argv[i], "--all")) add(&c, argv[i]);
     }
     if (c.has_inputs && c.links) add_library(&c);
-    if (getenv("OURO_CC_SHOW")) {
-        for (size_t i = 0; i < c.count; i++)
-            fprintf(stderr, "%s%c", c.arguments[i], i + 1 < c.count ? ' ' : '\n');
+    if (secure_getenv("OURO_CC_SHOW")) {
+        for (size_t i = 0; i < c.count; i++) {
+            ouro__print_foreign(stderr, c.arguments[i]);
+            fputc(i + 1 < c.count ? ' ' : '\n', stderr);
+        }
     }
     execvp(c.arguments[0], c.arguments);
-    fprintf(stderr, "ouro %s: cannot run %s: %s\n", c.cxx ? "c++" : "cc", c.arguments[0],
-            strerror(errno));
+    ouro__say("ouro %s: cannot run %s: %s", c.cxx ? "c++" : "cc", c.arguments[0], strerror(errno));
     return 127;
 }

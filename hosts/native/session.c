@@ -3,6 +3,8 @@
 // The profile of this process, made when the first function is entered. It is a live file in the
 // folder that OURO_NATIVE names, so nothing has to be done when the program ends, however it ends.
 // Without that variable everything is off. `ouro run` sets it, and reads the files afterwards.
+// A program that runs with other rights than its caller's (setuid, capabilities) must not obey the
+// caller's environment: secure_getenv sees no variable there, so nothing is recorded.
 //
 //   OURO_NATIVE          the folder
 //   OURO_NATIVE_NODES    the cap; halved as often as the file system has no room
@@ -16,10 +18,9 @@
 
 #include "native.h"
 
+#include "descriptors.h"
 #include "own_path.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NODES_DEFAULT = 1 << 18, NODES_LEAST = 1 << 10 };
+enum { NODES_DEFAULT = 1 << 18, NODES_LEAST = 1 << 10, NAME_CUT = 200 };
 
 native_session ouro_native_session;
 
@@ -40,12 +41,12 @@ static bool watching;
 // ---------------------------------------------------------------- options
 
 static void read_compaction(ouro_options *options) {
-    const char *rule = getenv("OURO_NATIVE_COMPACT");
+    const char *rule = secure_getenv("OURO_NATIVE_COMPACT");
     if (rule) ouro_compaction_from_name(rule, options);
 }
 
 static void read_clock(ouro_options *options) {
-    const char *clock = getenv("OURO_NATIVE_CLOCK"), *hz = getenv("OURO_NATIVE_HZ");
+    const char *clock = secure_getenv("OURO_NATIVE_CLOCK"), *hz = secure_getenv("OURO_NATIVE_HZ");
     bool wall = clock && strcmp(clock, "wall") == 0;
     options->clock.measures = wall ? OURO_CLOCK_WALL : OURO_CLOCK_CPU;
     options->clock.signal = SIGRTMAX - 2; // SIGPROF may be the program's
@@ -54,7 +55,8 @@ static void read_clock(ouro_options *options) {
     if (clock && strcmp(clock, "off") == 0) ouro_native_session.hz = 0;
 }
 
-// PROGRAM.PID.ouro, with a number if this process ran another program before (exec).
+// PROGRAM.PID.ouro, with a number if this process ran another program before (exec). The program's
+// name is cut, so that the whole is a name that file systems take. false with errno.
 // The buffers are static, and used under the lock, because the stack may be small.
 static bool name_file(char path[static PATH_MAX], const char *folder) {
     static char program[PATH_MAX];
@@ -62,9 +64,11 @@ static bool name_file(char path[static PATH_MAX], const char *folder) {
     const char *slash = strrchr(program, '/');
     const char *name = slash ? slash + 1 : "program";
     for (int again = 1; again < 1000; again++) {
-        int n = again == 1
-                    ? snprintf(path, PATH_MAX, "%s/%s.%d.ouro", folder, name, getpid())
-                    : snprintf(path, PATH_MAX, "%s/%s.%d.%d.ouro", folder, name, getpid(), again);
+        char number[16] = "";
+        if (again > 1) snprintf(number, sizeof number, ".%d", again);
+        int n =
+            snprintf(path, PATH_MAX, "%s/%.*s.%d%s.ouro", folder, NAME_CUT, name, getpid(), number);
+        errno = n >= PATH_MAX ? ENAMETOOLONG : EEXIST;
         if (n >= PATH_MAX) return false;
         if (access(path, F_OK)) return true;
     }
@@ -79,22 +83,21 @@ static void copy_blocks(ouro_profile *to, const ouro_profile *from) {
         ouro_add_block(to, &info);
 }
 
-// A library does not print: the reason goes to a file that `ouro run` reads.
-static void give_up(const char *path) {
-    static char note[PATH_MAX + 8];
-    int error = errno;
-    snprintf(note, sizeof note, "%s.failed", path);
-    int fd = open(note, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0) return;
-    const char *text = strerror(error);
-    if (write(fd, text, strlen(text)) < 0) error = errno;
-    close(fd);
+// A library does not print. The reason is the name of an empty file, PID.ERRNO.failed, which `ouro
+// run` reads: that takes no room in a full file system.
+static void give_up(const char *folder, int error) {
+    static char note[PATH_MAX];
+    int n = snprintf(note, sizeof note, "%s/%d.%d.failed", folder, getpid(), error);
+    if (n >= PATH_MAX) return;
+    int fd = ouro__open(note, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (fd >= 0) close(fd);
 }
 
 static ouro_profile *open_profile(const char *folder) {
     static const ouro_metric_info metrics[] = {
         {"time", "nanoseconds"}, {"allocated", "bytes"}, {"allocations", "count"}};
-    const char *nodes = getenv("OURO_NATIVE_NODES"), *memory = getenv("OURO_NATIVE_MEMORY");
+    const char *nodes = secure_getenv("OURO_NATIVE_NODES"),
+               *memory = secure_getenv("OURO_NATIVE_MEMORY");
     static char path[PATH_MAX];
     if (!name_file(path, folder)) return NULL;
     ouro_native_session.memory = memory && *memory == '1';
@@ -110,7 +113,6 @@ static ouro_profile *open_profile(const char *folder) {
         options.max_nodes /= 2;
         profile = ouro_profile_new(&options);
     }
-    if (!profile) give_up(path);
     return profile;
 }
 
@@ -186,10 +188,11 @@ bool ouro_native_thread_begin(void) {
 // ---------------------------------------------------------------- the beginning
 
 static bool begin(void) {
-    const char *folder = getenv("OURO_NATIVE");
+    const char *folder = secure_getenv("OURO_NATIVE");
     if (!folder || !*folder) return false;
-    if (!watching && pthread_key_create(&thread_key, thread_end)) return false;
-    ouro_profile *profile = open_profile(folder);
+    int error = watching ? 0 : pthread_key_create(&thread_key, thread_end);
+    ouro_profile *profile = error ? NULL : open_profile(folder);
+    if (!profile) give_up(folder, error ? error : errno);
     if (!profile) return false;
     // After ouro_profile_new: the child's handlers run in the order of their registration.
     if (!watching) watching = pthread_atfork(before_fork, in_parent, in_child) == 0;

@@ -9,7 +9,8 @@
 
 #include "native.h"
 
-#include <fcntl.h>
+#include "descriptors.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +60,7 @@ void ouro_native_stack_drop(native_stack *stack) {
 
 // The mapping that `sp` is in. Parsed without stdio, which would call malloc.
 static bool mapping_of(uintptr_t sp, uintptr_t *low, uintptr_t *high) {
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    int fd = ouro__open("/proc/self/maps", O_RDONLY, 0);
     char buffer[4096];
     uintptr_t number = 0, first = 0;
     bool in_numbers = true, found = false;

@@ -11,6 +11,8 @@
 #include "json_writer.h"
 #include "questions.h"
 
+#include <stdio.h>
+
 // The exit statuses, as the manual has them.
 enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_ABOVE = 3 };
 
@@ -41,6 +43,7 @@ typedef struct {
     const char *metric; // NULL: the profile's own choice
     const char *from, *to, *out;
     int rule, edge_length; // RULE_DEFAULT: not asked
+    uint64_t limit;        // bytes; 0: not asked
     long top;              // -1: not asked
     int64_t period;        // 0: not asked
     double min;            // percent; below 0: not asked
@@ -49,7 +52,8 @@ typedef struct {
     const char *host;      // NULL: not asked
     unsigned port;         // 0: any
     names source;          // folders
-    bool no_open;
+    names extensions;      // of sources
+    bool no_open, no_secret;
     bool help, version;
 } options;
 
@@ -80,6 +84,8 @@ void progress_end(void);
 profile *apply_filters(const options *o, const char *path, profile *p);
 profile *apply_shrinking(const options *o, const char *path, profile *p);
 const format *format_option(const char *name);
+// One after the other, with commas; freed by the caller.
+char *metric_names(const profile *p);
 uint32_t metric_option(const profile *p, const char *path, const char *name);
 
 // The format to write: --to, or by the extension. Exits if there is none.
@@ -114,11 +120,11 @@ void table_heading_end(table *t);
 void table_end(table *t);
 
 bool colours_wanted(const options *o);
-// Bold, or nothing if colours are not wanted. `text` is printed with control characters replaced.
+// A line. Names in it may hold anything: what a terminal would obey is replaced.
+void put_line(output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// The same in bold, if colours are wanted.
 void put_heading(const options *o, output *out, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-// Names may hold anything: control characters are not sent to a terminal.
-void put_clean(output *out, const char *text);
 
 output *stdout_open(void);
 void stdout_close(output *out);
@@ -161,6 +167,13 @@ bool is_host(const char *command);
 // The help of a command, or of ouro itself if command is NULL.
 void print_help(const char *command);
 void print_version(void);
+
+// Bytes that may not stand in an address become %XX.
+void put_encoded(FILE *to, const char *text);
+// Starts the browser, if there is one. `secret`: other users must not see the address.
+void browser_open(const char *address, bool secret);
+// Removes what was needed for that.
+void browser_end(void);
 
 // Parts of the report.
 void report_block(const options *o, const loaded *l, output *out);

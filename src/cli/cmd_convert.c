@@ -5,12 +5,14 @@
 
 #include "cli.h"
 
+#include "printable.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const allowed[] = {"from",   "to",     "compact", "period", "min",
-                                      "metric", "select", "exclude", "fold",   NULL};
+static const char *const allowed[] = {"from",   "to",     "compact", "limit", "period", "min",
+                                      "metric", "select", "exclude", "fold",  NULL};
 
 // Pictures leave out what cannot be seen, unless --min says otherwise.
 #define PICTURE_SHARE 0.0005
@@ -42,7 +44,7 @@ void write_output(const options *o, const profile *p, const char *title, const c
     bool written = ouro__profile_write(p, path, to, &w, &e);
     progress_end();
     if (!written) {
-        fprintf(stderr, "ouro: %s: %s\n", path, e.message);
+        ouro__say("ouro: %s: %s", path, e.message);
         exit(EXIT_FAILED);
     }
 }

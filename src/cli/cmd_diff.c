@@ -6,14 +6,17 @@
 
 #include "cli.h"
 
+#include "printable.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { TOP_TEXT = 30 };
 
-static const char *const allowed[] = {"metric", "select", "exclude", "fold",       "top",    "json",
-                                      "csv",    "from",   "compact", "fail-above", "colour", NULL};
+static const char *const allowed[] = {"metric",     "select", "exclude", "fold",    "top",
+                                      "json",       "csv",    "from",    "compact", "limit",
+                                      "fail-above", "colour", NULL};
 
 // One file with two counts per path is a comparison by itself.
 typedef struct {
@@ -187,8 +190,8 @@ static int judge(const options *o, const comparison *c) {
     const char *name;
     double worst = worst_growth(c, &name);
     if (o->fail_above < 0 || worst <= o->fail_above) return EXIT_GOOD;
-    fprintf(stderr, "ouro diff: %s grew by %.2f%% of the total before, more than %g%%\n", name,
-            worst, o->fail_above);
+    ouro__say("ouro diff: %s grew by %.2f%% of the total before, more than %g%%", name, worst,
+              o->fail_above);
     return EXIT_ABOVE;
 }
 

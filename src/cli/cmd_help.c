@@ -19,7 +19,10 @@
     "  --compact RULE     loops, cycles, edges, edges:1 to edges:3, or none. Raw stacks are "     \
     "compacted\n"                                                                                 \
     "                     by loops unless asked otherwise; aggregated profiles are kept as they " \
-    "are\n"
+    "are\n"                                                                                       \
+    "  --limit SIZE       let the input take so much memory, and what is written have so many "   \
+    "bytes,\n"                                                                                    \
+    "                     such as 4G. Without it: 256M, and 128 for each byte of the input\n"
 
 static const char general[] = "ouro: profiles with recursion, compacted\n"
                               "\n"
@@ -54,17 +57,22 @@ static const char view[] =
     "\n"
     "Starts a small web server on this machine, prints its address and opens the browser. Ctrl-C "
     "ends "
-    "it.\nA live file is followed while its program runs. More than two files: `ouro merge` "
-    "first.\n"
+    "it.\nThe address has a secret, so that no other user of the machine can read the profile; the "
+    "browser\nkeeps it after the first visit. A live file is followed while its program runs. More "
+    "than two files:\n`ouro merge` first.\n"
     "\n"
     "  --no-open          only print the address\n"
     "  --port N           listen on this port instead of a free one\n"
-    "  --host ADDRESS     listen on this address instead of 127.0.0.1: others can then read the "
-    "profile,\n"
-    "                     and source files below --source\n"
+    "  --host ADDRESS     listen on this address instead of 127.0.0.1. There is no encryption: who "
+    "sees\n"
+    "                     the traffic has the secret\n"
+    "  --no-secret        let everybody ask who can reach the port, also other users of this "
+    "machine;\n"
+    "                     for scripts\n"
     "  --source DIR       show source files below this folder; again: several. Without it, the "
     "working\n"
-    "                     folder\n"
+    "                     folder. Hidden files are not shown\n"
+    "  --source-extension EXT  also show files with this extension as sources; again: several\n"
     "  --metric NAME      what to show first, as are the filters:\n" FILTERS
     "  --period N         divide all values by N, carrying remainders; what becomes 0 is dropped\n"
     "  --min PERCENT      what is below in every metric goes to a [pruned] block of its "

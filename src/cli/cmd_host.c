@@ -8,6 +8,7 @@
 #include "cli.h"
 
 #include "own_path.h"
+#include "printable.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -31,7 +32,7 @@ static void try_folder(const char *folder, const char *below, const char *name, 
     snprintf(path, sizeof path, "%s%souro-%s", folder, below, name);
     execv(path, argv);
     if (errno == ENOENT || errno == ENOTDIR) return;
-    fprintf(stderr, "ouro: cannot run %s: %s\n", path, strerror(errno));
+    ouro__say("ouro: cannot run %s: %s", path, strerror(errno));
     exit(EXIT_FAILED);
 }
 
@@ -39,7 +40,7 @@ int cmd_host(int argc, char **argv) {
     (void)argc;
     char path[PATH_MAX], folder[PATH_MAX];
     if (ouro__own_path(path)) setenv("OURO", path, 1);
-    const char *named = getenv("OURO_LIBEXEC");
+    const char *named = secure_getenv("OURO_LIBEXEC");
     if (named && *named) try_folder(named, "/", argv[0], argv);
     if (ouro__own_folder(folder)) {
         try_folder(folder, "", argv[0], argv);

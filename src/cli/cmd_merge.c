@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-static const char *const allowed[] = {"from",   "to",  "output", "compact",
+static const char *const allowed[] = {"from",   "to",  "output", "compact", "limit",
                                       "period", "min", "metric", NULL};
 
 int cmd_merge(int argc, char **argv) {

@@ -12,9 +12,10 @@
 
 enum { TOP_TEXT = 30, TOP_SUMMARY = 10, KNOTS_SUMMARY = 5, INDENT_DEEPEST = 40, PATH_SHOWN = 12 };
 
-static const char *const allowed[] = {"self",   "overall", "sequences", "tree", "block",  "knots",
-                                      "metric", "select",  "exclude",   "fold", "top",    "json",
-                                      "csv",    "from",    "compact",   "min",  "colour", NULL};
+static const char *const allowed[] = {"self",  "overall", "sequences", "tree",    "block",
+                                      "knots", "metric",  "select",    "exclude", "fold",
+                                      "top",   "json",    "csv",       "from",    "compact",
+                                      "limit", "min",     "colour",    NULL};
 
 // Text shows a screen, programs get everything, unless --top says.
 static uint32_t top_of(const options *o, uint32_t text) {
@@ -53,16 +54,12 @@ static void print_title(const options *o, const loaded *l, output *out) {
     if (l->filtered) {
         ouro__amount(rest, p, l->metric, left, l->total);
         format_percent(percent, left, l->total);
-        ouro__print(out, "left after the filters: %s%s%s, %s\n", rest, *unit ? " " : "", unit,
-                    percent);
+        put_line(out, "left after the filters: %s%s%s, %s", rest, *unit ? " " : "", unit, percent);
     }
     if (p->metric_count < 2) return;
-    ouro__put_text(out, "metrics:");
-    for (uint32_t m = 0; m < p->metric_count; m++) {
-        ouro__put_text(out, m ? ", " : " ");
-        put_clean(out, ouro__metric_name(p, m));
-    }
-    ouro__put_text(out, " (--metric chooses)\n");
+    char *metrics = metric_names(p);
+    put_line(out, "metrics: %s (--metric chooses)", metrics);
+    free(metrics);
 }
 
 // ---------------------------------------------------------------- self and overall
@@ -243,7 +240,8 @@ static void report_sequences(const options *o, const loaded *l, output *out) {
         w = json_head(out, l);
         ouro__write_rows(&w, "rows");
     }
-    for (uint32_t i = 0; i < count; i++) put_sequence(o, l, running, top[i] + 1, text, &w, out);
+    for (uint32_t i = 0; i < count && !ouro__output_failed(out); i++)
+        put_sequence(o, l, running, top[i] + 1, text, &w, out);
     if (text) table_end(text);
     if (o->as == AS_JSON) json_foot(&w);
     free(top);
@@ -329,6 +327,7 @@ int cmd_report(int argc, char **argv) {
     loaded l = load(&o, o.inputs.items[0]);
     if (o.min > 0 && o.show != SHOW_TREE) l.profile = apply_shrinking(&o, l.path, l.profile);
     output *out = stdout_open();
+    ouro__output_limit(out, &l.profile->budget);
     report(&o, &l, out);
     stdout_close(out);
     loaded_free(&l);

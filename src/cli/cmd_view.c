@@ -5,24 +5,22 @@
 // show does.
 
 #include "cli.h"
+#include "printable.h"
 #include "server.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const allowed[] = {"no-open", "port",    "host", "source", "metric",
-                                      "select",  "exclude", "fold", "from",   "compact",
-                                      "period",  "min",     NULL};
-
-extern char **environ;
+static const char *const allowed[] = {
+    "no-open", "port",    "host",   "source", "metric", "select",    "exclude",          "fold",
+    "from",    "compact", "period", "min",    "limit",  "no-secret", "source-extension", NULL};
 
 // ---------------------------------------------------------------- profiles
 
@@ -31,25 +29,38 @@ static profile *shrunk(profile *p, profile *smaller) {
     return smaller;
 }
 
-// For a live file; the same as the first reading, but nothing is printed and nothing exits.
+// Whatever stands at the path by now: opening it does not wait, as for the writer of a pipe, and
+// reading it comes to an end. Devices do not; files of the kernel may wait, and tell no size.
+static int open_regular(const char *path) {
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 || (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)) return fd;
+    close(fd);
+    errno = EINVAL;
+    return -1;
+}
+
+// For a live file; the same as the first reading, but nothing is printed and nothing exits, and
+// only a regular file is read.
 static profile *read_again(void *user, const char *path, error *e) {
     const options *o = user;
-    read_options r = {.rule = o->rule, .edge_length = o->edge_length};
-    profile *p = ouro__profile_read(path, o->from ? ouro__format_named(o->from) : NULL, &r, e);
+    const format *from = o->from ? ouro__format_named(o->from) : NULL;
+    read_options r = {.rule = o->rule, .edge_length = o->edge_length, .limit = o->limit};
+    char opened[64];
+    int fd = open_regular(path);
+    if (fd < 0) {
+        ouro__error_set(e, errno, "cannot open it again: %s", strerror(errno));
+        return NULL;
+    }
+    snprintf(opened, sizeof opened, "/proc/self/fd/%d", fd); // the same file, whatever was renamed
+    profile *p = ouro__profile_read(opened, from, &r, e);
+    close(fd);
     if (p && o->period > 1) p = shrunk(p, ouro__divided(p, o->period, e));
     if (p && o->min > 0) p = shrunk(p, ouro__pruned(p, o->min / 100, e));
     return p;
 }
 
 // ---------------------------------------------------------------- the first address
-
-static void put_encoded(FILE *to, const char *text) {
-    for (; *text; text++) {
-        bool plain = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
-                     (*text >= '0' && *text <= '9') || strchr("-._~/", *text);
-        fprintf(to, plain ? "%c" : "%%%02X", (unsigned char)*text);
-    }
-}
 
 static void put_parameter(FILE *to, const char *name, const char *value, int *count) {
     fprintf(to, "%c%s=", (*count)++ ? '&' : '?', name);
@@ -63,6 +74,7 @@ static char *first_address(const options *o, const server *s) {
     FILE *to = open_memstream(&text, &size);
     if (!to) fail_memory();
     fprintf(to, "%s%s", ouro__server_address(s), o->inputs.count == 2 ? "/compare" : "/");
+    if (ouro__server_secret(s)) put_parameter(to, "secret", ouro__server_secret(s), &count);
     if (o->metric) put_parameter(to, "metric", o->metric, &count);
     for (size_t i = 0; i < o->select.count; i++)
         put_parameter(to, "select", o->select.items[i], &count);
@@ -84,7 +96,7 @@ static void check_start(const options *o, const server_options *s) {
             for (unsigned f = 0; f < s->file_count && !found; f++)
                 found = ouro__find_block(s->files[f].profile, lists[l]->items[i], &block, &e);
             if (found) continue;
-            fprintf(stderr, "ouro: %s: %s\n", s->files[0].path, e.message);
+            ouro__say("ouro: %s: %s", s->files[0].path, e.message);
             exit(EXIT_USAGE);
         }
     }
@@ -92,61 +104,46 @@ static void check_start(const options *o, const server_options *s) {
         metric_option(s->files[f].profile, s->files[f].path, o->metric);
 }
 
-// ---------------------------------------------------------------- the browser
-
-// $BROWSER, or what the desktop chose if there is one. No shell is involved: the address is one
-// argument, whatever it holds.
-static void open_browser(const char *address) {
-    const char *browser = getenv("BROWSER");
-    bool screen = getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
-    if (!browser || !*browser) browser = screen ? "xdg-open" : NULL;
-    if (!browser) return;
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, usual;
-    pid_t child;
-    char *arguments[] = {(char *)(uintptr_t)browser, (char *)(uintptr_t)address, NULL};
-    sigemptyset(&none);
-    sigemptyset(&usual);
-    sigaddset(&usual, SIGCHLD);
-    sigaddset(&usual, SIGPIPE);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-    posix_spawn_file_actions_adddup2(&actions, 0, 1);
-    posix_spawn_file_actions_adddup2(&actions, 0, 2);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &usual);
-    // A group of its own: Ctrl-C here does not end the browser.
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                              POSIX_SPAWN_SETPGROUP);
-    int problem = posix_spawnp(&child, browser, &actions, &attributes, arguments, environ);
-    if (problem) fprintf(stderr, "ouro: cannot start %s: %s\n", browser, strerror(problem));
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-}
-
 // ---------------------------------------------------------------- memory
 
 // The first filters of a large profile would spend more time on getting pages from the system than
 // on filtering. So pages for two of them are fetched while the user looks at the first page; freed,
-// they stay with the process.
-static void fetch_pages(size_t bytes) {
-    enum { PIECE = 8 << 20, PIECES = 40 }; // at most 320 MB, in pieces that come from the heap
-    char *pieces[PIECES];
+// they stay with the process. What many requests left beyond that goes back to the system when
+// there are none: ouro keeps its heap otherwise (main.c).
+enum { PIECE = 8 << 20, PIECES_MOST = 40, LEFT_MOST = 64 << 20 }; // pieces come from the heap
+
+static size_t kept_bytes; // at most PIECES_MOST pieces
+
+static size_t take_pieces(char *pieces[PIECES_MOST], size_t bytes) {
     size_t count = 0;
-    while (count < PIECES && count * PIECE < bytes && (pieces[count] = malloc(PIECE))) {
-        for (size_t at = 0; at < PIECE; at += 4096) ((volatile char *)pieces[count])[at] = 0;
-        count++;
+    while (count < PIECES_MOST && count * PIECE < bytes && (pieces[count] = malloc(PIECE))) count++;
+    return count;
+}
+
+static void fetch_pages(void) {
+    char *pieces[PIECES_MOST];
+    size_t count = take_pieces(pieces, kept_bytes);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t at = 0; at < PIECE; at += 4096) ((volatile char *)pieces[i])[at] = 0;
     }
+    while (count > 0) free(pieces[--count]);
+}
+
+// Pieces that are taken meanwhile keep their pages.
+static void give_back(void *user) {
+    char *pieces[PIECES_MOST];
+    (void)user;
+    if (mallinfo2().fordblks < kept_bytes + LEFT_MOST) return;
+    size_t count = take_pieces(pieces, kept_bytes);
+    malloc_trim(0);
     while (count > 0) free(pieces[--count]);
 }
 
 static size_t bytes_of_filters(const server_options *s) {
     size_t nodes = 0;
     for (unsigned i = 0; i < s->file_count; i++) nodes += s->files[i].profile->node_count;
-    return nodes < 100000 ? 0 : nodes * 150;
+    size_t bytes = nodes < 100000 ? 0 : nodes * 150, most = (size_t)PIECES_MOST * PIECE;
+    return bytes < most ? bytes : most;
 }
 
 // ---------------------------------------------------------------- the command
@@ -182,15 +179,29 @@ static char **find_roots(options *o) {
     return roots;
 }
 
+// The extensions of --source-extension, with or without their dot.
+static void find_extensions(const options *o) {
+    for (size_t i = 0; i < o->extensions.count; i++) {
+        const char **extension = &o->extensions.items[i];
+        if (**extension == '.') ++*extension;
+        if (!**extension || strpbrk(*extension, "./"))
+            fail_usage("view", "--source-extension %s: expected one like fble", *extension);
+    }
+}
+
 static server_options load_all(options *o, const char *const *roots, size_t root_count) {
     server_options s = {.file_count = (unsigned)o->inputs.count,
                         .read_again = read_again,
+                        .rest = give_back,
                         .user = o,
                         .host = o->host,
                         .port = o->port,
-                        .roots = roots,
-                        .root_count = root_count,
-                        .assets = getenv("OURO_ASSETS")};
+                        .sources = {.roots = roots,
+                                    .root_count = root_count,
+                                    .extensions = o->extensions.items,
+                                    .extension_count = o->extensions.count},
+                        .no_secret = o->no_secret,
+                        .assets = secure_getenv("OURO_ASSETS")};
     for (unsigned i = 0; i < s.file_count; i++) {
         const char *path = o->inputs.items[i];
         s.files[i] = (server_file){path, apply_shrinking(o, path, load_profile(o, path, false))};
@@ -211,24 +222,26 @@ int cmd_view(int argc, char **argv) {
         strcmp(o.inputs.items[1], "-") == 0)
         fail_usage("view", "standard input can be read once only");
     mallopt(M_ARENA_MAX, 1); // memory that one request freed is there for the next
+    find_extensions(&o);
     char **roots = find_roots(&o);
     server_options start = load_all(&o, (const char *const *)roots, o.source.count);
     check_start(&o, &start);
-    size_t memory = bytes_of_filters(&start);
+    kept_bytes = bytes_of_filters(&start);
     sigset_t ending = block_signals();
     error e = {0};
     server *s = ouro__server_start(&start, &e);
     if (!s) {
-        fprintf(stderr, "ouro view: %s\n", e.message);
+        ouro__say("ouro view: %s", e.message);
         exit(EXIT_FAILED);
     }
     char *address = first_address(&o, s);
     printf("%s\n", address);
     fflush(stdout);
-    if (!o.no_open) open_browser(address);
-    fetch_pages(memory);
+    if (!o.no_open) browser_open(address, !o.no_secret);
+    fetch_pages();
     int which;
     sigwait(&ending, &which);
+    browser_end();
     free(address);
     if (!ouro__server_stop(s)) _exit(EXIT_GOOD); // a request was still at work; nothing is lost
     for (size_t i = 0; i < o.source.count; i++) free(roots[i]);

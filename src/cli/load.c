@@ -5,6 +5,8 @@
 
 #include "cli.h"
 
+#include "printable.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +15,7 @@
 #include <unistd.h>
 
 void fail_with(const char *path, const error *e) {
-    fprintf(stderr, "ouro: %s: %s\n", strcmp(path, "-") == 0 ? "standard input" : path, e->message);
+    ouro__say("ouro: %s: %s", strcmp(path, "-") == 0 ? "standard input" : path, e->message);
     exit(EXIT_FAILED);
 }
 
@@ -34,7 +36,7 @@ static struct {
 
 static void progress_start(void) {
     if (progress.start.tv_sec || progress.start.tv_nsec) return;
-    const char *after = getenv("OURO_PROGRESS");
+    const char *after = secure_getenv("OURO_PROGRESS");
     progress.after = after ? strtod(after, NULL) : 1;
     progress.wanted = isatty(STDERR_FILENO);
     clock_gettime(CLOCK_MONOTONIC, &progress.start);
@@ -51,9 +53,18 @@ static bool progress_due(void) {
     return seconds >= progress.after;
 }
 
+// Of one line, which the next call writes over.
+static void show_step(const char *doing, const char *path, const char *done) {
+    fprintf(stderr, "\r%s ", doing);
+    ouro__print_foreign(stderr, path);
+    fprintf(stderr, ": %s\033[K", done);
+}
+
 static void show_reading(void *user, double done) {
-    if (progress_due())
-        fprintf(stderr, "\rreading %s: %3.0f%%\033[K", (const char *)user, 100 * done);
+    char text[32];
+    if (!progress_due()) return;
+    snprintf(text, sizeof text, "%3.0f%%", 100 * done);
+    show_step("reading", user, text);
 }
 
 void show_merging(size_t done, size_t of) {
@@ -61,8 +72,10 @@ void show_merging(size_t done, size_t of) {
 }
 
 void show_writing(void *user, uint64_t bytes) {
-    if (progress_due())
-        fprintf(stderr, "\rwriting %s: %.1f MB\033[K", (const char *)user, (double)bytes / 1e6);
+    char text[32];
+    if (!progress_due()) return;
+    snprintf(text, sizeof text, "%.1f MB", (double)bytes / 1e6);
+    show_step("writing", user, text);
 }
 
 void progress_end(void) {
@@ -75,7 +88,9 @@ void progress_end(void) {
 const format *format_option(const char *name) {
     const format *found = name ? ouro__format_named(name) : NULL;
     if (!name || found) return found;
-    fprintf(stderr, "ouro: there is no format %s; there are", name);
+    fprintf(stderr, "ouro: there is no format ");
+    ouro__print_foreign(stderr, name);
+    fprintf(stderr, "; there are");
     for (size_t i = 0; i < ouro__format_count; i++)
         fprintf(stderr, "%s %s", i ? "," : "", ouro__formats[i].name);
     fprintf(stderr, "\n");
@@ -85,7 +100,10 @@ const format *format_option(const char *name) {
 profile *load_profile(const options *o, const char *path, bool keep_origin) {
     error e = {0};
     progress_start();
-    read_options r = {.rule = o->rule, .edge_length = o->edge_length, .keep_origin = keep_origin};
+    read_options r = {.rule = o->rule,
+                      .edge_length = o->edge_length,
+                      .keep_origin = keep_origin,
+                      .limit = o->limit};
     if (progress.wanted) r.progress = show_reading;
     r.user = (void *)(uintptr_t)path;
     profile *p = ouro__profile_read(path, format_option(o->from), &r, &e);
@@ -94,14 +112,24 @@ profile *load_profile(const options *o, const char *path, bool keep_origin) {
     return p;
 }
 
+char *metric_names(const profile *p) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to) fail_memory();
+    for (uint32_t m = 0; m < p->metric_count; m++)
+        fprintf(to, "%s%s", m ? ", " : "", ouro__metric_name(p, m));
+    if (fclose(to) != 0) fail_memory();
+    return text;
+}
+
 uint32_t metric_option(const profile *p, const char *path, const char *name) {
     if (!name) return p->default_metric;
     uint32_t m = ouro__profile_find_metric(p, name);
     if (m != NO_ROW) return m;
-    fprintf(stderr, "ouro: %s: no metric is called %s; there is", path, name);
-    for (m = 0; m < p->metric_count; m++)
-        fprintf(stderr, "%s %s", m ? "," : "", ouro__metric_name(p, m));
-    fprintf(stderr, "\n");
+    char *there = metric_names(p);
+    ouro__say("ouro: %s: no metric is called %s; there is %s", path, name, there);
+    free(there);
     exit(EXIT_USAGE);
 }
 
@@ -113,7 +141,7 @@ static uint32_t *find_blocks(const profile *p, const char *path, const names *n)
     for (size_t i = 0; i < n->count; i++) {
         error e = {0};
         if (ouro__find_block(p, n->items[i], &blocks[i], &e)) continue;
-        fprintf(stderr, "ouro: %s: %s\n", path, e.message);
+        ouro__say("ouro: %s: %s", path, e.message);
         exit(EXIT_USAGE);
     }
     return blocks;

@@ -6,6 +6,8 @@
 
 #include "cli.h"
 
+#include "descriptors.h"
+
 #include <limits.h>
 #include <locale.h>
 #include <malloc.h>
@@ -48,6 +50,7 @@ static void prepare_memory(void) {
 }
 
 int main(int argc, char **argv) {
+    ouro__hold_streams();
     prepare_memory();
     // Only for the width of characters: numbers are written the same everywhere.
     if (!setlocale(LC_CTYPE, "C.UTF-8")) setlocale(LC_CTYPE, "");

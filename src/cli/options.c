@@ -6,6 +6,7 @@
 #include "ouro.h"
 
 #include "cli.h"
+#include "printable.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -31,6 +32,7 @@ enum {
     O_FROM,
     O_TO,
     O_COMPACT,
+    O_LIMIT,
     O_PERIOD,
     O_MIN,
     O_FAIL_ABOVE,
@@ -38,7 +40,9 @@ enum {
     O_HOST,
     O_PORT,
     O_SOURCE,
+    O_SOURCE_EXTENSION,
     O_NO_OPEN,
+    O_NO_SECRET,
     O_VERSION
 };
 
@@ -59,6 +63,7 @@ static const struct option table_of_options[] = {
     {"from", required_argument, NULL, O_FROM},
     {"to", required_argument, NULL, O_TO},
     {"compact", required_argument, NULL, O_COMPACT},
+    {"limit", required_argument, NULL, O_LIMIT},
     {"period", required_argument, NULL, O_PERIOD},
     {"min", required_argument, NULL, O_MIN},
     {"fail-above", required_argument, NULL, O_FAIL_ABOVE},
@@ -66,7 +71,9 @@ static const struct option table_of_options[] = {
     {"host", required_argument, NULL, O_HOST},
     {"port", required_argument, NULL, O_PORT},
     {"source", required_argument, NULL, O_SOURCE},
+    {"source-extension", required_argument, NULL, O_SOURCE_EXTENSION},
     {"no-open", no_argument, NULL, O_NO_OPEN},
+    {"no-secret", no_argument, NULL, O_NO_SECRET},
     {"output", required_argument, NULL, 'o'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, O_VERSION},
@@ -74,13 +81,14 @@ static const struct option table_of_options[] = {
 };
 
 void fail_usage(const char *command, const char *pattern, ...) {
+    char *text = NULL;
+    const char *space = command ? " " : "", *name = command ? command : "";
     va_list arguments;
     va_start(arguments, pattern);
-    fprintf(stderr, "ouro%s%s: ", command ? " " : "", command ? command : "");
-    vfprintf(stderr, pattern, arguments);
-    fprintf(stderr, "\n`ouro help%s%s` shows how it is used.\n", command ? " " : "",
-            command ? command : "");
+    if (vasprintf(&text, pattern, arguments) < 0) fail_memory();
     va_end(arguments);
+    ouro__say("ouro%s%s: %s", space, name, text);
+    fprintf(stderr, "`ouro help%s%s` shows how it is used.\n", space, name);
     exit(EXIT_USAGE);
 }
 
@@ -110,6 +118,20 @@ static int64_t parse_count(const options *o, const char *option, const char *tex
         fail_usage(o->command, "%s %s: expected a whole number from %lld on", option, text,
                    (long long)least);
     return value;
+}
+
+// A number of bytes, with K, M, G or T behind it for the powers of 1024.
+static uint64_t parse_size(const options *o, const char *option, const char *text) {
+    static const char units[] = "KMGT";
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    bool good = *text >= '0' && *text <= '9' && !errno && value && value <= UINT64_MAX >> shift;
+    if (!good || (*end && (!unit || end[1])))
+        fail_usage(o->command, "%s %s: expected a size such as 500M or 4G", option, text);
+    return (uint64_t)value << shift;
 }
 
 static unsigned parse_port(const options *o, const char *text) {
@@ -157,6 +179,9 @@ static void take_value(options *o, int option, const char *value) {
     case O_COMPACT:
         parse_rule(o, value);
         break;
+    case O_LIMIT:
+        o->limit = parse_size(o, "--limit", value);
+        break;
     case O_PERIOD:
         o->period = parse_count(o, "--period", value, 1);
         break;
@@ -177,6 +202,9 @@ static void take_value(options *o, int option, const char *value) {
         break;
     case O_SOURCE:
         add_name(&o->source, value);
+        break;
+    case O_SOURCE_EXTENSION:
+        add_name(&o->extensions, value);
         break;
     default:
         o->out = value;
@@ -201,6 +229,8 @@ static void take(options *o, int option, const char *value) {
         o->as = option == O_JSON ? AS_JSON : AS_CSV;
     } else if (option == O_NO_OPEN) {
         o->no_open = true;
+    } else if (option == O_NO_SECRET) {
+        o->no_secret = true;
     } else if (option == 'h') {
         o->help = true;
     } else if (option == O_VERSION) {
@@ -264,4 +294,5 @@ void options_free(options *o) {
     free(o->fold.items);
     free(o->block.items);
     free(o->source.items);
+    free(o->extensions.items);
 }

@@ -5,6 +5,8 @@
 
 #include "cli.h"
 
+#include "printable.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +69,7 @@ static uint32_t *find_sequence(const options *o, const loaded *l) {
     for (size_t i = 0; i < o->block.count; i++) {
         error e = {0};
         if (ouro__find_block(l->profile, o->block.items[i], &sequence[i], &e)) continue;
-        fprintf(stderr, "ouro: %s: %s\n", l->path, e.message);
+        ouro__say("ouro: %s: %s", l->path, e.message);
         exit(EXIT_USAGE);
     }
     return sequence;
@@ -93,10 +95,11 @@ static void block_text(const options *o, const loaded *l, const around *a, outpu
     ouro__amount(overall, l->profile, l->metric, a->overall, l->total);
     format_percent(self_share, a->self, l->total);
     format_percent(overall_share, a->overall, l->total);
-    ouro__print(out, "  self %s%s%s (%s), overall %s%s%s (%s)", self, *unit ? " " : "", unit,
-                self_share, overall, *unit ? " " : "", unit, overall_share);
-    if (a->has_calls) ouro__print(out, ", %s calls", ouro__grouped(calls, (uint64_t)a->calls));
-    ouro__put_text(out, "\n\n");
+    if (a->has_calls) ouro__grouped(calls, (uint64_t)a->calls);
+    put_line(out, "  self %s%s%s (%s), overall %s%s%s (%s)%s%s%s", self, *unit ? " " : "", unit,
+             self_share, overall, *unit ? " " : "", unit, overall_share, a->has_calls ? ", " : "",
+             a->has_calls ? calls : "", a->has_calls ? " calls" : "");
+    ouro__put_text(out, "\n");
     neighbours_text(o, l, out, "Callers", a->callers, a->caller_count, a->has_calls, top);
     ouro__put_text(out, "\n");
     neighbours_text(o, l, out, "Callees", a->callees, a->callee_count, a->has_calls, top);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Text for people: aligned tables, bars and colours. Widths are those
-// that a terminal gives UTF-8, so that wide names do not shift columns. Colours and bars only if
-// standard output is a terminal.
+// Text for people: aligned tables, bars and colours. Names may hold anything, so every line and
+// every cell is cleaned by printable.h before it is measured. Widths are those that a terminal
+// gives UTF-8, so that wide names do not shift columns. Colours and bars only if standard output is
+// a terminal.
 
 #include "cli.h"
+
+#include "printable.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -28,8 +31,8 @@ size_t text_width(const char *text) {
             n = 1;
             c = L'?';
         }
-        int columns = wcwidth(c);
-        width += columns > 0 ? (size_t)columns : 0;
+        int columns = wcwidth(c); // below 0: not assigned; a terminal shows a box
+        width += columns >= 0 ? (size_t)columns : 1;
         text += n ? n : 1;
     }
     return width;
@@ -57,7 +60,7 @@ static bool on_terminal(void) { return isatty(STDOUT_FILENO); }
 
 bool colours_wanted(const options *o) {
     if (strcmp(o->colour, "auto") != 0) return strcmp(o->colour, "always") == 0;
-    const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    const char *no = secure_getenv("NO_COLOR"), *terminal = secure_getenv("TERM");
     return on_terminal() && !(no && *no) && terminal && strcmp(terminal, "dumb") != 0;
 }
 
@@ -69,6 +72,16 @@ table *table_new(const options *o, output *out) {
     return t;
 }
 
+// The text, as a terminal may get it. Freed by the caller.
+static char *cleaned(const char *pattern, va_list arguments) {
+    char *text = NULL;
+    if (vasprintf(&text, pattern, arguments) < 0) fail_memory();
+    char *clean = ouro__printable(text);
+    if (!clean) fail_memory();
+    free(text);
+    return clean;
+}
+
 void table_cell(table *t, const char *pattern, ...) {
     if (t->cell_count == t->cell_room) {
         t->cell_room = t->cell_room ? t->cell_room * 2 : 256;
@@ -77,7 +90,7 @@ void table_cell(table *t, const char *pattern, ...) {
     }
     va_list arguments;
     va_start(arguments, pattern);
-    if (vasprintf(&t->cells[t->cell_count++], pattern, arguments) < 0) fail_memory();
+    t->cells[t->cell_count++] = cleaned(pattern, arguments);
     va_end(arguments);
 }
 
@@ -110,7 +123,7 @@ void table_heading_end(table *t) {
 // What fits into `room` columns, an ellipsis where it is cut.
 static void put_clipped(output *out, const char *text, size_t room) {
     if (text_width(text) <= room) {
-        put_clean(out, text);
+        ouro__put_text(out, text);
         return;
     }
     char *copy = strdup(text);
@@ -121,7 +134,7 @@ static void put_clipped(output *out, const char *text, size_t room) {
         while (length > 0 && (copy[length] & 0xc0) == 0x80);
         copy[length] = '\0';
     }
-    put_clean(out, copy);
+    ouro__put_text(out, copy);
     ouro__put_text(out, "\xe2\x80\xa6");
     free(copy);
 }
@@ -186,21 +199,23 @@ void amount_cells(table *t, const loaded *l, int64_t value, int64_t left) {
     table_cell(t, "%s", text);
 }
 
-void put_clean(output *out, const char *text) {
-    for (const char *at = text; *at; at++)
-        ouro__put(out, (unsigned char)*at < ' ' || *at == 127 ? "?" : at, 1);
+void put_line(output *out, const char *pattern, ...) {
+    va_list arguments;
+    va_start(arguments, pattern);
+    char *text = cleaned(pattern, arguments);
+    va_end(arguments);
+    ouro__put_text(out, text);
+    ouro__put_text(out, "\n");
+    free(text);
 }
 
 void put_heading(const options *o, output *out, const char *pattern, ...) {
-    char *text = NULL;
     va_list arguments;
     va_start(arguments, pattern);
-    if (vasprintf(&text, pattern, arguments) < 0) fail_memory();
+    char *text = cleaned(pattern, arguments);
     va_end(arguments);
     bool bold = colours_wanted(o);
-    if (bold) ouro__put_text(out, "\033[1m");
-    put_clean(out, text);
-    ouro__put_text(out, bold ? "\033[0m\n" : "\n");
+    ouro__print(out, bold ? "\033[1m%s\033[0m\n" : "%s\n", text);
     free(text);
 }
 

@@ -33,7 +33,11 @@ typedef struct {
 
 // ---------------------------------------------------------------- nodes
 
-static uint32_t id_hash(double id) { return ouro__hash_bytes(&id, sizeof id); }
+static uint32_t id_hash(double id) {
+    uint64_t bits;
+    memcpy(&bits, &id, sizeof bits);
+    return ouro__hash_number(bits);
+}
 
 static uint32_t find_node(const reader *r, double id) {
     uint32_t hash = id_hash(id), row;
@@ -133,31 +137,54 @@ static bool is_root(const node *n) {
     return n->parent == NO_ROW && name && strcmp(name, "(root)") == 0;
 }
 
-// Up to a place that is known, then down again; `way` has room for all rows. A circle is longer
-// than that.
-static bool find_place(reader *r, uint32_t row, uint32_t *way) {
-    uint32_t n = 0;
-    for (uint32_t up = row; up != NO_ROW && r->nodes[up].place == NO_NODE;
-         up = r->nodes[up].parent) {
-        if (n == r->count)
-            return ouro__fail(r->error, EILSEQ, "nodes[%u]: it is its own ancestor", row);
-        way[n++] = up;
+static void find_place(reader *r, uint32_t row) {
+    node *here = &r->nodes[row];
+    uint32_t above = here->parent == NO_ROW ? 0 : r->nodes[here->parent].place;
+    here->place = is_root(here)
+                      ? 0
+                      : ouro__builder_enter(r->builder, above, node_block(r->profile, here->value));
+}
+
+// Lists of children in the order of the file: first[row] and next[row], the roots at first[count].
+static void list_children(const reader *r, uint32_t *first, uint32_t *next) {
+    for (uint32_t row = 0; row <= r->count; row++) first[row] = NO_ROW;
+    for (uint32_t row = r->count; row-- > 0;) {
+        uint32_t above = r->nodes[row].parent == NO_ROW ? r->count : r->nodes[row].parent;
+        next[row] = first[above];
+        first[above] = row;
     }
-    while (n-- > 0) {
-        node *here = &r->nodes[way[n]];
-        uint32_t above = here->parent == NO_ROW ? 0 : r->nodes[here->parent].place;
-        here->place = is_root(here) ? 0
-                                    : ouro__builder_enter(r->builder, above,
-                                                          node_block(r->profile, here->value));
+}
+
+// Each path before its neighbours: a builder follows the path that it made last, and going back and
+// forth between two long ones for each child would be quadratic. What cannot be reached from a root
+// hangs on itself.
+static bool walk_nodes(reader *r, const uint32_t *first, const uint32_t *next) {
+    uint32_t done = 0, row = first[r->count];
+    while (row != NO_ROW) {
+        find_place(r, row);
+        done++;
+        if (first[row] != NO_ROW) {
+            row = first[row];
+            continue;
+        }
+        while (row != NO_ROW && next[row] == NO_ROW) row = r->nodes[row].parent;
+        if (row != NO_ROW) row = next[row];
+    }
+    for (uint32_t n = 0; done < r->count && n < r->count; n++) {
+        if (r->nodes[n].place == NO_NODE)
+            return ouro__fail(r->error, EILSEQ, "nodes[%u]: it is its own ancestor", n);
     }
     return true;
 }
 
 static bool find_places(reader *r) {
-    uint32_t *way = malloc(((size_t)r->count + 1) * sizeof *way);
-    bool ok = way || ouro__fail_memory(r->error);
-    for (uint32_t row = 0; ok && row < r->count; row++) ok = find_place(r, row, way);
-    free(way);
+    uint32_t *first = malloc(((size_t)r->count + 1) * sizeof *first),
+             *next = malloc(((size_t)r->count + 1) * sizeof *next);
+    bool ok = (first && next) || ouro__fail_memory(r->error);
+    if (ok) list_children(r, first, next);
+    ok = ok && walk_nodes(r, first, next);
+    free(first);
+    free(next);
     return ok;
 }
 
@@ -224,10 +251,10 @@ static bool read_all(reader *r) {
     return ok && (ouro__json_size(samples) ? read_samples(r, samples) : read_hits(r));
 }
 
-profile *ouro__cpuprofile_read(const input *in, const read_options *options, error *e) {
-    json *root = ouro__json_read(in->bytes, in->size, e);
+profile *ouro__cpuprofile_read(input *in, const read_options *options, error *e) {
+    json *root = ouro__json_read(in, options->limit, e);
     if (!root) return NULL;
-    reader r = {.profile = ouro__profile_new(), .error = e, .root = root};
+    reader r = {.profile = ouro__profile_for(in, options), .error = e, .root = root};
     r.builder = r.profile ? ouro__builder_new(r.profile, ouro__rule(options, RULE_LOOPS),
                                               options->edge_length)
                           : NULL;

@@ -25,7 +25,8 @@ typedef struct {
     profile *profile;
     builder *builder;
     error *error;
-    const char *base;
+    input *in;
+    size_t at; // in the input's bytes
     uint64_t line;
     int counts;
 
@@ -40,8 +41,8 @@ typedef struct {
 } reader;
 
 static bool fail_line(const reader *r, text line, const char *expected) {
-    return ouro__fail_at_line(r->error, (uint64_t)(line.at - r->base), r->line, "expected %s",
-                              expected);
+    uint64_t offset = r->in->offset + (uint64_t)(line.at - (const char *)r->in->bytes);
+    return ouro__fail_at_line(r->error, offset, r->line, "expected %s", expected);
 }
 
 // ---------------------------------------------------------------- numbers
@@ -246,24 +247,70 @@ static int find_counts(const char *at, const char *end) {
     return seen ? 2 : 1;
 }
 
-profile *ouro__folded_read(const input *in, const read_options *options, error *e) {
-    const char *at = (const char *)in->bytes, *end = at + in->size;
-    reader r = {
-        .profile = ouro__profile_new(), .error = e, .base = at, .counts = find_counts(at, end)};
+// Reads on. The stack of the line before stays, for the next to be compared with.
+static bool more_lines(reader *r) {
+    const char *bytes = (const char *)r->in->bytes;
+    size_t length = (size_t)(r->before.end - r->before.at);
+    size_t kept = length ? (size_t)(r->before.at - bytes) : r->at;
+    if (!ouro__input_more(r->in, kept, r->error)) return false;
+    bytes = (const char *)r->in->bytes;
+    if (length) r->before = (text){bytes, bytes + length};
+    r->at -= kept;
+    return true;
+}
+
+// The next line, which is whole: its end, or that of the file, is there.
+static bool take_line(reader *r, text *line) {
+    for (;;) {
+        const char *bytes = (const char *)r->in->bytes, *end = bytes + r->in->size,
+                   *at = bytes + r->at;
+        *line = next_line(&at, end);
+        if (at == end && r->in->more) {
+            if (!more_lines(r)) return false;
+            continue;
+        }
+        r->at = (size_t)(at - bytes);
+        r->line++;
+        return true;
+    }
+}
+
+// As many lines as are looked at for their counts.
+static bool first_lines(reader *r) {
+    size_t at = 0;
+    for (int lines = 0; lines < 2 * LINES_PROBED && r->in->more;) {
+        const unsigned char *end = memchr(r->in->bytes + at, '\n', r->in->size - at);
+        if (end) at = (size_t)(end - r->in->bytes) + 1;
+        lines += end != NULL;
+        if (!end && !ouro__input_more(r->in, 0, r->error)) return false;
+    }
+    const char *bytes = (const char *)r->in->bytes;
+    r->counts = find_counts(bytes, bytes + (r->in->more ? at : r->in->size));
+    return true;
+}
+
+static bool read_lines(reader *r, const read_options *options) {
+    text line;
+    if (!first_lines(r)) return false;
+    ouro__profile_add_metric(r->profile, r->counts == 2 ? "before" : "samples", "count");
+    if (r->counts == 2) ouro__profile_add_metric(r->profile, "after", "count");
+    while ((r->at < r->in->size || r->in->more) && !r->profile->failed) {
+        if (!take_line(r, &line)) return false;
+        if (!is_skipped(line) && !read_line(r, line)) return false;
+        if (options->progress && r->line % 65536 == 0)
+            options->progress(options->user,
+                              (double)(r->in->offset + r->at) / (double)ouro__input_size(r->in));
+    }
+    return true;
+}
+
+profile *ouro__folded_read(input *in, const read_options *options, error *e) {
+    reader r = {.profile = ouro__profile_for(in, options), .error = e, .in = in};
     r.builder = r.profile ? ouro__builder_new(r.profile, ouro__rule(options, RULE_LOOPS),
                                               options->edge_length)
                           : NULL;
     bool ok = r.builder || ouro__fail_memory(e);
-    if (ok) ouro__profile_add_metric(r.profile, r.counts == 2 ? "before" : "samples", "count");
-    if (ok && r.counts == 2) ouro__profile_add_metric(r.profile, "after", "count");
-    while (ok && at < end && !r.profile->failed) {
-        text line = next_line(&at, end);
-        r.line++;
-        if (!is_skipped(line)) ok = read_line(&r, line);
-        if (options->progress && r.line % 65536 == 0)
-            options->progress(options->user, (double)(at - r.base) / (double)in->size);
-    }
-    ok = ok && ouro__profile_finish(r.profile, e);
+    ok = ok && read_lines(&r, options) && ouro__profile_finish(r.profile, e);
     ouro__builder_free(r.builder);
     free(r.frames);
     free(r.nodes);

@@ -13,22 +13,23 @@
 
 const format ouro__formats[] = {
     {"ouro", "", "live profile of a running, finished or killed program", ouro__live_probe,
-     ouro__live_profile_read, NULL, false},
+     ouro__live_profile_read, NULL, false, false},
     {"pprof", ".pb .pprof .prof ", "pprof's profile.proto, raw or gzip", ouro__pprof_probe,
-     ouro__pprof_read, ouro__pprof_write, false},
+     ouro__pprof_read, ouro__pprof_write, false, true},
     {"speedscope", ".speedscope.json ", "speedscope JSON", ouro__speedscope_probe,
-     ouro__speedscope_read, ouro__speedscope_write, false},
+     ouro__speedscope_read, ouro__speedscope_write, false, false},
     {"cpuprofile", "", "Chrome and V8 .cpuprofile", ouro__cpuprofile_probe, ouro__cpuprofile_read,
-     NULL, false},
-    {"perf", "", "text of perf script", ouro__perf_probe, ouro__perf_read, NULL, false},
+     NULL, false, false},
+    {"perf", "", "text of perf script", ouro__perf_probe, ouro__perf_read, NULL, false, true},
     {"folded", ".folded .txt .collapsed ", "folded stacks, one line per path", ouro__folded_probe,
-     ouro__folded_read, ouro__folded_write, false},
+     ouro__folded_read, ouro__folded_write, false, true},
     {"callgrind", ".callgrind callgrind.out callgrind.out. ",
-     "for KCachegrind and callgrind_annotate", NULL, NULL, ouro__callgrind_write, true},
+     "for KCachegrind and callgrind_annotate", NULL, NULL, ouro__callgrind_write, true, false},
     {"html", ".html .htm ", "report in one file that needs no network", NULL, NULL,
-     ouro__html_write, true},
-    {"svg", ".svg ", "flame graph", NULL, NULL, ouro__svg_write, true},
-    {"json", ".json ", "the columns as JSON, for programs", NULL, NULL, ouro__json_write, true},
+     ouro__html_write, true, false},
+    {"svg", ".svg ", "flame graph", NULL, NULL, ouro__svg_write, true, false},
+    {"json", ".json ", "the columns as JSON, for programs", NULL, NULL, ouro__json_write, true,
+     false},
 };
 const size_t ouro__format_count = sizeof ouro__formats / sizeof *ouro__formats;
 
@@ -116,16 +117,40 @@ const format *ouro__format_probe(const unsigned char *bytes, size_t size, error 
 
 // ---------------------------------------------------------------- whole files
 
+// By the beginning of a large file, if that is enough. JSON may tell what it is anywhere, and of a
+// text the first line must be there.
+static const format *probe_window(const input *in) {
+    size_t blank = 0;
+    while (blank < in->size && strchr(" \t\r\n", in->bytes[blank])) blank++;
+    if (blank == in->size || in->bytes[blank] == '{') return NULL;
+    const format *f = ouro__format_probe(in->bytes, in->size, NULL);
+    bool line = f && (f->probe == ouro__pprof_probe || memchr(in->bytes, '\n', in->size));
+    return line ? f : NULL;
+}
+
+// Formats that are not read forward get all bytes.
+static const format *find_format(input *in, const format *from, error *e) {
+    const format *f = from ? from : in->more ? probe_window(in) : NULL;
+    if (!(f && f->forward) && !ouro__input_all(in, e)) return NULL;
+    if (!f) f = ouro__format_probe(in->bytes, in->size, e);
+    if (f && !f->read) ouro__error_set(e, EINVAL, "%s can be written but not read", f->name);
+    return f && f->read ? f : NULL;
+}
+
 profile *ouro__profile_read(const char *path, const format *from, const read_options *options,
                             error *e) {
     input in;
-    if (!ouro__input_open(&in, path, e)) return NULL;
-    const format *f = from ? from : ouro__format_probe(in.bytes, in.size, e);
-    if (from && !from->read)
-        ouro__error_set(e, EINVAL, "%s can be written but not read", from->name);
-    profile *p = f && f->read ? f->read(&in, options, e) : NULL;
+    if (!ouro__input_open(&in, path, options->limit, e)) return NULL;
+    const format *f = find_format(&in, from, e);
+    profile *p = f ? f->read(&in, options, e) : NULL;
     if (p) p->format = f->name;
     ouro__input_close(&in);
+    return p;
+}
+
+profile *ouro__profile_for(const input *in, const read_options *options) {
+    profile *p = ouro__profile_new();
+    if (p) p->budget = ouro__budget_of(ouro__input_size(in), in->packed, options->limit);
     return p;
 }
 
@@ -134,6 +159,7 @@ bool ouro__profile_write(const profile *p, const char *path, const format *to,
     output *out = ouro__output_open(path, is_packed(path), e);
     if (!out) return false;
     ouro__output_watch(out, options->progress, options->user);
+    ouro__output_limit(out, &p->budget);
     bool ok = to->write(p, options, out, e);
     return ouro__output_close(out, ok, e);
 }

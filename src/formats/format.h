@@ -14,6 +14,7 @@ enum { RULE_DEFAULT = -1 }; // raw stacks: loops; profiles that are sums already
 typedef struct {
     int rule, edge_length; // a RULE_* of profile.h, or RULE_DEFAULT
     bool keep_origin;      // for writing the same format again, see profile.h
+    uint64_t limit;        // bytes of memory; 0: in proportion to the file, see budget.h
     // Called now and then with the part that is done, 0 to 1. May be NULL.
     void (*progress)(void *user, double done);
     void *user;
@@ -35,10 +36,11 @@ typedef struct {
     // Do the bytes look like it? Never called with none.
     bool (*probe)(const unsigned char *bytes, size_t size);
     // NULL with *e filled. NULL function: the format cannot be read.
-    profile *(*read)(const input *in, const read_options *options, error *e);
+    profile *(*read)(input *in, const read_options *options, error *e);
     // Problems of the output are kept in it. NULL function: cannot be written.
     bool (*write)(const profile *p, const write_options *options, output *out, error *e);
     bool picture; // for people: cannot be read again
+    bool forward; // read forward: the input may have more than the bytes that are there
 } format;
 
 extern const format ouro__formats[];
@@ -60,6 +62,8 @@ profile *ouro__profile_read(const char *path, const format *from, const read_opt
 bool ouro__profile_write(const profile *p, const char *path, const format *to,
                          const write_options *options, error *e);
 
+// For readers: an empty profile with the budget of the input. NULL: out of memory.
+profile *ouro__profile_for(const input *in, const read_options *options);
 // For readers: the rule to build with.
 static inline int ouro__rule(const read_options *o, int otherwise) {
     return o->rule == RULE_DEFAULT ? otherwise : o->rule;

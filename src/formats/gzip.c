@@ -4,6 +4,7 @@
 // be a profile (zeros without end are a few kilobytes when packed), and says at which byte of the
 // packed file something is wrong.
 
+#include "budget.h"
 #include "input.h"
 #include "output.h"
 
@@ -13,9 +14,6 @@
 #include <zlib.h>
 
 enum { CHUNK = 1 << 16, GZIP_WINDOW = 15 + 16 };
-
-// The most that is unpacked. More would not fit into memory together with its tree.
-#define UNPACKED_MAX ((size_t)6 << 30)
 
 bool ouro__is_gzip(const unsigned char *bytes, size_t size) {
     return size >= 3 && bytes[0] == 0x1f && bytes[1] == 0x8b && bytes[2] == 8;
@@ -27,14 +25,14 @@ typedef struct {
     size_t size, taken; // of the packed bytes
     unsigned char *to;
     size_t used, room;
+    uint64_t most; // that is unpacked
+    bool zeros;    // the first CHUNK bytes are
 } unpacker;
 
 static bool make_room(unpacker *u, error *e) {
     if (u->room - u->used >= CHUNK) return true;
-    if (u->room >= UNPACKED_MAX)
-        return ouro__fail(e, EFBIG, "too large: unpacked it has more than %zu GB",
-                          UNPACKED_MAX >> 30);
-    size_t room = u->room * 2 < UNPACKED_MAX ? u->room * 2 : UNPACKED_MAX + CHUNK;
+    if (u->used > u->most) return ouro__limit_fail(u->most, "B when it is unpacked", u->size, e);
+    size_t room = u->room * 2 < u->most ? u->room * 2 : u->most + 2 * CHUNK;
     unsigned char *grown = realloc(u->to, room);
     if (!grown) return ouro__fail_memory(e);
     u->to = grown;
@@ -43,7 +41,6 @@ static bool make_room(unpacker *u, error *e) {
 }
 
 static bool only_zeros(const unpacker *u) {
-    if (u->used < CHUNK) return false;
     for (size_t i = 0; i < CHUNK; i++) {
         if (u->to[i]) return false;
     }
@@ -70,7 +67,8 @@ static bool unpack_member(unpacker *u, error *e) {
         u->taken += given - u->stream.avail_in;
         bool was_small = u->used < CHUNK;
         u->used += free_before - u->stream.avail_out;
-        if (was_small && only_zeros(u)) return true; // the caller's check says it
+        u->zeros = was_small && u->used >= CHUNK && only_zeros(u);
+        if (u->zeros) return true; // the caller's check says it
         if (status == Z_STREAM_END) return true;
         if (status == Z_OK && (u->taken < u->size || u->stream.avail_out == 0)) continue;
         if (status == Z_OK || status == Z_BUF_ERROR)
@@ -82,16 +80,16 @@ static bool unpack_member(unpacker *u, error *e) {
 }
 
 // Bytes after the last member that are no member are ignored, as gzip does.
-bool ouro__gunzip(const unsigned char *bytes, size_t size, unsigned char **out, size_t *out_size,
-                  error *e) {
-    unpacker u = {.from = bytes, .size = size, .room = 4 * size + 2 * CHUNK};
-    if (u.room > UNPACKED_MAX) u.room = UNPACKED_MAX;
+bool ouro__gunzip(const unsigned char *bytes, size_t size, uint64_t most, unsigned char **out,
+                  size_t *out_size, error *e) {
+    unpacker u = {.from = bytes, .size = size, .most = most, .room = 4 * size + 2 * CHUNK};
+    if (u.room > most + 2 * CHUNK) u.room = most + 2 * CHUNK;
     u.to = malloc(u.room);
     if (!u.to) return ouro__fail_memory(e);
     bool ok = inflateInit2(&u.stream, GZIP_WINDOW) == Z_OK || ouro__fail_memory(e);
     while (ok && ouro__is_gzip(bytes + u.taken, size - u.taken)) {
         ok = unpack_member(&u, e) && inflateReset(&u.stream) == Z_OK;
-        if (only_zeros(&u)) break;
+        if (u.zeros) break;
     }
     inflateEnd(&u.stream);
     if (!ok) {

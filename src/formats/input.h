@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The bytes of a file or a pipe, all of them, unpacked if they were packed with gzip.
+// The bytes of a file or a pipe, unpacked if they were packed with gzip. Of a large regular file
+// there is a window that moves forward: its bytes are in our memory, whatever happens to the file.
 
 #ifndef OURO_INPUT_H
 #define OURO_INPUT_H
@@ -10,21 +11,36 @@
 #include <stddef.h>
 
 typedef struct {
-    const unsigned char *bytes;
+    const unsigned char *bytes; // allocated
     size_t size;
-    bool mapped; // else allocated, if not NULL
-    int fd;      // of the file as it is; -1: there is none
+    size_t packed;   // what it had packed; 0: it was not
+    int fd;          // of the file as it is; -1: there is none
+    bool more;       // the file goes on behind the bytes
+    uint64_t offset; // of the bytes in the file
+    uint64_t total;  // bytes of the file when it was opened; 0: all are here
+    uint64_t limit;
+    size_t room;
 } input;
 
-// "-" is standard input. Memory that is mapped shows the file as it is now: a file that is cut
-// while it is read may end the program, so only regular files of some size are mapped, and live
-// profiles are read through fd.
-bool ouro__input_open(input *in, const char *path, error *e);
+// "-" is standard input. `limit` is the most that is kept and unpacked, 0: as budget.h has it. Of a
+// live file the beginning is read, and there is no more.
+bool ouro__input_open(input *in, const char *path, uint64_t limit, error *e);
 void ouro__input_close(input *in);
+// Forgets the first `done` bytes and reads on, by at least one byte unless the file ends: that
+// clears `more`. The bytes move.
+bool ouro__input_more(input *in, size_t done, error *e);
+// All of the file, for those who must see it at once. Only before any of it is forgotten.
+bool ouro__input_all(input *in, error *e);
+// From the beginning again. Only for inputs that have, or had, more.
+bool ouro__input_rewind(input *in, error *e);
+
+static inline uint64_t ouro__input_size(const input *in) {
+    return in->total ? in->total : in->size;
+}
 
 // Packed with gzip? Several members one after the other are one file.
 bool ouro__is_gzip(const unsigned char *bytes, size_t size);
-bool ouro__gunzip(const unsigned char *bytes, size_t size, unsigned char **out, size_t *out_size,
-                  error *e);
+bool ouro__gunzip(const unsigned char *bytes, size_t size, uint64_t most, unsigned char **out,
+                  size_t *out_size, error *e);
 
 #endif

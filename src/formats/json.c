@@ -6,16 +6,47 @@
 
 #include "json.h"
 
-#include <jansson.h>
+#include "budget.h"
 
-json *ouro__json_read(const unsigned char *bytes, size_t size, error *e) {
+#include <jansson.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+// What the values of this thread take, and may take. A list of lists takes fifty times its text.
+static _Thread_local struct {
+    uint64_t used, most;
+    bool refused;
+} memory;
+
+static void *take(size_t size) {
+    memory.refused |= size > memory.most || memory.used > memory.most - size;
+    void *at = memory.refused ? NULL : malloc(size);
+    memory.used += malloc_usable_size(at);
+    return at;
+}
+
+static void give_back(void *at) {
+    size_t size = malloc_usable_size(at);
+    memory.used -= size < memory.used ? size : memory.used; // it may be of an earlier reading
+    free(at);
+}
+
+json *ouro__json_read(const input *in, uint64_t limit, error *e) {
     json_error_t problem;
+    budget b = ouro__budget_of(in->size, in->packed, limit);
+    memory.used = 0;
+    memory.most = b.memory;
+    memory.refused = false;
+    json_set_alloc_funcs(take, give_back);
     // Names may hold a NUL in JSON; then they end there.
-    json_t *root =
-        json_loadb((const char *)bytes, size, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &problem);
-    if (!root)
+    json_t *root = json_loadb((const char *)in->bytes, in->size,
+                              JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &problem);
+    if (memory.refused) {
+        ouro__limit_fail(b.memory, "B of memory for its values", b.bytes, e);
+    } else if (!root) {
         ouro__error_at_byte(e, problem.position < 0 ? 0 : (uint64_t)problem.position,
                             "expected JSON: %s", problem.text);
+    }
     return (json *)root;
 }
 

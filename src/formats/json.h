@@ -6,15 +6,15 @@
 #ifndef OURO_JSON_H
 #define OURO_JSON_H
 
-#include "error.h"
+#include "input.h"
 
 #include <stddef.h>
 
 typedef struct json json;
 
-// NULL with *e filled: the first byte that is no JSON. All values are freed with the root,
-// by ouro__json_free.
-json *ouro__json_read(const unsigned char *bytes, size_t size, error *e);
+// NULL with *e filled: the first byte that is no JSON, or more memory than the input may take, see
+// budget.h. All values are freed with the root, by ouro__json_free.
+json *ouro__json_read(const input *in, uint64_t limit, error *e);
 void ouro__json_free(json *root);
 
 const json *ouro__json_get(const json *object, const char *key);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bool ouro__live_probe(const unsigned char *bytes, size_t size) {
@@ -98,8 +99,10 @@ static bool add_rows(profile *p, builder *b, const ouro__live_profile *live) {
     return ok;
 }
 
-static profile *build(const ouro__live_profile *live, const read_options *options, error *e) {
+static profile *build(const ouro__live_profile *live, const budget *cost,
+                      const read_options *options, error *e) {
     profile *p = ouro__profile_new();
+    if (p) p->budget = *cost;
     int rule = ouro__rule(options, RULE_AS_IT_IS);
     builder *b = p ? ouro__builder_new(p, rule, options->edge_length) : NULL;
     bool ok = b != NULL;
@@ -121,17 +124,33 @@ static profile *build(const ouro__live_profile *live, const read_options *option
     return NULL;
 }
 
-profile *ouro__live_profile_read(const input *in, const read_options *options, error *e) {
+// Live files have holes, which cost nothing on the disk and are read like anything else. What is
+// read is kept as it is, with what it counted before a reset, as an image and as rows.
+static bool check_size(int fd, const read_options *options, budget *cost, error *e) {
+    enum { COPIES = 4, DISK_BLOCK = 512 };
+    struct stat info;
+    if (fstat(fd, &info) != 0) return ouro__fail(e, errno, "cannot read: %s", strerror(errno));
+    uint64_t size = (uint64_t)info.st_size, there = (uint64_t)info.st_blocks * DISK_BLOCK;
+    *cost = ouro__budget_of(there < size ? there : size, 0, options->limit);
+    return size <= cost->memory / COPIES || ouro__budget_fail(cost, EFBIG, e);
+}
+
+profile *ouro__live_profile_read(input *in, const read_options *options, error *e) {
     int fd = file_of(in);
     if (fd < 0) {
         ouro__error_set(e, errno, "cannot read: %s", strerror(errno));
+        return NULL;
+    }
+    budget cost;
+    if (!check_size(fd, options, &cost, e)) {
+        close(fd);
         return NULL;
     }
     ouro__live_profile live;
     ouro__live_error problem = {0};
     profile *p = NULL;
     if (ouro__live_read_fd(fd, &live, &problem) == 0) {
-        p = build(&live, options, e);
+        p = build(&live, &cost, options, e);
         ouro__live_profile_free(&live);
     } else if (problem.code == EILSEQ) {
         ouro__error_at_byte(e, problem.offset, "%s", problem.message);

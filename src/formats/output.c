@@ -5,8 +5,8 @@
 
 #include "output.h"
 
-#include "beside.h"
-#include "utf8.h"
+#include "printable.h"
+#include "whole_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +27,8 @@ struct output {
     packer *packer;
     void (*progress)(void *user, uint64_t bytes);
     void *user;
-    uint64_t written;
-    bool memory; // the bytes are kept
+    uint64_t written, limit, source; // source: bytes of the profile's file, for the message
+    bool memory;                     // the bytes are kept
     char *bytes;
     size_t size, room;
     size_t used;
@@ -72,12 +72,18 @@ static void flush(output *out, bool last) {
     }
     out->written += out->used;
     out->used = 0;
+    if (out->written > out->limit && !out->code) out->code = EFBIG;
     if (out->progress) out->progress(out->user, out->written);
 }
 
 void ouro__output_watch(output *out, void (*progress)(void *user, uint64_t bytes), void *user) {
     out->progress = progress;
     out->user = user;
+}
+
+void ouro__output_limit(output *out, const budget *b) {
+    out->limit = b->output;
+    out->source = b->bytes;
 }
 
 void ouro__put(output *out, const void *bytes, size_t size) {
@@ -143,14 +149,37 @@ static bool find_target(output *out, const char *path) {
     return out->target != NULL;
 }
 
+// Who could not read the file before cannot read what replaces it. A group that we may not give the
+// file to is not the group that the mode speaks of.
+static void take_mode(int fd, const struct stat *old) {
+    struct stat new;
+    mode_t mode = old->st_mode & 0777;
+    bool given = fchown(fd, old->st_uid, old->st_gid) == 0;
+    if (!given && (fstat(fd, &new) != 0 || new.st_gid != old->st_gid)) mode &= ~(mode_t)070;
+    fchmod(fd, mode); // refused: it stays ours alone
+}
+
 static int open_for_writing(output *out, const char *path) {
     if (strcmp(path, "-") == 0) return STDOUT_FILENO;
-    if (out->target) return ouro__open_beside(out->target, 0666, &out->beside);
-    return open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    if (!out->target) return ouro__open(path, O_WRONLY | O_TRUNC, 0);
+    struct stat old;
+    bool replaces = stat(out->target, &old) == 0;
+    int fd = ouro__open_beside(out->target, replaces ? 0600 : 0666, &out->beside);
+    if (fd >= 0 && replaces) take_mode(fd, &old);
+    return fd;
+}
+
+static output *new_output(void) {
+    output *out = malloc(sizeof *out);
+    if (!out) return NULL;
+    memset(out, 0, offsetof(output, buffer)); // the buffer is written before it is read
+    out->fd = -1;
+    out->limit = UINT64_MAX;
+    return out;
 }
 
 output *ouro__output_open(const char *path, bool gzip, error *e) {
-    output *out = calloc(1, sizeof *out);
+    output *out = new_output();
     if (!out || (strcmp(path, "-") != 0 && !find_target(out, path))) {
         free(out);
         ouro__error_memory(e);
@@ -166,12 +195,48 @@ output *ouro__output_open(const char *path, bool gzip, error *e) {
 }
 
 output *ouro__output_memory(void) {
-    output *out = malloc(sizeof *out);
-    if (!out) return NULL;
-    memset(out, 0, offsetof(output, buffer)); // the buffer is written before it is read
-    out->fd = -1;
-    out->memory = true;
+    output *out = new_output();
+    if (out) out->memory = true;
     return out;
+}
+
+// On file systems that have no files without names, it has one for a moment.
+static int open_temporary(void) {
+    const char *chosen = secure_getenv("TMPDIR"), *folder = chosen && *chosen ? chosen : "/tmp";
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    char *name = NULL;
+    if (fd >= 0 || asprintf(&name, "%s/ouro-XXXXXX", folder) < 0) return fd;
+    fd = mkostemp(name, O_CLOEXEC);
+    if (fd >= 0) unlink(name);
+    free(name);
+    return fd;
+}
+
+output *ouro__output_temporary(error *e) {
+    output *out = new_output();
+    if (!out) ouro__error_memory(e);
+    if (!out || (out->fd = open_temporary()) >= 0) return out;
+    ouro__error_set(e, errno, "cannot write a temporary file: %s", strerror(errno));
+    free(out);
+    return NULL;
+}
+
+static void tell(const output *out, error *e) {
+    if (out->code == EFBIG && out->written > out->limit) {
+        ouro__limit_fail(out->limit, "B to write", out->source, e);
+    } else {
+        ouro__error_set(e, out->code, "cannot write: %s", strerror(out->code));
+    }
+}
+
+int ouro__output_take_file(output *out, uint64_t *size, error *e) {
+    flush(out, true);
+    int fd = out->code ? -1 : out->fd;
+    if (out->code) tell(out, e);
+    if (!out->code) out->fd = -1;
+    *size = out->written;
+    ouro__output_close(out, false, NULL);
+    return fd;
 }
 
 char *ouro__output_take(output *out, size_t *size, error *e) {
@@ -180,6 +245,8 @@ char *ouro__output_take(output *out, size_t *size, error *e) {
     char *bytes = out->code ? NULL : out->bytes;
     if (bytes) bytes[out->size] = '\0';
     if (bytes) out->bytes = NULL;
+    char *fitting = bytes ? realloc(bytes, out->size + 1) : NULL; // half may be for growing
+    if (fitting) bytes = fitting;
     *size = out->size;
     if (!bytes) ouro__error_memory(e);
     ouro__output_close(out, false, NULL);
@@ -188,32 +255,34 @@ char *ouro__output_take(output *out, size_t *size, error *e) {
 
 bool ouro__output_close(output *out, bool good, error *e) {
     if (good) flush(out, true);
-    bool put = out->fd > STDOUT_FILENO && close(out->fd) == 0;
-    if (good && out->fd > STDOUT_FILENO && !put && !out->code) out->code = errno;
-    if (good && !out->code && out->beside && rename(out->beside, out->target) != 0)
-        out->code = errno;
-    if ((!good || out->code) && out->beside) unlink(out->beside);
-    int code = out->code;
+    if (good && !out->code && out->beside) {
+        out->code = ouro__put_in_place(out->fd, out->beside, out->target);
+    } else {
+        bool put = out->fd > STDOUT_FILENO && close(out->fd) == 0;
+        if (good && out->fd > STDOUT_FILENO && !put && !out->code) out->code = errno;
+        if (out->beside) unlink(out->beside);
+    }
+    if (good && out->code) tell(out, e);
+    bool ok = good && !out->code;
     ouro__packer_free(out->packer);
     free(out->target);
     free(out->beside);
     free(out->bytes);
     free(out);
-    if (good && code) ouro__error_set(e, code, "cannot write: %s", strerror(code));
-    return good && !code;
+    return ok;
 }
 
 // ---------------------------------------------------------------- escapes
 
+enum { ESCAPE_ROOM = 16 };
+
 // Text with characters replaced by `escape`, which gives NULL for those that stay.
 static void put_escaped(output *out, const char *text,
-                        const char *escape(unsigned char c, char room[8])) {
-    char room[8];
+                        const char *escape(uint32_t c, char room[ESCAPE_ROOM])) {
+    char room[ESCAPE_ROOM];
     while (*text) {
         size_t n = ouro__utf8_length(text);
-        const char *other = n == 0   ? OURO_REPLACEMENT
-                            : n == 1 ? escape((unsigned char)*text, room)
-                                     : NULL;
+        const char *other = n ? escape(ouro__utf8_decode(text, n), room) : OURO_REPLACEMENT;
         if (other) {
             ouro__put_text(out, other);
         } else {
@@ -223,15 +292,20 @@ static void put_escaped(output *out, const char *text,
     }
 }
 
-static const char *json_escape(unsigned char c, char room[8]) {
+// JSON is often printed on a terminal, and loses nothing by escapes.
+static const char *json_escape(uint32_t c, char room[ESCAPE_ROOM]) {
     if (c == '"') return "\\\"";
     if (c == '\\') return "\\\\";
-    if (c >= 0x20 && c != 0x7f) return NULL;
-    snprintf(room, 8, "\\u%04x", c);
+    if (!ouro__is_hidden(c)) return NULL;
+    if (c < 0x10000) {
+        snprintf(room, ESCAPE_ROOM, "\\u%04x", c);
+    } else {
+        snprintf(room, ESCAPE_ROOM, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
+    }
     return room;
 }
 
-static const char *xml_escape(unsigned char c, char room[8]) {
+static const char *xml_escape(uint32_t c, char room[ESCAPE_ROOM]) {
     (void)room;
     switch (c) {
     case '<':
@@ -244,7 +318,7 @@ static const char *xml_escape(unsigned char c, char room[8]) {
         return "&quot;";
     default:
         // Other control characters may not stand in XML at all.
-        return c < 0x20 && c != '\t' && c != '\n' ? "\xef\xbf\xbd" : NULL;
+        return c < 0x20 && c != '\t' && c != '\n' ? OURO_REPLACEMENT : NULL;
     }
 }
 
@@ -254,12 +328,25 @@ void ouro__put_json(output *out, const char *text) {
     ouro__put(out, "\"", 1);
 }
 
+// A spreadsheet takes a cell that begins so for a formula, quoted or not. Full-width signs are
+// the same to it where Chinese or Japanese is written.
+static bool is_formula(const char *text) {
+    static const char *const begin[] = {"=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠"};
+    for (size_t i = 0; i < sizeof begin / sizeof *begin; i++) {
+        if (strncmp(text, begin[i], strlen(begin[i])) == 0) return true;
+    }
+    return false;
+}
+
+// A semicolon separates cells in half of Europe.
 void ouro__put_csv(output *out, const char *text) {
-    bool quoted = strpbrk(text, ",\"\r\n") != NULL;
+    bool quoted = strpbrk(text, ",;\"") != NULL;
     if (quoted) ouro__put(out, "\"", 1);
-    for (; *text; text++) {
-        if (*text == '"') ouro__put(out, "\"", 1);
-        ouro__put(out, text, 1);
+    if (is_formula(text)) ouro__put(out, "'", 1);
+    for (size_t used, shown; *text; text += used) {
+        const char *bytes = ouro__printable_at(text, &used, &shown);
+        if (*bytes == '"') ouro__put(out, "\"", 1);
+        ouro__put(out, bytes, shown);
     }
     if (quoted) ouro__put(out, "\"", 1);
 }

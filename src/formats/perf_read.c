@@ -6,10 +6,10 @@
 //     comm with spaces  1234/1235 [003] 4298.204134:    1001001 cpu-clock:
 //     <tab>            1160 fib+0x7 (/usr/bin/program)
 //
-// The same frame lines come again and again, so a line is parsed once and then found by a hash of
-// its bytes. The root of every path is the command. Metrics: `samples`, and the periods of each
-// event if they are there. A block's file is its object; an inlined frame (perf prints it before
-// the one that it is part of) has the object of its container.
+// The same frame lines come again and again, so a line is parsed once and then found by its bytes.
+// The root of every path is the command. Metrics: `samples`, and the periods of each event if they
+// are there. A block's file is its object; an inlined frame (perf prints it before the one that it
+// is part of) has the object of its container.
 
 #include "builder.h"
 #include "readers.h"
@@ -26,7 +26,6 @@ typedef struct {
 } text;
 
 typedef struct {
-    text line;
     uint32_t name;   // text
     uint32_t block;  // NO_BLOCK: inlined
     uint32_t object; // text
@@ -36,12 +35,12 @@ typedef struct {
     profile *profile;
     builder *builder;
     error *error;
-    const char *base;
+    input *in;
+    size_t at; // in the input's bytes
     uint64_t line;
 
-    lookup lookup;
-    frame *frames; // lines that were seen
-    uint32_t frame_count;
+    texts lines;   // of frames that were seen
+    frame *frames; // by text
     size_t frame_room;
 
     uint32_t *stack; // of the running sample: rows of frames, leaf first; then blocks, root first
@@ -52,7 +51,7 @@ typedef struct {
     int64_t period;
     uint32_t truncated; // block; NO_BLOCK until it is needed
     struct {
-        text name;
+        uint32_t name; // text of the profile
         uint32_t metric;
     } events[EVENTS_MAX];
     uint32_t event_count;
@@ -72,8 +71,8 @@ static text trimmed(text t) {
 }
 
 static bool fail_line(const reader *r, text line, const char *expected) {
-    return ouro__fail_at_line(r->error, (uint64_t)(line.at - r->base), r->line, "expected %s",
-                              expected);
+    uint64_t offset = r->in->offset + (uint64_t)(line.at - (const char *)r->in->bytes);
+    return ouro__fail_at_line(r->error, offset, r->line, "expected %s", expected);
 }
 
 static uint32_t add_text(reader *r, text t) {
@@ -123,7 +122,7 @@ static bool parse_frame(text line, text *name, text *object) {
 }
 
 static bool grow_frames(reader *r) {
-    if (r->frame_count < r->frame_room) return true;
+    if (r->lines.count < r->frame_room) return true;
     size_t room = r->frame_room ? r->frame_room * 2 : 1024;
     frame *frames = realloc(r->frames, room * sizeof *frames);
     if (!frames) return ouro__fail_memory(r->error);
@@ -134,23 +133,18 @@ static bool grow_frames(reader *r) {
 
 // The row of a frame line; NO_ROW and no error: it is none.
 static bool find_frame(reader *r, text line, uint32_t *row) {
-    uint32_t hash = ouro__hash_bytes(line.at, length(line));
-    for (uint64_t at = ouro__lookup_first(&r->lookup, hash);
-         (*row = ouro__lookup_next(&r->lookup, hash, &at)) != NO_ROW;) {
-        text seen = r->frames[*row].line;
-        if (length(seen) == length(line) && memcmp(seen.at, line.at, length(line)) == 0)
-            return true;
-    }
+    *row = ouro__texts_find(&r->lines, line.at, length(line));
+    if (*row != NO_ROW) return true;
     text name, object;
     if (!parse_frame(line, &name, &object)) return true;
     if (!grow_frames(r)) return false;
     bool inlined = length(object) == 7 && memcmp(object.at, "inlined", 7) == 0;
-    frame f = {line, add_text(r, name), NO_BLOCK, inlined ? 0 : add_text(r, object)};
+    frame f = {add_text(r, name), NO_BLOCK, inlined ? 0 : add_text(r, object)};
     if (!inlined)
         f.block = ouro__profile_add_block(r->profile, &(block_info){f.name, f.object, 0, 0});
-    if (!ouro__lookup_add(&r->lookup, hash, r->frame_count)) return ouro__fail_memory(r->error);
-    *row = r->frame_count;
-    r->frames[r->frame_count++] = f;
+    *row = ouro__texts_add(&r->lines, line.at, length(line));
+    if (*row == NO_ROW) return ouro__fail_memory(r->error);
+    r->frames[*row] = f;
     return true;
 }
 
@@ -298,19 +292,17 @@ static bool find_event(reader *r, const header *h) {
             return fail_line(r, h->comm, "a period that fits into 63 bits");
     }
     if (h->period.at == h->period.end || h->event.at == h->event.end) return true;
-    for (uint32_t i = 0; i < r->event_count; i++) {
-        text seen = r->events[i].name;
-        if (length(seen) == length(h->event) && memcmp(seen.at, h->event.at, length(seen)) == 0) {
-            r->event = r->events[i].metric;
-            return true;
-        }
+    uint32_t name = ouro__texts_find(&r->profile->texts, h->event.at, length(h->event));
+    for (uint32_t i = 0; name != NO_ROW && i < r->event_count; i++) {
+        if (r->events[i].name != name) continue;
+        r->event = r->events[i].metric;
+        return true;
     }
     if (r->event_count == EVENTS_MAX) return true;
     bool time = begins_with(h->event, "cpu-clock") || begins_with(h->event, "task-clock");
     uint32_t m = ouro__profile_add_metric(r->profile, "", time ? "nanoseconds" : "count");
     if (r->profile->failed) return true;
-    r->profile->metrics[m].name = add_text(r, h->event);
-    r->events[r->event_count].name = h->event;
+    r->profile->metrics[m].name = r->events[r->event_count].name = add_text(r, h->event);
     r->events[r->event_count++].metric = m;
     r->event = m;
     return true;
@@ -361,35 +353,50 @@ static bool read_line(reader *r, text line) {
 
 static void reader_free(reader *r) {
     ouro__builder_free(r->builder);
-    ouro__lookup_free(&r->lookup);
+    ouro__texts_free(&r->lines);
     free(r->frames);
     free(r->stack);
     free(r->path);
 }
 
-profile *ouro__perf_read(const input *in, const read_options *options, error *e) {
-    const char *at = (const char *)in->bytes, *end = at + in->size;
-    reader r = {.profile = ouro__profile_new(),
+// The next line, which is whole: its end, or that of the file, is there.
+static bool take_line(reader *r, text *line) {
+    const unsigned char *newline;
+    while (!(newline = memchr(r->in->bytes + r->at, '\n', r->in->size - r->at)) && r->in->more) {
+        if (!ouro__input_more(r->in, r->at, r->error)) return false;
+        r->at = 0;
+    }
+    const char *bytes = (const char *)r->in->bytes;
+    *line = (text){bytes + r->at, newline ? (const char *)newline : bytes + r->in->size};
+    r->at = (size_t)(line->end - bytes) + (newline != NULL);
+    r->line++;
+    return true;
+}
+
+static bool read_lines(reader *r, const read_options *options) {
+    text line;
+    ouro__profile_add_metric(r->profile, "samples", "count");
+    while ((r->at < r->in->size || r->in->more) && !r->profile->failed) {
+        if (!take_line(r, &line) || !read_line(r, line)) return false;
+        if (options->progress && r->line % (1 << 18) == 0)
+            options->progress(options->user,
+                              (double)(r->in->offset + r->at) / (double)ouro__input_size(r->in));
+    }
+    end_sample(r);
+    return true;
+}
+
+profile *ouro__perf_read(input *in, const read_options *options, error *e) {
+    reader r = {.profile = ouro__profile_for(in, options),
                 .error = e,
-                .base = at,
+                .in = in,
                 .truncated = NO_BLOCK,
                 .event = NO_ROW};
     r.builder = r.profile ? ouro__builder_new(r.profile, ouro__rule(options, RULE_LOOPS),
                                               options->edge_length)
                           : NULL;
-    bool ok = r.builder || ouro__fail_memory(e);
-    if (ok) ouro__profile_add_metric(r.profile, "samples", "count");
-    while (ok && at < end && !r.profile->failed) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        text line = {at, newline ? newline : end};
-        at = newline ? newline + 1 : end;
-        r.line++;
-        ok = read_line(&r, line);
-        if (options->progress && r.line % (1 << 18) == 0)
-            options->progress(options->user, (double)(at - r.base) / (double)in->size);
-    }
-    if (ok) end_sample(&r);
-    ok = ok && ouro__profile_finish(r.profile, e);
+    bool ok = (r.builder && ouro__texts_init(&r.lines)) || ouro__fail_memory(e);
+    ok = ok && read_lines(&r, options) && ouro__profile_finish(r.profile, e);
     reader_free(&r);
     if (ok) return r.profile;
     ouro__profile_free(r.profile);

@@ -3,9 +3,11 @@
 // Reads pprof profiles (profile.proto), from bytes that are already unpacked.
 //
 // Two passes over the top level: tables first (samples come before them in most files), then the
-// samples. A sample's list of locations is packed numbers, leaf first, and samples that follow each
-// other mostly share the root side of their paths: the end of the bytes. So the bytes are compared
-// from the end with those of the sample before, eight at a time, and only what differs is decoded
+// samples. A large file goes through a window that moves; what the tables need of it is kept.
+//
+// A sample's list of locations is packed numbers, leaf first, and samples that follow each other
+// mostly share the root side of their paths: the end of the bytes. So the bytes are compared from
+// the end with those of the sample before, eight at a time, and only what differs is decoded
 // and looked up. Nothing is allocated per sample.
 //
 // A block is a function: name, file and the line where it starts. Call sites (a location's
@@ -38,26 +40,41 @@ typedef struct {
     lookup lookup;
 } id_table;
 
+// `at` is where each stands in the file.
 typedef struct {
     uint64_t name, system_name, file;
     uint64_t start_line;
-    const unsigned char *at;
+    uint64_t at;
 } function;
 
 typedef struct {
     uint32_t first, count; // of its blocks, the outermost first
     uint64_t mapping, address;
     slice message;
+    uint64_t at;
 } location;
 
 typedef struct {
-    uint64_t name, unit;
-    const unsigned char *at;
-} sample_type;
+    uint64_t file;
+    uint64_t at;
+} mapping;
 
 typedef struct {
-    const unsigned char *base;
-    size_t size;
+    uint64_t name, unit;
+    uint64_t at;
+} sample_type;
+
+// Bytes that are kept when the window moves on.
+typedef struct chunk {
+    struct chunk *next;
+    size_t used, room;
+    unsigned char bytes[];
+} chunk;
+
+typedef struct {
+    input *in;
+    bool moves; // the input has more than its bytes
+    chunk *kept;
     const read_options *options;
     error *error;
     profile *profile;
@@ -71,7 +88,7 @@ typedef struct {
     id_table location_ids;
     uint32_t *blocks; // of all locations
     size_t block_count, block_room;
-    slice *mappings;
+    mapping *mappings;
     id_table mapping_ids;
     sample_type *types;
     size_t type_count, type_room;
@@ -82,6 +99,8 @@ typedef struct {
 
     // The sample before: its packed locations and the node after each, from the root.
     slice before;
+    unsigned char *saved; // the locations before, when the window moves
+    size_t saved_room;
     size_t before_count;
     uint32_t *node_after;
     uint64_t *ids; // what is decoded of this one
@@ -95,7 +114,7 @@ typedef struct {
 // ---------------------------------------------------------------- small things
 
 static uint64_t offset_of(const reader *r, const unsigned char *at) {
-    return (uint64_t)(at - r->base);
+    return r->in->offset + (uint64_t)(at - r->in->bytes);
 }
 
 // Room for one more in an array that doubles; `array` is the address of its pointer.
@@ -117,8 +136,6 @@ static bool id_add(id_table *t, uint64_t id, error *e) {
     return true;
 }
 
-static uint32_t id_hash(uint64_t id) { return ouro__hash_pair((uint32_t)(id >> 32), (uint32_t)id); }
-
 static bool id_index(id_table *t, error *e) {
     uint64_t highest = 0;
     for (uint32_t i = 0; i < t->count; i++) highest = t->ids[i] > highest ? t->ids[i] : highest;
@@ -130,14 +147,15 @@ static bool id_index(id_table *t, error *e) {
         return true;
     }
     for (uint32_t i = 0; i < t->count; i++) {
-        if (!ouro__lookup_add(&t->lookup, id_hash(t->ids[i]), i)) return ouro__fail_memory(e);
+        if (!ouro__lookup_add(&t->lookup, ouro__hash_number(t->ids[i]), i))
+            return ouro__fail_memory(e);
     }
     return true;
 }
 
 static uint32_t id_find(const id_table *t, uint64_t id) {
     if (t->dense) return id < t->dense_count && t->dense[id] ? t->dense[id] - 1 : NO_ROW;
-    uint32_t hash = id_hash(id), row;
+    uint32_t hash = ouro__hash_number(id), row;
     for (uint64_t at = ouro__lookup_first(&t->lookup, hash);
          (row = ouro__lookup_next(&t->lookup, hash, &at)) != NO_ROW;) {
         if (t->ids[row] == id) return row;
@@ -151,13 +169,88 @@ static void id_free(id_table *t) {
     ouro__lookup_free(&t->lookup);
 }
 
-static bool text_at(const reader *r, uint64_t index, const unsigned char *at, slice *text) {
+// ---------------------------------------------------------------- the window
+
+static wire window_from(const reader *r, size_t at) {
+    const unsigned char *bytes = r->in->bytes;
+    return (wire){bytes, bytes + at, bytes + r->in->size, r->error, false, r->in->offset};
+}
+
+// A copy for what is needed after the window has moved on.
+static bool keep(reader *r, slice *s) {
+    enum { CHUNK = 1 << 18 };
+    if (!r->moves || s->size == 0) return true;
+    if (!r->kept || r->kept->room - r->kept->used < s->size) {
+        size_t room = s->size > CHUNK ? s->size : CHUNK;
+        chunk *added = malloc(sizeof *added + room);
+        if (!added) return ouro__fail_memory(r->error);
+        added->next = r->kept;
+        added->used = 0;
+        added->room = room;
+        r->kept = added;
+    }
+    unsigned char *to = r->kept->bytes + r->kept->used;
+    memcpy(to, s->bytes, s->size);
+    r->kept->used += s->size;
+    s->bytes = to;
+    return true;
+}
+
+// The locations of the sample before stay, for the next to be compared with.
+static bool save_before(reader *r) {
+    const unsigned char *at = r->before.bytes, *bytes = r->in->bytes;
+    if (at < bytes || at > bytes + r->in->size) return true;
+    if (r->before.size > r->saved_room) {
+        unsigned char *larger = realloc(r->saved, 2 * r->before.size);
+        if (!larger) return ouro__fail_memory(r->error);
+        r->saved = larger;
+        r->saved_room = 2 * r->before.size;
+    }
+    if (r->before.size) memcpy(r->saved, at, r->before.size);
+    if (r->saved) r->before.bytes = r->saved;
+    return true;
+}
+
+// Is a field there to its end? One that is damaged counts as whole.
+static bool is_whole(const unsigned char *at, const unsigned char *end) {
+    wire w = {at, at, end, NULL, false, 0};
+    uint64_t tag, value = 0;
+    if (!ouro__wire_varint(&w, &tag)) return end - at >= VARINT_ROOM;
+    if ((tag & 7) == WIRE_FIXED64 || (tag & 7) == WIRE_FIXED32) return end - w.at >= 8;
+    if ((tag & 7) != WIRE_VARINT && (tag & 7) != WIRE_BYTES) return true;
+    const unsigned char *number = w.at;
+    if (!ouro__wire_varint(&w, &value)) return end - number >= VARINT_ROOM;
+    return (tag & 7) == WIRE_VARINT || value <= (uint64_t)(end - w.at);
+}
+
+// The next field of the file, all of it; moves the window if it is not there. false at the end, or
+// after an error, which sets failed.
+static bool next_field(reader *r, wire *top, wire_field *field) {
+    for (;;) {
+        size_t start = (size_t)(top->at - r->in->bytes);
+        bool more = r->in->more;
+        top->error = more ? NULL : r->error; // what is cut by the window is no error yet
+        if (ouro__wire_next(top, field)) {
+            top->error = r->error;
+            return true;
+        }
+        if (!more) return false;
+        *top = window_from(r, start);
+        if (top->at < top->end && is_whole(top->at, top->end)) return ouro__wire_next(top, field);
+        if (!save_before(r) || !ouro__input_more(r->in, start, r->error)) {
+            top->failed = true;
+            return false;
+        }
+        *top = window_from(r, 0);
+    }
+}
+
+static bool text_at(const reader *r, uint64_t index, uint64_t at, slice *text) {
     if (index < r->string_count) {
         *text = r->strings[index];
         return true;
     }
-    return ouro__fail_at_byte(r->error, offset_of(r, at),
-                              "string index %llu of %zu; is the file cut off?",
+    return ouro__fail_at_byte(r->error, at, "string index %llu of %zu; is the file cut off?",
                               (unsigned long long)index, r->string_count);
 }
 
@@ -170,7 +263,7 @@ static uint32_t add_text(reader *r, slice text) {
 // ---------------------------------------------------------------- first pass: the tables
 
 static bool take_function(reader *r, wire in) {
-    function f = {.at = in.at};
+    function f = {.at = ouro__wire_offset(&in)};
     uint64_t id = 0;
     for (wire_field field; ouro__wire_next(&in, &field);) {
         if (field.number == FUNCTION_ID) id = field.value;
@@ -187,8 +280,9 @@ static bool take_function(reader *r, wire in) {
 }
 
 static bool take_location(reader *r, wire in) {
-    location l = {.message = {in.at, (size_t)(in.end - in.at)}};
+    location l = {.message = {in.at, (size_t)(in.end - in.at)}, .at = ouro__wire_offset(&in)};
     uint64_t id = 0;
+    if (!keep(r, &l.message)) return false;
     for (wire_field field; ouro__wire_next(&in, &field);) {
         if (field.number == LOCATION_ID) id = field.value;
         if (field.number == LOCATION_MAPPING) l.mapping = field.value;
@@ -202,20 +296,21 @@ static bool take_location(reader *r, wire in) {
 }
 
 static bool take_mapping(reader *r, wire in) {
-    slice message = {in.at, (size_t)(in.end - in.at)};
+    mapping m = {.at = ouro__wire_offset(&in)};
     uint64_t id = 0;
     for (wire_field field; ouro__wire_next(&in, &field);) {
         if (field.number == MAPPING_ID) id = field.value;
+        if (field.number == MAPPING_FILE) m = (mapping){field.value, offset_of(r, field.start)};
     }
     size_t room = r->mapping_ids.room;
-    if (in.failed || !grow(&r->mappings, r->mapping_ids.count, &room, sizeof message, r->error))
+    if (in.failed || !grow(&r->mappings, r->mapping_ids.count, &room, sizeof m, r->error))
         return false;
-    r->mappings[r->mapping_ids.count] = message;
+    r->mappings[r->mapping_ids.count] = m;
     return id_add(&r->mapping_ids, id, r->error);
 }
 
 static bool take_type(reader *r, wire in) {
-    sample_type t = {.at = in.at};
+    sample_type t = {.at = ouro__wire_offset(&in)};
     for (wire_field field; ouro__wire_next(&in, &field);) {
         if (field.number == TYPE_NAME) t.name = field.value;
         if (field.number == TYPE_UNIT) t.unit = field.value;
@@ -229,7 +324,9 @@ static bool take_type(reader *r, wire in) {
 static bool take_string(reader *r, const wire_field *field) {
     if (!grow(&r->strings, r->string_count, &r->string_room, sizeof *r->strings, r->error))
         return false;
-    r->strings[r->string_count++] = (slice){field->bytes, field->size};
+    slice text = {field->bytes, field->size};
+    if (!keep(r, &text)) return false;
+    r->strings[r->string_count++] = text;
     return true;
 }
 
@@ -269,13 +366,13 @@ static bool take_field(reader *r, const wire *top, const wire_field *field) {
 }
 
 static bool read_tables(reader *r) {
-    wire top = {r->base, r->base, r->base + r->size, r->error, false};
-    for (wire_field field; ouro__wire_next(&top, &field);) {
+    wire top = window_from(r, 0);
+    for (wire_field field; next_field(r, &top, &field);) {
         if (!take_field(r, &top, &field)) return false;
     }
     if (top.failed) return false;
     if (r->type_count == 0)
-        return ouro__fail_at_byte(r->error, r->size,
+        return ouro__fail_at_byte(r->error, ouro__input_size(r->in),
                                   "the profile names no sample type; is the file cut off?");
     return id_index(&r->function_ids, r->error) && id_index(&r->location_ids, r->error) &&
            id_index(&r->mapping_ids, r->error);
@@ -319,12 +416,11 @@ static bool add_types(reader *r) {
 }
 
 // The column is the block's own only if the line is: else it is that of a call.
-static bool function_block(reader *r, uint64_t id, uint64_t line, uint64_t column,
-                           const unsigned char *at, uint32_t *found) {
+static bool function_block(reader *r, uint64_t id, uint64_t line, uint64_t column, uint64_t at,
+                           uint32_t *found) {
     uint32_t row = id_find(&r->function_ids, id);
     if (row == NO_ROW)
-        return ouro__fail_at_byte(r->error, offset_of(r, at),
-                                  "function %llu is not in the file; is it cut off?",
+        return ouro__fail_at_byte(r->error, at, "function %llu is not in the file; is it cut off?",
                                   (unsigned long long)id);
     const function *f = &r->functions[row];
     slice name, file, system_name;
@@ -342,7 +438,7 @@ static bool function_block(reader *r, uint64_t id, uint64_t line, uint64_t colum
 
 static bool read_line(reader *r, wire in, uint32_t *found) {
     uint64_t function_id = 0, line = 0, column = 0;
-    const unsigned char *at = in.at;
+    uint64_t at = ouro__wire_offset(&in);
     for (wire_field field; ouro__wire_next(&in, &field);) {
         if (field.number == LINE_FUNCTION) function_id = field.value;
         if (field.number == LINE_LINE) line = field.value;
@@ -355,14 +451,8 @@ static bool read_line(reader *r, wire in, uint32_t *found) {
 static bool address_block(reader *r, const location *l, uint32_t *found) {
     slice file = {(const unsigned char *)"", 0};
     uint32_t row = l->mapping ? id_find(&r->mapping_ids, l->mapping) : NO_ROW;
-    if (row != NO_ROW) {
-        const unsigned char *at = r->mappings[row].bytes;
-        wire in = {r->base, at, at + r->mappings[row].size, r->error, false};
-        for (wire_field field; ouro__wire_next(&in, &field);) {
-            if (field.number == MAPPING_FILE && !text_at(r, field.value, field.start, &file))
-                return false;
-        }
-    }
+    if (row != NO_ROW && !text_at(r, r->mappings[row].file, r->mappings[row].at, &file))
+        return false;
     char name[32] = "[unknown]";
     if (l->address) snprintf(name, sizeof name, "0x%llx", (unsigned long long)l->address);
     block_info info = {ouro__profile_add_text(r->profile, name), add_text(r, file), 0, 0};
@@ -380,7 +470,8 @@ static bool add_location_block(reader *r, location *l, uint32_t b) {
 
 // Lines are leaf first: the last is the function that the others are inlined into.
 static bool resolve_location(reader *r, location *l) {
-    wire in = {r->base, l->message.bytes, l->message.bytes + l->message.size, r->error, false};
+    const unsigned char *from = l->message.bytes;
+    wire in = {from, from, from + l->message.size, r->error, false, l->at};
     uint32_t b;
     l->first = (uint32_t)r->block_count;
     for (wire_field field; ouro__wire_next(&in, &field);) {
@@ -489,7 +580,7 @@ static bool room_for(reader *r, size_t count) {
 static bool enter_locations(reader *r, const sample *s, size_t shared, size_t fresh,
                             uint32_t *node) {
     *node = shared ? r->node_after[shared - 1] : 0;
-    for (size_t i = fresh; i-- > 0;) {
+    for (size_t i = fresh; i-- > 0 && !r->profile->failed;) {
         uint32_t row = id_find(&r->location_ids, r->ids[i]);
         if (row == NO_ROW)
             return ouro__fail_at_byte(r->error, offset_of(r, s->start),
@@ -516,7 +607,9 @@ static bool find_node(reader *r, const sample *s, uint32_t *node) {
     size_t shared = r->before_count - count_numbers(r->before.bytes, r->before.size - same);
     // The numbers that end after the shared part would be those before it in a damaged list: decode
     // what is left.
-    wire in = {r->base, now.bytes, now.bytes + (now.size - same), r->error, false};
+    wire in = window_from(r, 0);
+    in.at = now.bytes;
+    in.end = now.bytes + (now.size - same);
     size_t fresh = 0;
     if (!room_for(r, shared + now.size - same)) return false;
     for (; in.at < in.end; fresh++) {
@@ -530,7 +623,9 @@ static bool find_node(reader *r, const sample *s, uint32_t *node) {
 }
 
 static bool charge_packed(reader *r, sample *s, const wire_field *field, uint32_t node) {
-    wire in = {r->base, field->bytes, field->bytes + field->size, r->error, false};
+    wire in = window_from(r, 0);
+    in.at = field->bytes;
+    in.end = field->bytes + field->size;
     uint64_t value;
     while (in.at < in.end) {
         if (!ouro__wire_small(&in, &value)) return false;
@@ -583,25 +678,27 @@ static bool read_sample(reader *r, const wire *top, const wire_field *field, uin
 static bool origin_init(reader *r) {
     origin *o = r->profile->origin = calloc(1, sizeof *o);
     if (!o) return ouro__fail_memory(r->error);
-    o->bytes = malloc(r->size + 1);
+    o->bytes = malloc(r->in->size + 1);
     o->sample_offset = malloc(((size_t)r->sample_count + 1) * sizeof *o->sample_offset);
     o->sample_node = malloc(((size_t)r->sample_count + 1) * sizeof *o->sample_node);
     if (!o->bytes || !o->sample_offset || !o->sample_node) return ouro__fail_memory(r->error);
-    memcpy(o->bytes, r->base, r->size);
-    o->size = r->size;
+    memcpy(o->bytes, r->in->bytes, r->in->size);
+    o->size = r->in->size;
     return true;
 }
 
 static bool read_samples(reader *r) {
     origin *o = r->profile->origin;
-    wire top = {r->base, r->base, r->base + r->size, r->error, false};
+    if (r->moves && !ouro__input_rewind(r->in, r->error)) return false;
+    wire top = window_from(r, 0);
     uint32_t node, seen = 0;
-    for (wire_field field; ouro__wire_next(&top, &field);) {
+    for (wire_field field; next_field(r, &top, &field);) {
         if (field.number != PROFILE_SAMPLE) continue;
         if (!read_sample(r, &top, &field, &node)) return false;
+        if (r->profile->failed) return true; // finishing the profile tells it
         if (r->options->progress && ++seen % 65536 == 0)
-            r->options->progress(r->options->user,
-                                 (double)offset_of(r, field.start) / (double)r->size);
+            r->options->progress(r->options->user, (double)offset_of(r, field.start) /
+                                                       (double)ouro__input_size(r->in));
         if (!o) continue;
         o->sample_offset[o->sample_count] = offset_of(r, field.start);
         o->sample_node[o->sample_count++] = node;
@@ -626,16 +723,24 @@ static void reader_free(reader *r) {
     free(r->ids);
     free(r->unpacked[0]);
     free(r->unpacked[1]);
+    free(r->saved);
+    while (r->kept) {
+        chunk *next = r->kept->next;
+        free(r->kept);
+        r->kept = next;
+    }
 }
 
-profile *ouro__pprof_read(const input *in, const read_options *options, error *e) {
-    reader r = {.base = in->bytes,
-                .size = in->size,
+profile *ouro__pprof_read(input *in, const read_options *options, error *e) {
+    int rule = ouro__rule(options, RULE_AS_IT_IS);
+    // The origin is all of the file.
+    if (options->keep_origin && rule == RULE_AS_IT_IS && !ouro__input_all(in, e)) return NULL;
+    reader r = {.in = in,
+                .moves = in->more,
                 .options = options,
                 .error = e,
-                .profile = ouro__profile_new(),
+                .profile = ouro__profile_for(in, options),
                 .before = {in->bytes, 0}};
-    int rule = ouro__rule(options, RULE_AS_IT_IS);
     r.builder = r.profile ? ouro__builder_new(r.profile, rule, options->edge_length) : NULL;
     bool ok = r.builder || ouro__fail_memory(e);
     ok = ok && read_tables(&r) && add_types(&r) && resolve_locations(&r);
@@ -651,7 +756,7 @@ profile *ouro__pprof_read(const input *in, const read_options *options, error *e
 // Fields that hang together, at least one of them a message: text can look like one field, but not
 // like many.
 bool ouro__pprof_probe(const unsigned char *bytes, size_t size) {
-    wire w = {bytes, bytes, bytes + size, NULL, false};
+    wire w = {bytes, bytes, bytes + size, NULL, false, 0};
     wire_field field;
     int messages = 0;
     for (int seen = 0; seen < FIELDS_PROBED && ouro__wire_next(&w, &field); seen++) {

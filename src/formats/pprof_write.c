@@ -214,7 +214,7 @@ static bool write_tree(writer *w, const char *title) {
 // The number of a text in the origin's own table, which is numbered in the order of the file; 0 =
 // it is not there.
 static uint64_t origin_string(const origin *o, const char *text) {
-    wire top = {o->bytes, o->bytes, o->bytes + o->size, NULL, false};
+    wire top = {o->bytes, o->bytes, o->bytes + o->size, NULL, false, 0};
     uint64_t number = 0;
     for (wire_field field; ouro__wire_next(&top, &field);) {
         if (field.number != PROFILE_STRING) continue;
@@ -229,7 +229,7 @@ static uint64_t origin_string(const origin *o, const char *text) {
 static bool write_origin(writer *w, error *e) {
     const profile *p = w->profile;
     const origin *o = p->origin;
-    wire top = {o->bytes, o->bytes, o->bytes + o->size, e, false};
+    wire top = {o->bytes, o->bytes, o->bytes + o->size, e, false, 0};
     uint32_t s = 0;
     for (wire_field field; ouro__wire_next(&top, &field);) {
         bool is_sample =

@@ -14,12 +14,12 @@ bool ouro__cpuprofile_probe(const unsigned char *bytes, size_t size);
 bool ouro__perf_probe(const unsigned char *bytes, size_t size);
 bool ouro__folded_probe(const unsigned char *bytes, size_t size);
 
-profile *ouro__live_profile_read(const input *in, const read_options *options, error *e);
-profile *ouro__pprof_read(const input *in, const read_options *options, error *e);
-profile *ouro__speedscope_read(const input *in, const read_options *options, error *e);
-profile *ouro__cpuprofile_read(const input *in, const read_options *options, error *e);
-profile *ouro__perf_read(const input *in, const read_options *options, error *e);
-profile *ouro__folded_read(const input *in, const read_options *options, error *e);
+profile *ouro__live_profile_read(input *in, const read_options *options, error *e);
+profile *ouro__pprof_read(input *in, const read_options *options, error *e);
+profile *ouro__speedscope_read(input *in, const read_options *options, error *e);
+profile *ouro__cpuprofile_read(input *in, const read_options *options, error *e);
+profile *ouro__perf_read(input *in, const read_options *options, error *e);
+profile *ouro__folded_read(input *in, const read_options *options, error *e);
 
 bool ouro__pprof_write(const profile *p, const write_options *options, output *out, error *e);
 bool ouro__speedscope_write(const profile *p, const write_options *options, output *out, error *e);

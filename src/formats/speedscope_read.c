@@ -224,11 +224,11 @@ static bool read_profiles(reader *r) {
     return true;
 }
 
-profile *ouro__speedscope_read(const input *in, const read_options *options, error *e) {
-    json *root = ouro__json_read(in->bytes, in->size, e);
+profile *ouro__speedscope_read(input *in, const read_options *options, error *e) {
+    json *root = ouro__json_read(in, options->limit, e);
     if (!root) return NULL;
     const char *exporter = ouro__json_text(ouro__json_get(root, "exporter"));
-    reader r = {.profile = ouro__profile_new(),
+    reader r = {.profile = ouro__profile_for(in, options),
                 .error = e,
                 .root = root,
                 .ours = exporter && strncmp(exporter, "ouro", 4) == 0};

@@ -8,7 +8,8 @@
 
 static bool fail_end(wire *w, const unsigned char *at, const char *what) {
     w->failed = true;
-    return ouro__fail_at_byte(w->error, (uint64_t)(at - w->base), "%s; is the file cut off?", what);
+    return ouro__fail_at_byte(w->error, w->offset + (uint64_t)(at - w->base),
+                              "%s; is the file cut off?", what);
 }
 
 bool ouro__wire_varint(wire *w, uint64_t *value) {
@@ -18,7 +19,7 @@ bool ouro__wire_varint(wire *w, uint64_t *value) {
         unsigned char byte = *w->at++;
         if (shift == 63 && byte > 1) {
             w->failed = true;
-            return ouro__fail_at_byte(w->error, (uint64_t)(start - w->base),
+            return ouro__fail_at_byte(w->error, w->offset + (uint64_t)(start - w->base),
                                       "a number of more than 64 bits; this is no pprof profile");
         }
         sum |= (uint64_t)(byte & 127) << shift;
@@ -45,7 +46,7 @@ static bool read_bytes(wire *w, wire_field *f) {
     if (size > (uint64_t)(w->end - w->at)) {
         char a[GROUPED_ROOM], b[GROUPED_ROOM];
         w->failed = true;
-        return ouro__fail_at_byte(w->error, (uint64_t)(f->start - w->base),
+        return ouro__fail_at_byte(w->error, w->offset + (uint64_t)(f->start - w->base),
                                   "field %u has %s bytes and %s are left; is the file cut off?",
                                   f->number, ouro__grouped(a, size),
                                   ouro__grouped(b, (uint64_t)(w->end - w->at)));
@@ -71,7 +72,7 @@ bool ouro__wire_next(wire *w, wire_field *f) {
     if (known && f->type == WIRE_FIXED64) return read_fixed(w, f, 8);
     if (known && f->type == WIRE_FIXED32) return read_fixed(w, f, 4);
     w->failed = true;
-    return ouro__fail_at_byte(w->error, (uint64_t)(f->start - w->base),
+    return ouro__fail_at_byte(w->error, w->offset + (uint64_t)(f->start - w->base),
                               "expected a field of a pprof profile, found the tag %llu",
                               (unsigned long long)tag);
 }

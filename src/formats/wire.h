@@ -12,11 +12,12 @@
 
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
-// A message that is being read; `base` is byte 0 of the file, for error positions.
+// A message that is being read; `base` is at byte `offset` of the file, for error positions.
 typedef struct {
     const unsigned char *base, *at, *end;
     error *error;
     bool failed;
+    uint64_t offset;
 } wire;
 
 typedef struct {
@@ -28,7 +29,13 @@ typedef struct {
 } wire_field;
 
 static inline wire ouro__wire_in(const wire *outer, const wire_field *field) {
-    return (wire){outer->base, field->bytes, field->bytes + field->size, outer->error, false};
+    return (wire){outer->base,  field->bytes, field->bytes + field->size,
+                  outer->error, false,        outer->offset};
+}
+
+// The byte of the file that is read next.
+static inline uint64_t ouro__wire_offset(const wire *w) {
+    return w->offset + (uint64_t)(w->at - w->base);
 }
 
 // false at the end, or after an error, which sets failed.

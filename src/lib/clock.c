@@ -34,6 +34,14 @@ typedef struct ouro_clock_ {
 static ouro__clock clocks[CLOCKS_MAX];
 static pthread_mutex_t clocks_lock = PTHREAD_MUTEX_INITIALIZER;
 
+// Where the thread stands, as its host says.
+static ouro_node_ *node_of(const ouro_thread *thread) {
+    ouro_here *const *watched = __atomic_load_n(&thread->lane_->watched, __ATOMIC_RELAXED);
+    const ouro_here *here = watched ? __atomic_load_n(watched, __ATOMIC_RELAXED) : NULL;
+    if (here) return here->node;
+    return ouro_node_at_(thread, __atomic_load_n(&thread->position_, __ATOMIC_RELAXED));
+}
+
 static void on_tick(int signal_number, siginfo_t *info, void *context) {
     (void)signal_number;
     (void)context;
@@ -43,8 +51,7 @@ static void on_tick(int signal_number, siginfo_t *info, void *context) {
     ouro_thread *thread = atomic_load_explicit(&clock->thread, memory_order_relaxed);
     if (!thread) return;
     uint64_t ticks = 1 + (uint64_t)(info->si_overrun > 0 ? info->si_overrun : 0);
-    ouro_node_ *node = ouro_node_at_(thread, __atomic_load_n(&thread->position_, __ATOMIC_RELAXED));
-    ouro_add_(&node->metrics[clock->metric], ticks * clock->per_tick);
+    ouro_add_(&node_of(thread)->metrics[clock->metric], ticks * clock->per_tick);
 }
 
 // Takes the signal, unless the program has a handler of its own for it.

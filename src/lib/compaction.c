@@ -18,14 +18,14 @@
 static ouro_position loops(const ouro__lane *lane, ouro_position from, ouro_block block,
                            uint32_t *steps) {
     const ouro_node_ *here = node_at(lane, from);
-    const uint32_t stride = lane->stride, here_steps = lane->steps[from / stride];
+    const uint32_t here_steps = lane->steps[index_of(lane, from)];
     if (here->block == block) return from;
     const ouro_node_ *node = here;
     ouro_position position = from;
     for (int seen = 0; seen < LOOKBACK && position != ROOT_POSITION; seen++) {
         const ouro_node_ *parent = node_at(lane, node->parent);
         if (node->block == block && parent->block == here->block) {
-            if (lane->steps[position / stride] == here_steps) return position;
+            if (lane->steps[index_of(lane, position)] == here_steps) return position;
             *steps = here_steps;
             return 0;
         }

@@ -22,6 +22,8 @@
 //   shortcuts      a direct-mapped cache of transitions that were taken lately, so that a function
 //                  that calls many others does not have to search. Made when a lane has missed it
 //                  often enough.
+//   turns          what call sites knew before they learned something else: a direct-mapped cache
+//                  by node and key, see sites.c
 //   transition     tree edge (slot: entries[0]), back edge (entries[1]), back edge to itself
 //                  (entries[2]), phantom (balance)
 //   open           entries[0] + [1] + [2] + balance > 0: entered more often than left. Fork counts
@@ -29,6 +31,7 @@
 //   epoch          what stood between two prunings; a node remembers in which it was inserted
 //   baseline       the counters as they were at the last reset, see reset.c; a node has counted the
 //                  difference (since_reset). `open` is told by the counters themselves
+//   stray          what misuse charged to a place that is not in use; counts as [lost], see stray.c
 //   quota          profile->nodes_used, shared by all lanes; every node but [lost] and the second
 //                  and further roots takes one
 //
@@ -37,7 +40,7 @@
 //   - every node in use but the root and [lost] is found by (parent, block) in the memo table
 //   - a memo's target is in use, and its block is the block that was entered; a tree edge's target
 //     has the source as parent, any other target is the source or an ancestor of it
-//   - a shortcut is a transition of the memo table, and so is what a call site knows
+//   - a shortcut is a transition of the memo table, and so are what a call site knows and a turn
 //   - an account in use belongs to a node in use
 //   - lane->live = number of nodes in use, [lost] not counted; the other places up to state->used
 //     are in the free list
@@ -166,6 +169,7 @@ struct ouro_profile {
     uint32_t max_nodes, capacity, stride;
     uint32_t metric_count;
     ouro_metric_info metrics[OURO_METRICS_MAX];
+    ouro_metric shown_metric;
     // Of the last reset, or of the beginning. Nanoseconds: since 1970, CLOCK_MONOTONIC.
     uint64_t start_time, start_clock;
     _Atomic bool enabled;
@@ -197,6 +201,12 @@ static inline ouro_position lost_position(const ouro__lane *lane) { return lane-
 
 static inline bool is_account(const ouro__lane *lane, ouro_position position) {
     return position >= lane->account_offset;
+}
+
+// The number of a node, by which arrays beside the nodes are indexed. Accounts have none.
+static inline uint32_t index_of(const ouro__lane *lane, ouro_position position) {
+    assert(!is_account(lane, position));
+    return position / lane->stride;
 }
 
 static inline ouro_position account_of(const ouro__lane *lane, ouro_position position) {
@@ -237,8 +247,13 @@ static inline uint64_t node_weight(const ouro__lane *lane, const ouro_node_ *nod
     return weight == 0 ? node_calls(lane, node) : since_reset(lane, &node->metrics[weight - 1]);
 }
 
-// A programming error of the host: stops where assertions are on.
+// A programming error of the host: stops where assertions are on. Tests that look at what misuse
+// does to the lanes go on.
+#ifdef OURO_MISUSE_GOES_ON
+#define MISUSE(message) ((void)0)
+#else
 #define MISUSE(message) assert(false && (message))
+#endif
 
 // lane.c
 ouro__lane *ouro__lane_acquire(ouro_profile *profile);
@@ -250,6 +265,7 @@ void ouro__node_forget_memo(ouro__lane *lane, ouro_position position);
 uint64_t ouro__lane_bytes(const ouro__lane *lane);
 
 // shortcuts.c
+#define NO_SHORTCUT UINT64_C(1) // from position 1, which no node has
 void ouro__shortcut_put(ouro__lane *lane, ouro_position from, ouro_block block, uint32_t slot);
 void ouro__shortcuts_off(ouro__lane *lane);
 void ouro__shortcuts_on(ouro__lane *lane);
@@ -260,11 +276,19 @@ uint64_t ouro__shortcuts_bytes(const ouro__lane *lane);
 ouro_here *ouro__here_make(ouro__lane *lane, ouro_position position);
 ouro_here *ouro__here_lost(ouro__lane *lane);
 void ouro__here_give_back(ouro__lane *lane, ouro_position position);
-void ouro__site_put(ouro_here *here, ouro_site site, const void *key, uint64_t *counter,
-                    ouro_here *to);
+void ouro__site_put(ouro_thread *thread, ouro_here *here, ouro_site site, const void *key,
+                    uint64_t *counter, ouro_here *to);
+void ouro__turns_start(ouro__lane *lane);
 void ouro__sites_forget(ouro__lane *lane);
 uint64_t ouro__sites_bytes(const ouro__lane *lane);
 void ouro__sites_free(ouro__lane *lane);
+
+// stray.c
+void ouro__strays_move(ouro__lane *lane, ouro_position position);
+void ouro__strays_move_all(ouro__lane *lane, uint32_t first, uint32_t end);
+uint32_t ouro__strays_end(const ouro_profile *profile);
+void ouro__strays_sum(const ouro__lane *lane, uint32_t end, uint64_t *values);
+void ouro__strays_reset(ouro__lane *lane, uint32_t end);
 
 // tree.c
 uint32_t ouro__transition_find(ouro__lane *lane, ouro_position from, ouro_block block);
@@ -308,6 +332,7 @@ uint64_t ouro__now(int clock);
 // reset.c
 void ouro__baseline_free(ouro__lane *lane);
 void ouro__baseline_forget(ouro__lane *lane, ouro_position position);
+void ouro__node_reset(ouro__lane *lane, ouro_position position);
 
 // valid.c
 bool ouro__lane_is_valid(const ouro__lane *lane);

@@ -23,11 +23,8 @@ void ouro__node_forget_memo(ouro__lane *lane, ouro_position position) {
 void ouro__node_init(ouro__lane *lane, ouro_position position, ouro_position parent,
                      ouro_block block) {
     ouro_node_ *node = node_at(lane, position);
-    for (int i = 0; i < ENTRY_KINDS; i++) counter_store(&node->entries[i], 0);
+    ouro__strays_move(lane, position); // leaves zeros
     counter_store(&node->balance, 0);
-    for (uint32_t m = 0; m + NODE_HEAD_WORDS < lane->stride; m++)
-        counter_store(&node->metrics[m], 0);
-    if (lane->baseline) ouro__baseline_forget(lane, position);
     ouro__node_forget_memo(lane, position);
     node->parent = parent;
     __atomic_store_n(&node->block, block, __ATOMIC_RELEASE);
@@ -81,6 +78,7 @@ static ouro__lane *lane_new(ouro_profile *profile) {
     lane->account_offset = profile->capacity * profile->stride;
     lane->state = &lane->own_state;
     ouro__shortcuts_off(lane);
+    ouro__turns_start(lane);
     if (!lane_map(lane) || !ouro__memo_reserve(&lane->memo, lane)) {
         ouro__lane_free(lane);
         errno = ENOMEM;

@@ -29,6 +29,8 @@
 //                          taken as one array; the root's is 0
 //         52  reserved
 //         56  metrics      metric_count words; then zeros up to node_bytes
+//                          Counters of a node that is not in use hold what misuse charged there
+//                          (stray.c). A reader adds them to [lost] if nobody writes any more
 //   account                as a node: the [pruned] account of the node of the same number, in
 //                          use if block is not 0
 //

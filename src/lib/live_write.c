@@ -5,9 +5,9 @@
 // file. Space for the whole cap is reserved at the start, and more before it is used: nothing is
 // ever written to a page that the file system has not promised.
 
-#include "beside.h"
 #include "live_format.h"
 #include "own_path.h"
+#include "whole_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,16 +16,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+// Fuzz targets make many files, and small ones with many segments.
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+enum { NODES_PER_SEGMENT = 32, TEXT_SEGMENT = 4096, BLOCK_SEGMENT = 4096, SPARE = 1 << 14 };
+#else
 enum {
     NODES_PER_SEGMENT = 1024,
     TEXT_SEGMENT = 64 * 1024,
     BLOCK_SEGMENT = 64 * 1024,
     SPARE = 1 << 20
 };
+#endif
 
 typedef struct {
     void *address;
@@ -219,6 +225,8 @@ static bool records_mapped(struct ouro__live *live, uint32_t kind, const ouro__l
 
 // Memory for the lane's next nodes and their accounts. A child of fork(2) has it without the file.
 bool ouro__live_grow_lane(struct ouro__live *live, ouro__lane *lane) {
+    uint32_t end = lane->mapped + live->header->nodes_per_segment;
+    if (lane->mapped) ouro__strays_move_all(lane, lane->mapped, end); // the file replaces them
     pthread_mutex_lock(&live->lock);
     bool ok = live->fd < 0 || records_mapped(live, LIVE_NODES, lane, lane->nodes, lane->mapped);
     if (ok) lane->mapped += live->header->nodes_per_segment;
@@ -323,6 +331,8 @@ static bool file_begin(struct ouro__live *live, const ouro_profile *profile) {
 static bool file_create(struct ouro__live *live, const ouro_profile *profile, const char *path) {
     char *beside = NULL;
     live->fd = ouro__open_beside(path, 0600, &beside);
+    // Says that the file has a writer, until the process is gone. Nothing depends on it here.
+    if (live->fd >= 0) flock(live->fd, LOCK_SH | LOCK_NB);
     bool ok = live->fd >= 0 && file_begin(live, profile) && rename(beside, path) == 0;
     int error = errno;
     if (!ok && live->fd >= 0) unlink(beside);

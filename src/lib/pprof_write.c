@@ -8,11 +8,11 @@
 // what. The length of a path's location list is kept per depth while the rows, which are in
 // preorder, go by: a sample costs what it writes and no more.
 
-#include "beside.h"
 #include "blocks.h"
 #include "own_path.h"
 #include "pprof_fields.h"
 #include "rows.h"
+#include "whole_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -260,13 +260,21 @@ static void put_blocks(writer *w, void put(writer *, uint32_t, const ouro_block_
     if (w->truncated) put(w, w->truncated, &truncated);
 }
 
-// What a reader shows first: the first metric that has anything, else the calls.
+static bool has_values(const ouro__rows *rows, uint32_t metric) {
+    for (uint32_t i = 0; metric < rows->metric_count && i < rows->count; i++) {
+        if (ouro__row_values(rows, i)[ENTRY_KINDS + metric]) return true;
+    }
+    return false;
+}
+
+// What a reader shows first: the metric that the host wants, or else the first one that has
+// anything, or else the calls.
 static const char *default_type(const writer *w) {
-    const ouro__rows *rows = w->rows;
-    for (uint32_t m = 0; m < rows->metric_count; m++) {
-        for (uint32_t i = 0; i < rows->count; i++) {
-            if (ouro__row_values(rows, i)[ENTRY_KINDS + m]) return w->profile->metrics[m].name;
-        }
+    const ouro_metric_info *metrics = w->profile->metrics;
+    ouro_metric shown = w->profile->shown_metric;
+    if (has_values(w->rows, shown)) return metrics[shown].name;
+    for (uint32_t m = 0; m < w->rows->metric_count; m++) {
+        if (has_values(w->rows, m)) return metrics[m].name;
     }
     return "calls";
 }
@@ -317,7 +325,7 @@ static int write_message(const ouro_profile *profile, const ouro__rows *rows, ou
     return ok ? out->error : ENOMEM;
 }
 
-static int write_and_close(const ouro_profile *profile, const ouro__rows *rows, int fd) {
+static int write_file(const ouro_profile *profile, const ouro__rows *rows, int fd) {
     output *out = malloc(sizeof *out);
     int error = ENOMEM;
     if (out) {
@@ -327,7 +335,6 @@ static int write_and_close(const ouro_profile *profile, const ouro__rows *rows, 
         error = write_message(profile, rows, out);
     }
     free(out);
-    if (close(fd) && !error) error = errno;
     return error;
 }
 
@@ -335,10 +342,22 @@ static int write_beside(const ouro_profile *profile, const ouro__rows *rows, con
     char *beside;
     int fd = ouro__open_beside(path, 0666, &beside);
     if (fd < 0) return errno;
-    int error = write_and_close(profile, rows, fd);
-    if (!error && rename(beside, path)) error = errno;
-    if (error) unlink(beside);
+    int error = write_file(profile, rows, fd);
+    if (error) {
+        close(fd);
+        unlink(beside);
+    } else {
+        error = ouro__put_in_place(fd, beside, path);
+    }
     free(beside);
+    return error;
+}
+
+static int write_device(const ouro_profile *profile, const ouro__rows *rows, const char *path) {
+    int fd = ouro__open(path, O_WRONLY, 0);
+    if (fd < 0) return errno;
+    int error = write_file(profile, rows, fd);
+    if (close(fd) && !error) error = errno;
     return error;
 }
 
@@ -346,10 +365,7 @@ static int write_beside(const ouro_profile *profile, const ouro__rows *rows, con
 static int write_to(const ouro_profile *profile, const ouro__rows *rows, const char *path) {
     struct stat status;
     if (stat(path, &status)) return write_beside(profile, rows, path);
-    if (!S_ISREG(status.st_mode)) {
-        int fd = open(path, O_WRONLY | O_CLOEXEC);
-        return fd < 0 ? errno : write_and_close(profile, rows, fd);
-    }
+    if (!S_ISREG(status.st_mode)) return write_device(profile, rows, path);
     char *target = realpath(path, NULL);
     if (!target) return errno;
     int error = write_beside(profile, rows, target);

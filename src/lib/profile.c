@@ -68,6 +68,7 @@ static int profile_init(ouro_profile *profile, const ouro_options *o) {
     profile->compaction = o->compaction;
     profile->edge_length = o->edge_length ? o->edge_length : 2;
     profile->clock = o->clock;
+    profile->shown_metric = o->shown_metric;
     profile->max_nodes = o->max_nodes ? o->max_nodes : DEFAULT_MAX_NODES;
     profile->start_time = ouro__now(CLOCK_REALTIME);
     profile->start_clock = ouro__now(CLOCK_MONOTONIC);
@@ -109,7 +110,9 @@ ouro_profile *ouro_profile_new(const ouro_options *options) {
 void ouro_profile_free(ouro_profile *profile) {
     if (!profile) return;
     ouro__fork_forget(profile);
+    uint32_t strays_end = profile->live ? ouro__strays_end(profile) : 0;
     for (uint32_t i = 0; i < profile->lane_count; i++) {
+        ouro__strays_move_all(profile->lanes[i], 0, strays_end); // into the file
         if (profile->lanes[i]->threads) MISUSE("a profile is freed before its threads");
         ouro__lane_free(profile->lanes[i]);
     }
@@ -137,7 +140,19 @@ static void add_node(ouro_stats *stats, const ouro__lane *lane, const ouro_node_
         stats->totals[m] += since_reset(lane, &node->metrics[m]);
 }
 
-static void add_lane(ouro_stats *stats, ouro__lane *lane, uint64_t bounds[WEIGHTS_MAX]) {
+static uint64_t add_strays(ouro_stats *stats, const ouro__lane *lane, uint32_t end) {
+    uint64_t values[ENTRY_KINDS + OURO_METRICS_MAX] = {0};
+    ouro__strays_sum(lane, end, values);
+    stats->direct += ouro__row_direct(values);
+    stats->recursions += ouro__row_recursions(values);
+    stats->calls += ouro__row_calls(values);
+    for (uint32_t m = 0; m < lane->profile->metric_count; m++)
+        stats->totals[m] += values[ENTRY_KINDS + m];
+    return ouro__row_calls(values);
+}
+
+static void add_lane(ouro_stats *stats, ouro__lane *lane, uint32_t strays_end,
+                     uint64_t bounds[WEIGHTS_MAX]) {
     pthread_mutex_lock(&lane->lock);
     for (uint32_t i = 0; i < lane->state->used; i++) {
         ouro_position position = i * lane->stride;
@@ -151,6 +166,7 @@ static void add_lane(ouro_stats *stats, ouro__lane *lane, uint64_t bounds[WEIGHT
     stats->bytes += ouro__lane_bytes(lane);
     stats->pruned += lane->evicted;
     stats->lost += node_calls(lane, node_at(lane, lost_position(lane)));
+    stats->lost += add_strays(stats, lane, strays_end);
     ouro__epoch now = ouro__lane_bounds(lane);
     for (int w = 0; w < WEIGHTS_MAX; w++) bounds[w] += now.bound[w];
     stats->overflow += now.overflow[0];
@@ -169,7 +185,9 @@ ouro_stats ouro_profile_stats(const ouro_profile *const_profile) {
     stats.lanes = profile->lane_count;
     stats.blocks = ouro__block_count(profile);
     stats.bytes = sizeof *profile + ouro__blocks_bytes(profile);
-    for (uint32_t i = 0; i < profile->lane_count; i++) add_lane(&stats, profile->lanes[i], bounds);
+    uint32_t strays_end = ouro__strays_end(profile);
+    for (uint32_t i = 0; i < profile->lane_count; i++)
+        add_lane(&stats, profile->lanes[i], strays_end, bounds);
     pthread_mutex_unlock(&profile->lock);
     for (uint32_t w = 0; w <= profile->metric_count; w++) {
         uint64_t total = w == 0 ? stats.calls : stats.totals[w - 1];

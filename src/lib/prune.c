@@ -87,7 +87,7 @@ static void sum_totals(pruning *p, const ouro__lane *lane) {
             if (position != ROOT_POSITION || w > 0) p->totals[w] += node_weight(lane, node, w);
             if (account) p->totals[w] += node_weight(lane, account, w);
         }
-        if (i > 0) p->pending[node->parent / lane->stride]++;
+        if (i > 0) p->pending[index_of(lane, node->parent)]++;
     }
 }
 
@@ -129,7 +129,7 @@ static void sum_node(pruning *p, const ouro__lane *lane, uint32_t index, uint32_
 // not entered.
 static void mark_standing(pruning *p, const ouro__lane *lane, ouro_position position) {
     if (is_account(lane, position)) position -= lane->account_offset;
-    uint32_t index = position / lane->stride;
+    uint32_t index = index_of(lane, position);
     if (index < lane->state->used) p->open[index] = 1;
 }
 
@@ -140,7 +140,7 @@ static void sum_subtrees(pruning *p, const ouro__lane *lane) {
     }
     for (uint32_t head = 0; head < p->count; head++) {
         uint32_t index = p->order[head];
-        uint32_t parent = node_at(lane, index * lane->stride)->parent / lane->stride;
+        uint32_t parent = index_of(lane, node_at(lane, index * lane->stride)->parent);
         sum_node(p, lane, index, parent);
         if (--p->pending[parent] == 0 && parent != 0) p->order[p->count++] = parent;
     }
@@ -173,6 +173,20 @@ static uint32_t select_key(const pruning *p, uint32_t rank, uint32_t *below) {
     }
     *below = smaller;
     return prefix;
+}
+
+// No strays yet: see stray.c.
+static void counters_clear(ouro__lane *lane, ouro_position position) {
+    ouro_node_ *node = node_at(lane, position);
+    for (int i = 0; i < ENTRY_KINDS; i++) counter_store(&node->entries[i], 0);
+    for (uint32_t m = 0; m < lane->profile->metric_count; m++) counter_store(&node->metrics[m], 0);
+    if (lane->baseline) ouro__baseline_forget(lane, position);
+}
+
+// A thread that stands here, by misuse, takes the slow path: there is no such block.
+static void memo_to_lost(const ouro__lane *lane, ouro_node_ *node) {
+    node->memo_block = UINT32_MAX;
+    node->memo_slot = node->memo_target = lost_position(lane);
 }
 
 // Moves the counts of a node and of its account into the account of its parent. The result is
@@ -214,11 +228,14 @@ static void evict(ouro__lane *lane, ouro_position position) {
         counter_store(&account->metrics[m], counter_load(&state->metrics[m]));
     __atomic_store_n(&node->block, 0, __ATOMIC_RELEASE);
     if (has_account) __atomic_store_n(&under->block, 0, __ATOMIC_RELEASE);
+    counters_clear(lane, position);
+    if (has_account) counters_clear(lane, account_of(lane, position));
     __atomic_store_n(&state->active, 0, __ATOMIC_RELEASE);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 
     if (node_at(lane, parent)->memo_target == position) ouro__node_forget_memo(lane, parent);
-    node->memo_block = UINT32_MAX; // fits nothing: a thread here, by misuse, takes the slow path
+    memo_to_lost(lane, node);
+    memo_to_lost(lane, under);
     ouro__here_give_back(lane, position);
     ouro__here_give_back(lane, account_of(lane, position));
     node->parent = lane->free_list;
@@ -279,7 +296,7 @@ uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict_now) {
     }
     p.now = ouro__lane_bounds(lane);
     sum_totals(&p, lane);
-    p.open[standing / lane->stride] = 1;
+    mark_standing(&p, lane, standing);
     for (const ouro_thread *t = lane->first; t; t = t->next_) mark_standing(&p, lane, t->position_);
     sum_subtrees(&p, lane);
     uint32_t closed = 0;

@@ -49,12 +49,13 @@ void ouro__baseline_forget(ouro__lane *lane, ouro_position position) {
 // A reader of the live file that sees the new value sees that the reset has begun.
 static void counter_reset(ouro__lane *lane, const uint64_t *counter) {
     uint64_t *baseline = lane->baseline + (counter - lane->nodes);
-    __atomic_store_n(baseline, counter_load(counter), __ATOMIC_RELEASE);
+    uint64_t value = counter_load(counter);
+    // Pages that were never written stay untouched.
+    if (counter_load(baseline) != value) __atomic_store_n(baseline, value, __ATOMIC_RELEASE);
 }
 
-static void node_reset(ouro__lane *lane, ouro_position position) {
+void ouro__node_reset(ouro__lane *lane, ouro_position position) {
     const ouro_node_ *node = node_at(lane, position);
-    if (!node->block) return;
     for (int i = 0; i < ENTRY_KINDS; i++) counter_reset(lane, &node->entries[i]);
     for (uint32_t m = 0; m < lane->profile->metric_count; m++)
         counter_reset(lane, &node->metrics[m]);
@@ -71,11 +72,16 @@ static void cap_reset(ouro__lane *lane) {
     if (lane->birth) memset(lane->birth, 0, lane->state->used * sizeof *lane->birth);
 }
 
-static void lane_reset(ouro__lane *lane) {
+static void reset_if_used(ouro__lane *lane, ouro_position position) {
+    if (node_at(lane, position)->block) ouro__node_reset(lane, position);
+}
+
+static void lane_reset(ouro__lane *lane, uint32_t strays_end) {
     for (uint32_t i = 0; i < lane->state->used; i++) {
-        node_reset(lane, i * lane->stride);
-        if (lane->has_accounts) node_reset(lane, account_of(lane, i * lane->stride));
+        reset_if_used(lane, i * lane->stride);
+        if (lane->has_accounts) reset_if_used(lane, account_of(lane, i * lane->stride));
     }
+    ouro__strays_reset(lane, strays_end);
     cap_reset(lane);
 }
 
@@ -102,7 +108,9 @@ int ouro_profile_reset(ouro_profile *profile) {
         counter_store(&profile->start_time, ouro__now(CLOCK_REALTIME));
         counter_store(&profile->start_clock, ouro__now(CLOCK_MONOTONIC));
         ouro__live_reset(profile->live, profile->start_time, true);
-        for (uint32_t i = 0; i < profile->lane_count; i++) lane_reset(profile->lanes[i]);
+        uint32_t strays_end = ouro__strays_end(profile);
+        for (uint32_t i = 0; i < profile->lane_count; i++)
+            lane_reset(profile->lanes[i], strays_end);
         ouro__live_reset(profile->live, profile->start_time, false);
     }
     lock_lanes(profile, false);

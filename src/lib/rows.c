@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #define NO_ROW UINT32_MAX
 
@@ -64,12 +65,26 @@ typedef struct {
     ouro__rows *rows;
     uint32_t *table; // row by (parent, block); NO_ROW = empty
     size_t mask;
+    uint64_t key[2];
 } merger;
+
+// A live file chooses its parents and blocks, so which of them collide must not be known before
+// this process began. The kernel gave it 16 random bytes.
+static void draw_key(merger *m) {
+    const void *given = (const void *)(uintptr_t)getauxval(AT_RANDOM);
+    if (given) memcpy(m->key, given, sizeof m->key);
+    m->key[1] |= 1;
+}
+
+static size_t place_of(const merger *m, uint32_t parent, uint32_t block) {
+    uint64_t hash = (((uint64_t)parent << 32 | block) + m->key[0]) * m->key[1];
+    hash = (hash ^ hash >> 32) * m->key[1];
+    return (size_t)(hash >> 24) & m->mask;
+}
 
 static uint32_t merged_row(merger *m, uint32_t parent, uint32_t block) {
     ouro__rows *rows = m->rows;
-    uint64_t hash = ((uint64_t)parent << 32 | block) * UINT64_C(0x9E3779B97F4A7C15);
-    size_t i = (size_t)(hash >> 20) & m->mask;
+    size_t i = place_of(m, parent, block);
     for (; m->table[i] != NO_ROW; i = (i + 1) & m->mask) {
         uint32_t row = m->table[i];
         if (rows->parent[row] == parent && rows->block[row] == block) return row;
@@ -235,6 +250,7 @@ static bool merger_init(merger *m, const ouro__image *images, uint32_t n, uint32
     size_t size = 16;
     while (size < room * 2) size *= 2;
     m->mask = size - 1;
+    draw_key(m);
     m->table = malloc(size * sizeof *m->table);
     m->rows = rows_alloc(room, metric_count, missing);
     if (!m->table || !m->rows) return false;

@@ -12,12 +12,11 @@
 #include "memo.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 // Bits of the first and of the largest table: 8 and 256 KB.
 enum { BITS_FIRST = 10, BITS_MAX = 15, MISSED_FIRST = 128 };
 
-static ouro_shortcuts_ none = {.shift = 31};
+static ouro_shortcuts_ none = {.shift = 31, .entries = {NO_SHORTCUT, NO_SHORTCUT}};
 
 static uint32_t size_of(const ouro_shortcuts_ *shortcuts) {
     return UINT32_C(1) << (32 - shortcuts->shift);
@@ -37,9 +36,14 @@ void ouro__shortcuts_on(ouro__lane *lane) {
     if (lane->own_shortcuts) use(lane, lane->own_shortcuts);
 }
 
+static void fill(ouro_shortcuts_ *shortcuts) {
+    uint64_t *entries = shortcuts->entries;
+    for (uint32_t i = 0; i < size_of(shortcuts); i++) entries[i] = NO_SHORTCUT;
+}
+
 void ouro__shortcuts_clear(ouro__lane *lane) {
     ouro_shortcuts_ *own = lane->own_shortcuts;
-    if (own) memset(own->entries, 0, size_of(own) * sizeof *own->entries);
+    if (own) fill(own);
 }
 
 uint64_t ouro__shortcuts_bytes(const ouro__lane *lane) {
@@ -51,9 +55,10 @@ static __attribute__((noinline)) void grow(ouro__lane *lane) {
     lane->shortcuts_missed = 0;
     ouro_shortcuts_ *old = lane->own_shortcuts;
     uint32_t bits = old ? 32 - old->shift + 1 : BITS_FIRST;
-    ouro_shortcuts_ *larger = calloc(1, bytes_for(UINT32_C(1) << bits));
+    ouro_shortcuts_ *larger = malloc(bytes_for(UINT32_C(1) << bits));
     if (!larger) return;
     larger->shift = 32 - bits;
+    fill(larger);
     // The lock, because somebody may be asking for room.
     pthread_mutex_lock(&lane->lock);
     lane->own_shortcuts = larger;

@@ -10,6 +10,10 @@
 // that the block does not have is read in a cell, too: an entry of another node, or the beginning
 // of a `here`, which fits no key.
 //
+// A site that enters several blocks at one node knows one of them. When it learns another, the one
+// before goes to the lane's turns, a direct-mapped cache by node and key. A lane whose sites do not
+// do that has a table that is empty and shared.
+//
 // Everything is forgotten at once, by clearing the keys: when a pruning has removed nodes, and when
 // another lane asks for room, so that this one looks up.
 
@@ -18,6 +22,9 @@
 #include <stdlib.h>
 
 enum { CELL = sizeof(ouro_known_), SLAB_CELLS = 2000, SLACK = OURO_SITES_MOST };
+enum { TURNS = 1 << OURO_TURN_BITS_ };
+
+static ouro_turn_ no_turns[TURNS];
 
 struct ouro__slab {
     struct ouro__slab *older;
@@ -67,6 +74,7 @@ ouro_here *ouro__here_make(ouro__lane *lane, ouro_position position) {
     ouro_here *here = take(lane, entries_for(lane, node));
     if (here) {
         here->node = node;
+        here->position = position;
         *ouro__here_at(lane, position) = here;
     }
     pthread_mutex_unlock(&lane->lock);
@@ -75,6 +83,7 @@ ouro_here *ouro__here_make(ouro__lane *lane, ouro_position position) {
 
 ouro_here *ouro__here_lost(ouro__lane *lane) {
     lane->lost.here.node = node_at(lane, lost_position(lane));
+    lane->lost.here.position = lost_position(lane);
     return &lane->lost.here;
 }
 
@@ -93,12 +102,42 @@ void ouro__here_give_back(ouro__lane *lane, ouro_position position) {
     *at = NULL;
 }
 
-void ouro__site_put(ouro_here *here, ouro_site site, const void *key, uint64_t *counter,
-                    ouro_here *to) {
-    if (site >= here->count) return;
-    here->known[site].counter = counter;
-    here->known[site].to = to;
-    __atomic_store_n(&here->known[site].key, key, __ATOMIC_RELAXED);
+void ouro__turns_start(ouro__lane *lane) { lane->head.turns = no_turns; }
+
+// The lock, because another lane may be clearing them. Without memory there are none.
+static void make_turns(ouro__lane *lane) {
+    ouro_turn_ *turns = calloc(TURNS, sizeof *turns);
+    if (!turns) return;
+    pthread_mutex_lock(&lane->lock);
+    lane->head.turns = turns;
+    pthread_mutex_unlock(&lane->lock);
+}
+
+// Where what a site knew goes when it learns something else, and what has no site at all.
+static void remember(ouro_thread *thread, const ouro_here *here, const ouro_known_ *known) {
+    ouro__lane *lane = lane_of(thread);
+    if (lane->head.turns == no_turns) make_turns(lane);
+    if (lane->head.turns == no_turns) return;
+    ouro_turn_ *turn = ouro_turn_at_(thread, here, known->key);
+    turn->key = known->key;
+    turn->counter = known->counter;
+    turn->to = known->to;
+    __atomic_store_n(&turn->from, here, __ATOMIC_RELAXED);
+}
+
+void ouro__site_put(ouro_thread *thread, ouro_here *here, ouro_site site, const void *key,
+                    uint64_t *counter, ouro_here *to) {
+    ouro_known_ fresh = {key, counter, to}, *known = here->known + site;
+    if (site >= here->count) {
+        remember(thread, here, &fresh);
+        return;
+    }
+    ouro_known_ before = {__atomic_load_n(&known->key, __ATOMIC_RELAXED), known->counter,
+                          known->to};
+    if (before.key && before.key != key) remember(thread, here, &before);
+    known->counter = counter;
+    known->to = to;
+    __atomic_store_n(&known->key, key, __ATOMIC_RELAXED);
 }
 
 static void forget(ouro_here *here) {
@@ -114,15 +153,19 @@ void ouro__sites_forget(ouro__lane *lane) {
             forget(here);
             cell += 1 + here->count;
         }
+    for (int i = 0; lane->head.turns != no_turns && i < TURNS; i++)
+        __atomic_store_n(&lane->head.turns[i].from, NULL, __ATOMIC_RELAXED);
 }
 
 uint64_t ouro__sites_bytes(const ouro__lane *lane) {
     uint64_t bytes = 0;
     for (struct ouro__slab *slab = lane->slab; slab; slab = slab->older) bytes += sizeof *slab;
+    if (lane->head.turns != no_turns) bytes += TURNS * sizeof *lane->head.turns;
     return bytes;
 }
 
 void ouro__sites_free(ouro__lane *lane) {
+    if (lane->head.turns != no_turns) free(lane->head.turns);
     for (struct ouro__slab *slab = lane->slab, *older; slab; slab = older) {
         older = slab->older;
         free(slab);

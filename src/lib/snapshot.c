@@ -53,7 +53,7 @@ static bool copy_pruned(ouro__image *image, const ouro__lane *lane) {
     return true;
 }
 
-static bool copy_lane(ouro__image *image, const ouro__lane *lane) {
+static bool copy_lane(ouro__image *image, const ouro__lane *lane, uint32_t strays_end) {
     uint32_t used = lane->state->used;
     uint32_t room = lane->has_accounts ? 2 * used : used;
     if (!ouro__image_alloc(image, room, lane->profile->metric_count)) return false;
@@ -64,6 +64,7 @@ static bool copy_lane(ouro__image *image, const ouro__lane *lane) {
     }
     // [lost] is always there; it is shown when it was needed.
     uint32_t width = ouro__row_width(lane->profile->metric_count);
+    ouro__strays_sum(lane, strays_end, image->values + LOST_ROW * width);
     if (!used_in_any(image->values + LOST_ROW * width, width)) image->block[LOST_ROW] = 0;
     return copy_pruned(image, lane);
 }
@@ -73,9 +74,10 @@ ouro__rows *ouro__rows_of_profile(ouro_profile *profile) {
     uint32_t n = profile->lane_count;
     ouro__image *images = calloc(n ? n : 1, sizeof *images);
     bool ok = images != NULL;
+    uint32_t strays_end = ouro__strays_end(profile);
     for (uint32_t i = 0; ok && i < n; i++) {
         pthread_mutex_lock(&profile->lanes[i]->lock);
-        ok = copy_lane(&images[i], profile->lanes[i]);
+        ok = copy_lane(&images[i], profile->lanes[i], strays_end);
         pthread_mutex_unlock(&profile->lanes[i]->lock);
     }
     pthread_mutex_unlock(&profile->lock);

@@ -51,6 +51,7 @@ static ouro_thread *thread_in_new_lane(ouro_profile *profile, const ouro__path_s
         return NULL;
     }
     pthread_mutex_lock(&lane->lock);
+    lane->head.watched = NULL; // of threads that were here before
     thread_begin(thread, lane, ouro__path_reenter(lane, path, length));
     pthread_mutex_unlock(&lane->lock);
     return thread;

@@ -136,7 +136,15 @@ ouro_here *ouro_site_search(ouro_thread *thread, ouro_here *here, ouro_site site
         slot = lost_position(lane);
         to = ouro__here_lost(lane);
     }
-    if (stays_in_tree(lane, from, slot)) ouro__site_put(here, site, key, lane->nodes + slot, to);
+    // A `here` of another lane, or of a node that was evicted, learns nothing.
+    if (*ouro__here_at(lane, from) == here && stays_in_tree(lane, from, slot))
+        ouro__site_put(thread, here, site, key, lane->nodes + slot, to);
     ouro_increment_(&lane->nodes[slot]);
     return to;
+}
+
+ouro_here *ouro_site_miss_(ouro_thread *thread, ouro_here *here, ouro_site site, const void *key,
+                           ouro_block block) {
+    ouro_here *to = ouro_site_recall(thread, here, key);
+    return to ? to : ouro_site_search(thread, here, site, key, block);
 }

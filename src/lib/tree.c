@@ -27,6 +27,7 @@ static ouro_position place_take(ouro__lane *lane) {
 // room, or [lost] if there is no memory.
 ouro_position ouro__child_add(ouro__lane *lane, ouro_position from, ouro_block block,
                               uint32_t steps) {
+    assert(!is_account(lane, from) && node_at(lane, from)->block);
     if (!ouro__memo_reserve(&lane->memo, lane)) return lost_position(lane);
     if (!ouro__quota_take(lane, from)) {
         ouro_position account = account_of(lane, from);
@@ -39,7 +40,7 @@ ouro_position ouro__child_add(ouro__lane *lane, ouro_position from, ouro_block b
         return lost_position(lane);
     }
     ouro__node_init(lane, child, from, block);
-    uint32_t index = child / lane->stride;
+    uint32_t index = index_of(lane, child);
     lane->steps[index] = steps;
     lane->back_target[index] = false;
     if (index == lane->state->used)
@@ -53,15 +54,11 @@ ouro_position ouro__child_add(ouro__lane *lane, ouro_position from, ouro_block b
 
 // A transition that was never taken. Returns its slot.
 static uint32_t transition_add(ouro__lane *lane, ouro_position from, ouro_block block) {
-    if (node_at(lane, from)->block == 0) {
-        MISUSE("a position that is not in use: a token of another thread?");
-        return lost_position(lane);
-    }
     uint32_t steps;
     ouro_position back = ouro__compact(lane, from, block, &steps);
     if (!back) return ouro__child_add(lane, from, block, steps) + ENTRY_TREE;
     uint32_t slot = back + (back == from ? ENTRY_DIRECT : ENTRY_BACK);
-    if (back != from) lane->back_target[back / lane->stride] = true;
+    if (back != from) lane->back_target[index_of(lane, back)] = true;
     // Without memory for the memo it is found again the next time.
     if (ouro__memo_reserve(&lane->memo, lane)) ouro__memo_put(&lane->memo, lane, from, slot);
     return slot;
@@ -74,9 +71,12 @@ uint32_t ouro__transition_find(ouro__lane *lane, ouro_position from, ouro_block 
         MISUSE("a block that does not exist");
         return lost_position(lane);
     }
+    if (node_at(lane, from)->block == 0) {
+        MISUSE("a position that is not in use: a token of another thread?");
+        return lost_position(lane);
+    }
     // A thread in an account or in [lost] stays there until it exits.
-    if ((is_account(lane, from) && node_at(lane, from)->block) || from == lost_position(lane))
-        return from + ENTRY_TREE;
+    if (is_account(lane, from) || from == lost_position(lane)) return from + ENTRY_TREE;
     pthread_mutex_lock(&lane->lock);
     ouro__quota_share(lane, from);
     uint32_t slot = ouro__memo_find(lane, from, block); // we may be here only to share
@@ -94,7 +94,7 @@ ouro__path_step *ouro__path_copy(const ouro__lane *lane, ouro_position position,
     *length = depth;
     for (ouro_position p = position; depth > 0; p = node_at(lane, p)->parent) {
         depth--;
-        uint32_t steps = is_account(lane, p) ? 0 : lane->steps[p / lane->stride];
+        uint32_t steps = is_account(lane, p) ? 0 : lane->steps[index_of(lane, p)];
         path[depth] = (ouro__path_step){node_at(lane, p)->block, steps};
     }
     return path;

@@ -35,8 +35,9 @@ static bool is_on_path(const ouro__lane *lane, ouro_position ancestor, ouro_posi
 }
 
 static bool recursion_led_above(const ouro__lane *lane, ouro_position position) {
+    if (is_account(lane, position)) position -= lane->account_offset;
     for (; position != ROOT_POSITION; position = node_at(lane, position)->parent) {
-        if (lane->back_target[position / lane->stride]) return true;
+        if (lane->back_target[index_of(lane, position)]) return true;
     }
     return false;
 }

@@ -75,7 +75,7 @@ static bool transition_is_valid(const ouro__lane *lane, ouro_position from, uint
     HOLDS(ouro__memo_find(lane, from, node_at(lane, to)->block) == slot);
     if (slot == to + ENTRY_TREE) HOLDS(node_at(lane, to)->parent == from);
     if (slot == to + ENTRY_BACK) HOLDS(to != from && is_ancestor(lane, to, from));
-    if (slot == to + ENTRY_BACK) HOLDS(lane->back_target[to / lane->stride]);
+    if (slot == to + ENTRY_BACK) HOLDS(lane->back_target[index_of(lane, to)]);
     if (slot == to + ENTRY_DIRECT) HOLDS(to == from);
     return true;
 }
@@ -97,7 +97,7 @@ static bool shortcuts_are_valid(const ouro__lane *lane) {
     const ouro_shortcuts_ *own = lane->own_shortcuts;
     const uint64_t *entries = own ? own->entries : NULL;
     for (uint64_t i = 0; own && i < UINT64_C(1) << (32 - own->shift); i++) {
-        if (!entries[i]) continue;
+        if (entries[i] == NO_SHORTCUT) continue;
         ouro_position from = ouro__entry_from(entries[i]);
         uint32_t slot = ouro__entry_slot(entries[i]);
         ouro_block block = node_at(lane, slot_position(slot))->block;
@@ -107,18 +107,23 @@ static bool shortcuts_are_valid(const ouro__lane *lane) {
     return true;
 }
 
+static bool turn_is_valid(const ouro__lane *lane, ouro_position from, const uint64_t *counter,
+                          const ouro_here *to) {
+    uint32_t slot = (uint32_t)(counter - lane->nodes);
+    const ouro_node_ *node = node_at(lane, slot_position(slot));
+    HOLDS(to->node == node);
+    HOLDS(slot == from + ENTRY_PHANTOM || ouro__memo_find(lane, from, node->block) == slot);
+    return true;
+}
+
 // What a call site of a node knows is a transition of that node.
 static bool here_is_valid(const ouro__lane *lane, ouro_position from) {
     const ouro_here *here = *ouro__here_at(lane, from);
     if (!here) return true;
-    HOLDS(here->node == node_at(lane, from));
+    HOLDS(here->node == node_at(lane, from) && here->position == from);
     for (size_t i = 0; i < here->count; i++) {
         const ouro_known_ *known = here->known + i;
-        if (!known->key) continue;
-        uint32_t slot = (uint32_t)(known->counter - lane->nodes);
-        const ouro_node_ *to = node_at(lane, slot_position(slot));
-        HOLDS(known->to->node == to);
-        HOLDS(slot == from + ENTRY_PHANTOM || ouro__memo_find(lane, from, to->block) == slot);
+        if (known->key) HOLDS(turn_is_valid(lane, from, known->counter, known->to));
     }
     return true;
 }
@@ -130,7 +135,20 @@ static bool heres_are_valid(const ouro__lane *lane) {
     return true;
 }
 
+// And so is what it knew before, unless that is forgotten.
+static bool turns_are_valid(const ouro__lane *lane) {
+    for (int i = 0; i < 1 << OURO_TURN_BITS_; i++) {
+        const ouro_turn_ *turn = lane->head.turns + i;
+        if (!turn->from) continue;
+        ouro_position from = (ouro_position)((const uint64_t *)turn->from->node - lane->nodes);
+        if (is_account(lane, from) || from == lost_position(lane)) continue; // everything stays
+        HOLDS(*ouro__here_at(lane, from) == turn->from);
+        HOLDS(turn_is_valid(lane, from, turn->counter, turn->to));
+    }
+    return true;
+}
+
 bool ouro__lane_is_valid(const ouro__lane *lane) {
     return nodes_are_valid(lane) && free_list_is_valid(lane) && memo_is_valid(lane) &&
-           shortcuts_are_valid(lane) && heres_are_valid(lane);
+           shortcuts_are_valid(lane) && heres_are_valid(lane) && turns_are_valid(lane);
 }

@@ -7,8 +7,9 @@
 //
 // The rules need to know where a block occurs on the path. So the builder keeps the path on which
 // it made its last node, and per block the greatest depth on that path, with a chain to the depths
-// above. A rule looks at the occurrences of one block, not at the whole path; a block that is new
-// on its path, as most are, costs nothing. docs/algorithm.md defines the rules.
+// above. A rule that looks for some blocks in a row goes along the shortest of their chains, not
+// along the path; a block that is new on its path, as most are, costs nothing. docs/algorithm.md
+// defines the rules.
 
 #include "builder.h"
 
@@ -18,9 +19,12 @@
 #include <string.h>
 
 // Occurrences of a block that a rule looks at. Where that is too few, the path only stays longer.
-enum { LOOKBACK = 4096 };
+enum { LOOKBACK = 4096, EDGE_MOST = 3 };
 // Children that are compared one by one before the hash table is asked.
 enum { FEW = 4 };
+// Steps of work, see budget.h: for a block that is entered, and for each node of the path that is
+// left or pushed again.
+enum { ENTER_STEPS = 4, PATH_STEPS = 4 };
 
 typedef struct {
     uint32_t from, block, to;
@@ -158,11 +162,15 @@ static bool path_seek(builder *b, uint32_t node) {
     uint32_t depth = b->depth[node], shared = depth, up = node;
     if (!room_for_path(b, depth)) return false;
     b->path[0] = 0;
-    if (b->path_depth > depth) path_pop_to(b, depth);
+    if (b->path_depth > depth) {
+        ouro__spend(b->profile, PATH_STEPS * ((uint64_t)b->path_depth - depth));
+        path_pop_to(b, depth);
+    }
     while (shared > b->path_depth || (shared > 0 && b->path[shared] != up)) {
         up = parent[up];
         shared--;
     }
+    ouro__spend(b->profile, PATH_STEPS * ((uint64_t)b->path_depth - shared + depth - shared));
     path_pop_to(b, shared);
     up = node;
     for (uint32_t d = depth; d > shared; d--, up = parent[up]) b->path[d] = up;
@@ -174,16 +182,33 @@ static bool path_seek(builder *b, uint32_t node) {
 
 // Each returns the node to go back to, or NO_NODE for a new child. `path` leads to `at`.
 
-// The greatest depth at which the last k - 1 blocks of the path and then `block` occur; 0 = none.
-static uint32_t find_run(const builder *b, uint32_t block, uint32_t k) {
-    uint32_t end = b->path_depth;
-    if (end + 1 < k) return 0;
-    uint32_t depth = b->deepest[block];
-    for (int seen = 0; depth >= k && seen < LOOKBACK; seen++, depth = b->before[depth]) {
-        uint32_t same = 1;
-        while (same < k && b->blocks[depth - same] == b->blocks[end + 1 - same]) same++;
-        if (same == k) return depth;
+// Do the last k - 1 blocks of the path and then `block` stand at `depth` and above it?
+static bool stands_at(const builder *b, uint32_t depth, uint32_t block, uint32_t k) {
+    if (depth < k || b->blocks[depth] != block) return false;
+    for (uint32_t i = 1; i < k; i++) {
+        if (b->blocks[depth - i] != b->blocks[b->path_depth + 1 - i]) return false;
     }
+    return true;
+}
+
+// The greatest depth at which the last k - 1 blocks of the path and then `block` occur; 0 = none.
+// Each of the k blocks has a chain of its occurrences, and what is looked for is on all of them.
+// They are followed side by side, so the shortest decides.
+static uint32_t find_run(const builder *b, uint32_t block, uint32_t k) {
+    uint32_t end = b->path_depth, chain[EDGE_MOST], seen = 0;
+    if (end + 1 < k) return 0;
+    chain[0] = b->deepest[block];
+    for (uint32_t i = 1; i < k; i++) chain[i] = b->before[end + 1 - i];
+    for (; chain[0] && seen < LOOKBACK; seen++) {
+        for (uint32_t i = 0; i < k; i++) {
+            if (chain[i] == 0 || stands_at(b, chain[i] + i, block, k)) {
+                ouro__spend(b->profile, (uint64_t)seen * k);
+                return chain[i] ? chain[i] + i : 0;
+            }
+            chain[i] = b->before[chain[i]];
+        }
+    }
+    ouro__spend(b->profile, (uint64_t)seen * k);
     return 0;
 }
 
@@ -209,8 +234,10 @@ static uint32_t cycles(const builder *b, uint32_t block) {
     const uint32_t *end = b->blocks + b->path_depth + 1;
     uint32_t length = b->path_depth, longest = (length < LOOKBACK ? length + 1 : LOOKBACK) / 2;
     if (longest && end[-1] == block) return b->path[length];
+    ouro__spend(b->profile, longest);
     for (uint32_t n = 2; n <= longest; n++) {
         if (end[-(int64_t)n] != block || end[-(int64_t)n - 1] != end[-1]) continue;
+        ouro__spend(b->profile, n);
         if (memcmp(end - (n - 1), end - (2 * (size_t)n - 1), (n - 1) * sizeof *end) == 0)
             return b->path[length + 1 - n];
     }
@@ -243,17 +270,20 @@ static bool room_for_node(builder *b, uint32_t node) {
     return true;
 }
 
-// Compares the newest children. *family: how many children there are; if more than FEW, all are in
-// the hash table.
-static uint32_t find_child(const builder *b, uint32_t at, uint32_t block, uint32_t hash,
-                           int *family) {
-    const profile *p = b->profile;
-    uint32_t child = b->node_room ? b->first[at] : 0, row;
+// Compares the newest children. *family: how many children there are, or FEW + 1 if there are more:
+// then all are in the hash table.
+static uint32_t find_among_few(const builder *b, uint32_t at, uint32_t block, int *family) {
+    uint32_t child = b->node_room ? b->first[at] : 0;
     for (*family = 0; child && *family < FEW; ++*family, child = b->next[child]) {
-        if (p->block[child] == block) return child;
+        if (b->profile->block[child] == block) return child;
     }
-    if (!child) return NO_NODE;
-    *family = FEW + 1;
+    if (child) *family = FEW + 1;
+    return NO_NODE;
+}
+
+static uint32_t find_among_many(const builder *b, uint32_t at, uint32_t block, uint32_t hash) {
+    const profile *p = b->profile;
+    uint32_t row;
     for (uint64_t i = ouro__lookup_first(&b->children, hash);
          (row = ouro__lookup_next(&b->children, hash, &i)) != NO_ROW;) {
         if (p->parent[row] == at && p->block[row] == block) return row;
@@ -320,20 +350,30 @@ static uint32_t first_time(builder *b, uint32_t at, uint32_t block, uint32_t has
     return to;
 }
 
-uint32_t ouro__builder_enter(builder *b, uint32_t at, uint32_t block) {
-    const profile *p = b->profile;
-    if (b->rule == RULE_LOOPS && p->block[at] == block) return at;
-    uint32_t hash = ouro__hash_pair(at, block), row;
-    int family;
-    uint32_t child = find_child(b, at, block, hash, &family);
-    if (child != NO_NODE) return child;
-    if (p->failed) return 0;
-    if (b->rule == RULE_NONE) return add_child(b, at, block, hash, family);
+static uint32_t find_back_edge(const builder *b, uint32_t at, uint32_t block, uint32_t hash) {
+    uint32_t row;
     for (uint64_t i = ouro__lookup_first(&b->backs, hash);
          (row = ouro__lookup_next(&b->backs, hash, &i)) != NO_ROW;) {
         if (b->back[row].from == at && b->back[row].block == block) return b->back[row].to;
     }
-    return first_time(b, at, block, hash, family);
+    return NO_NODE;
+}
+
+uint32_t ouro__builder_enter(builder *b, uint32_t at, uint32_t block) {
+    if (b->rule == RULE_LOOPS && b->profile->block[at] == block) return at;
+    ouro__spend(b->profile, ENTER_STEPS);
+    int family;
+    uint32_t to = find_among_few(b, at, block, &family);
+    if (to != NO_NODE) return to;
+    // A keyed hash costs more than comparing a few children: it is made only if a table is asked.
+    bool asked = family >= FEW || b->rule != RULE_NONE;
+    uint32_t hash = asked ? ouro__hash_pair(at, block) : 0;
+    if (family > FEW) to = find_among_many(b, at, block, hash);
+    if (to != NO_NODE) return to;
+    if (b->profile->failed) return 0;
+    if (b->rule == RULE_NONE) return add_child(b, at, block, hash, family);
+    to = find_back_edge(b, at, block, hash);
+    return to != NO_NODE ? to : first_time(b, at, block, hash, family);
 }
 
 static bool room_for_stack(builder *b, size_t length) {

@@ -19,6 +19,7 @@ merger *ouro__merger_new(int rule, int edge_length) {
     merger *m = calloc(1, sizeof *m);
     if (!m) return NULL;
     m->sum = ouro__profile_new();
+    if (m->sum) m->sum->budget = (budget){0};
     m->builder = m->sum ? ouro__builder_new(m->sum, rule, edge_length) : NULL;
     if (m->builder) return m;
     ouro__merger_free(m);
@@ -85,10 +86,10 @@ bool ouro__merger_add(merger *to, const profile *p, error *e) {
              *blocks = calloc((size_t)p->block_count + 1, 4);
     bool ok = place && blocks;
     if (!ok) ouro__error_memory(e);
+    ouro__budget_add(&to->sum->budget, &p->budget);
     for (uint32_t m = 0; ok && m < p->metric_count; m++) find_metric(to, p, m);
     if (ok) find_places(to, p, place, blocks);
-    if (ok && to->sum->failed)
-        ok = ouro__fail(e, to->sum->failed, "the sum is too large, or out of memory");
+    if (ok && to->sum->failed) ok = ouro__profile_finish(to->sum, e); // tells why
     if (ok) add_header(to, p);
     for (uint32_t m = 0; ok && m < p->metric_count; m++) {
         if (!add_values(to->sum, find_metric(to, p, m), p, m, place))

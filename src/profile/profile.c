@@ -15,18 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What would need more than 8 GB is refused, not left to the system's out-of-memory killer. A node
-// takes its columns, and NODE_MORE at the peak, in the builder or while it is finished. BLOCKS_MAX
-// blocks of different names were seen to take 5 GB with their texts and tables.
-#define MEMORY_MAX (UINT64_C(7200) << 20)
-#define NODE_MORE 36
-#define BLOCKS_MAX (1u << 25)
+// What the budget counts. A node takes its columns, and NODE_MORE at the peak, in the builder or
+// while it is finished. Blocks of different names were seen to take BLOCK_BYTES each with their
+// texts and tables.
+enum { NODE_MORE = 36, BLOCK_BYTES = 160 };
+#define BLOCKS_MAX (1u << 30)
 
 enum { FIRST_NODES = 1024, FIRST_BLOCKS = 256 };
 
 profile *ouro__profile_new(void) {
     profile *p = calloc(1, sizeof *p);
     if (!p) return NULL;
+    p->budget = ouro__budget_of_none();
     if (!ouro__texts_init(&p->texts) || ouro__profile_add_node(p, 0, NO_BLOCK) != 0 || p->failed) {
         ouro__profile_free(p);
         return NULL;
@@ -62,6 +62,15 @@ static uint32_t fail(profile *p, int code) {
     return 0;
 }
 
+// What a node takes in the columns that grow with it.
+static size_t node_bytes(const profile *p) {
+    return sizeof *p->parent + sizeof *p->block + p->metric_count * sizeof **p->values;
+}
+
+static bool fits(const profile *p, uint64_t nodes, uint64_t blocks, size_t more) {
+    return nodes * (node_bytes(p) + NODE_MORE + more) + blocks * BLOCK_BYTES <= p->budget.memory;
+}
+
 // ---------------------------------------------------------------- texts, blocks, metrics
 
 uint32_t ouro__profile_add_text(profile *p, const char *text) {
@@ -79,9 +88,9 @@ uint32_t ouro__profile_add_block(profile *p, const block_info *b) {
          (row = ouro__lookup_next(&p->block_lookup, hash, &at)) != NO_ROW;) {
         if (memcmp(&p->blocks[row], b, sizeof *b) == 0) return row;
     }
-    if (p->block_count == BLOCKS_MAX) return fail(p, EFBIG);
     if (p->block_count == p->block_room) {
         uint32_t room = p->block_room ? p->block_room * 2 : FIRST_BLOCKS;
+        if (room > BLOCKS_MAX || !fits(p, p->node_room, p->block_count, 0)) return fail(p, EFBIG);
         block_info *blocks = realloc(p->blocks, room * sizeof *blocks);
         if (!blocks) return fail(p, ENOMEM);
         p->blocks = blocks;
@@ -111,6 +120,7 @@ static bool add_column(profile *p) {
 
 uint32_t ouro__profile_add_metric(profile *p, const char *name, const char *unit) {
     if (p->metric_count == METRICS_MAX) return fail(p, E2BIG);
+    if (!fits(p, p->node_room, p->block_count, sizeof **p->values)) return fail(p, EFBIG);
     if (!add_column(p)) return fail(p, ENOMEM);
     metric *added = &p->metrics[p->metric_count++];
     *added = (metric){ouro__profile_add_text(p, name), ouro__profile_add_text(p, unit), 0};
@@ -135,11 +145,6 @@ bool ouro__profile_rescale(profile *p, uint32_t m, uint32_t decimals) {
 
 // ---------------------------------------------------------------- nodes
 
-// What a node takes in the columns that grow with it.
-static size_t node_bytes(const profile *p) {
-    return sizeof *p->parent + sizeof *p->block + p->metric_count * sizeof **p->values;
-}
-
 size_t ouro__profile_bytes(const profile *p) {
     size_t block_bytes = sizeof *p->blocks + 2 * sizeof *p->block_lookup.slots;
     size_t text_bytes = sizeof *p->texts.offsets + 2 * sizeof *p->texts.lookup.slots;
@@ -148,7 +153,7 @@ size_t ouro__profile_bytes(const profile *p) {
 }
 
 static bool grow_nodes(profile *p, uint64_t room) {
-    if (room > NO_NODE - 1 || room * (node_bytes(p) + NODE_MORE) > MEMORY_MAX) {
+    if (room > NO_NODE - 1 || !fits(p, room, p->block_count, 0)) {
         fail(p, EFBIG);
         return false;
     }
@@ -246,12 +251,8 @@ static bool put_in_order(profile *p) {
 }
 
 bool ouro__profile_finish(profile *p, error *e) {
-    if (p->failed == EFBIG)
-        return ouro__fail(
-            e, EFBIG,
-            "too large: more than %u million paths of %u million blocks would need more than 8 GB; "
-            "--compact edges makes fewer paths",
-            p->node_count / 1000000, p->block_count / 1000000);
+    if (p->failed == EFBIG || p->failed == ETIME)
+        return ouro__budget_fail(&p->budget, p->failed, e);
     if (p->failed == EOVERFLOW)
         return ouro__fail(e, EOVERFLOW, "the values of a path add up to more than 63 bits hold");
     if (p->failed == E2BIG) return ouro__fail(e, E2BIG, "more than %d metrics", METRICS_MAX);
@@ -283,6 +284,8 @@ profile *ouro__profile_like(const profile *p) {
     copy->duration = p->duration;
     copy->format = p->format;
     copy->running = p->running;
+    copy->budget = p->budget;
+    copy->budget.spent = 0;
     if (!copy->failed) return copy;
     ouro__profile_free(copy);
     return NULL;

@@ -18,6 +18,7 @@
 #ifndef OURO_PROFILE_H
 #define OURO_PROFILE_H
 
+#include "budget.h"
 #include "error.h"
 #include "texts.h"
 
@@ -68,6 +69,7 @@ typedef struct {
     const char *format;            // name of the one it was read from; NULL: made here
     bool running;                  // read from a live file whose program was still running
     origin *origin;                // NULL: the tree says it all
+    budget budget;                 // what building it, and what is made of it, may cost
     int failed;                    // errno: it could not be built completely
 } profile;
 
@@ -101,6 +103,12 @@ bool ouro__profile_rescale(profile *p, uint32_t m, uint32_t decimals);
 static inline void ouro__charge(profile *p, uint32_t m, uint32_t node, int64_t n) {
     int64_t *value = &p->values[m][node];
     if (__builtin_add_overflow(*value, n, value)) p->failed = EOVERFLOW; // finishing tells it
+}
+
+// Steps of work, see budget.h. What takes too many fails, and finishing tells it.
+static inline void ouro__spend(profile *p, uint64_t steps) {
+    p->budget.spent += steps;
+    if (p->budget.spent > p->budget.work && !p->failed) p->failed = ETIME;
 }
 
 // Puts the nodes into preorder and checks the sums. false with *e filled: the profile is only good

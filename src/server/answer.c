@@ -6,12 +6,16 @@
 
 #include "json_writer.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const char json_type[] = "application/json; charset=utf-8";
 
 void ouro__answer_free(answer *a) {
     free(a->bytes);
+    free(a->refresh);
+    if (a->in_file) close(a->fd);
     *a = (answer){0};
 }
 
@@ -29,6 +33,16 @@ void ouro__answer_from(answer *a, int status, const char *type, output *out) {
     if (!a->bytes) return ouro__answer_memory(a);
     a->status = status;
     a->type = type ? type : json_type;
+}
+
+void ouro__answer_from_file(answer *a, const char *type, output *out) {
+    error e = {0};
+    uint64_t size;
+    int fd = ouro__output_take_file(out, &size, &e);
+    ouro__answer_free(a);
+    if (fd < 0 && e.code == ENOMEM) return ouro__answer_memory(a);
+    if (fd < 0) return ouro__answer_error(a, 500, "cannot-write", e.message);
+    *a = (answer){.status = 200, .type = type, .size = size, .in_file = true, .fd = fd};
 }
 
 void ouro__answer_candidates(answer *a, int status, const char *code, const char *message,

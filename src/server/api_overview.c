@@ -65,9 +65,10 @@ static void write_file(question *q, const shelf_file *f, const side *s) {
 
 static void write_source(question *q, const server_options *o) {
     ouro__write_object(&q->json, "source");
-    ouro__write_bool(&q->json, "allowed", o->root_count);
+    ouro__write_bool(&q->json, "allowed", o->sources.root_count);
     ouro__write_array(&q->json, "roots");
-    for (size_t i = 0; i < o->root_count; i++) ouro__write_text(&q->json, NULL, o->roots[i]);
+    for (size_t i = 0; i < o->sources.root_count; i++)
+        ouro__write_text(&q->json, NULL, o->sources.roots[i]);
     ouro__write_end(&q->json);
     ouro__write_end(&q->json);
 }

@@ -101,7 +101,7 @@ static int64_t file_overall(void *of, uint32_t row) {
 static int64_t file_lines(void *of, uint32_t row) { return ((file_table *)of)->lines[row]; }
 static int64_t file_readable(void *of, uint32_t row) {
     const server_options *o = &((file_table *)of)->q->api->shelf->options;
-    return ouro__source_readable(o->roots, o->root_count, file_name(of, row));
+    return ouro__source_readable(&o->sources, file_name(of, row));
 }
 
 static const column file_columns[] = {
@@ -232,7 +232,7 @@ static void write_source(question *q, const char *name) {
     const server_options *o = &q->api->shelf->options;
     const char *reason;
     size_t size;
-    char *text = ouro__source_read(o->roots, o->root_count, name, &size, &reason);
+    char *text = ouro__source_read(&o->sources, name, &size, &reason);
     if (text) reason = strlen(text) == size ? NULL : "it is not text";
     if (reason) ouro__write_null(&q->json, "text");
     if (!reason) write_lines(q, text);

@@ -99,6 +99,7 @@ typedef struct {
     const profile *p;
     const int64_t *values, *running;
     uint32_t *length;          // by node
+    uint32_t *head;            // by node: the one on its path that ends the first PATH_MOST / 2
     uint32_t shown[PATH_MOST]; // the path of the row that was looked at last
 } sequence_rows;
 
@@ -106,14 +107,12 @@ typedef struct {
 // a million blocks would otherwise be their square.
 static block_list sequence_path(void *of, uint32_t node) {
     sequence_rows *s = of;
-    uint32_t length = s->length[node], count = length < PATH_MOST ? length : PATH_MOST;
-    uint32_t skipped = length - count, at = length;
-    for (uint32_t n = node; n; n = s->p->parent[n]) {
-        at--;
-        if (at < PATH_MOST / 2 || !skipped) s->shown[at] = s->p->block[n];
-        if (skipped && at >= PATH_MOST / 2 + skipped) s->shown[at - skipped] = s->p->block[n];
+    uint32_t length = s->length[node], count = length < PATH_MOST ? length : PATH_MOST, at = count;
+    for (uint32_t n = node; n && at > 0; n = s->p->parent[n]) {
+        if (length > PATH_MOST && at == PATH_MOST / 2) n = s->head[node];
+        s->shown[--at] = s->p->block[n];
     }
-    return (block_list){s->shown, count, skipped};
+    return (block_list){s->shown, count, length - count};
 }
 
 static int64_t sequence_length(void *of, uint32_t n) { return ((sequence_rows *)of)->length[n]; }
@@ -139,6 +138,7 @@ static void look_at_nodes(sequence_rows *s, const uint8_t *match, uint8_t *hit, 
     for (uint32_t n = 1; n < p->node_count; n++) {
         uint32_t up = p->parent[n];
         s->length[n] = s->length[up] + 1;
+        s->head[n] = s->length[n] <= PATH_MOST / 2 ? n : s->head[up];
         if (match) hit[n] = hit[up] | match[p->block[n]];
         bool charged = s->values[n] || ouro__inclusive(p, s->running, n);
         keep[n] = charged && (!match || hit[n]);
@@ -153,20 +153,22 @@ bool ouro__api_sequences(question *q) {
     sequence_rows s = {.p = p,
                        .values = p->values[q->metric],
                        .running = ouro__view_running(q->view, q->metric),
-                       .length = malloc(p->node_count * sizeof *s.length)};
+                       .length = malloc(p->node_count * sizeof *s.length),
+                       .head = malloc(p->node_count * sizeof *s.head)};
     table t = {.columns = sequence_columns,
                .usual = &sequence_columns[2],
                .of = &s,
                .count = p->node_count,
                .keep = keep,
                .decimals = p->metrics[q->metric].decimals};
-    ok = ok && (hit || !match) && keep && s.running && s.length;
+    ok = ok && (hit || !match) && keep && s.running && s.length && s.head;
     if (ok) look_at_nodes(&s, match, hit, keep);
     ok = ok && ouro__table_answer(q, &t);
     free(match);
     free(hit);
     free(keep);
     free(s.length);
+    free(s.head);
     return ok;
 }
 

@@ -14,11 +14,11 @@
 static const char *const pages[] = {"/",      "/self", "/overall", "/sequences", "/block",
                                     "/flame", "/tree", "/knots",   "/source",    "/compare"};
 
-static const char *file_of(const char *path) {
+bool ouro__asset_is_page(const char *path) {
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
-        if (strcmp(path, pages[i]) == 0) return "/index.html";
+        if (strcmp(path, pages[i]) == 0) return true;
     }
-    return path;
+    return false;
 }
 
 static const char *type_of(const char *path) {
@@ -38,15 +38,16 @@ static const char *type_of(const char *path) {
 // From the folder, with the care that source files get.
 static bool answer_from_folder(const char *folder, const char *path, answer *to) {
     const char *reason, *type = type_of(path);
+    source_rules rules = {.roots = &folder, .root_count = 1, .any = true};
     size_t size;
-    char *bytes = type ? ouro__source_read(&folder, 1, path + 1, &size, &reason) : NULL;
+    char *bytes = type ? ouro__source_read(&rules, path + 1, &size, &reason) : NULL;
     if (!bytes) return false;
     *to = (answer){.status = 200, .type = type, .bytes = bytes, .size = size, .ours = true};
     return true;
 }
 
 bool ouro__asset_answer(const char *folder, const char *path, const char *known_etag, answer *to) {
-    path = file_of(path);
+    if (ouro__asset_is_page(path)) path = "/index.html";
     if (folder) return answer_from_folder(folder, path, to);
     for (size_t i = 0; i < ouro__asset_count; i++) {
         const asset *a = &ouro__assets[i];

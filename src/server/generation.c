@@ -146,7 +146,7 @@ static bool same_contents(const profile *a, const profile *b) {
 static side *look_again(shelf *s, shelf_file *f, const profile *old) {
     struct stat now;
     error e;
-    if (!f->live || stat(f->path, &now) != 0) return NULL;
+    if (!f->live || stat(f->path, &now) != 0 || !S_ISREG(now.st_mode)) return NULL;
     if (!old->running && same_file(&now, &f->seen)) return NULL;
     profile *p = s->options.read_again(s->options.user, f->path, &e);
     if (!p) return NULL;
@@ -217,7 +217,7 @@ bool ouro__shelf_open(shelf *s, const server_options *options, error *e) {
         shelf_file *f = &s->files[i];
         f->path = options->files[i].path;
         f->live = options->read_again && is_live(options->files[i].profile, f->path);
-        if (f->live && stat(f->path, &f->seen) != 0) f->live = false;
+        if (f->live && (stat(f->path, &f->seen) != 0 || !S_ISREG(f->seen.st_mode))) f->live = false;
         sides[i] = ok ? side_new(options->files[i].profile, e) : NULL;
         if (!ok) ouro__profile_free(options->files[i].profile);
         ok = ok && sides[i];

@@ -3,14 +3,20 @@
 // HTTP, by libmicrohttpd: the only file that knows it. A thread per connection, so that a slow
 // request keeps nobody waiting; connections, sizes and times are bounded here. Who may ask is
 // decided before anything else is looked at: the Host header must name this server, which is what
-// stops a page of another site that had its own name pointed at this address.
+// stops a page of another site that had its own name pointed at this address, and a cookie must
+// have the secret (secret.h), which stops other users of the machine.
 //
 // The library bounds how long a connection may be silent, not how long a request may take. So every
 // connection is in a list with the time of its last step, and a thread of our own shuts those that
 // take too long. It only shuts the socket: the library notices and frees what is its own.
+//
+// Few requests are at work at a time, because each takes memory: a view, sums, its answer. As many
+// are let in as a browser asks for; others wait for their turn. Large answers wait until earlier
+// ones are sent, if those are too many bytes together.
 
 #include "api.h"
 #include "assets.h"
+#include "secret.h"
 #include "server.h"
 
 #include <errno.h>
@@ -25,14 +31,19 @@
 
 enum {
     CONNECTIONS_MOST = 100,
+    AT_WORK_MOST = 8,
     MEMORY_PER_CONNECTION = 160 << 10, // headers and target; more is refused by the library
-    NAMES_MOST = 6
+    NAMES_MOST = 6,
+    LARGE = 1 << 20,        // an answer of so many bytes
+    UNSENT_MOST = 128 << 20 // bytes of such answers, unless it is one alone
 };
 
 #define READING_SECONDS 10.0 // for a whole request, and between two of them
 #define CROWDED_SECONDS 2.0  // the same when half of the connections are taken
 #define ANSWERING_SECONDS 120.0
+#define ROOM_SECONDS 2.0 // that a large answer waits for others to be sent
 #define STOPPING_SECONDS 1.0
+#define RESTING_SECONDS 1.0 // without a request: memory goes back to the system
 
 typedef struct connection {
     struct connection *next, **before;
@@ -51,14 +62,30 @@ struct server {
     bool any_address;
     unsigned port;
     const char *assets;
+    char secret[SECRET_ROOM]; // "": nobody is asked for it
+    char cookie_name[16];     // has the port: browsers keep one jar for all ports of a host
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
     connection *connections;
     unsigned count, working;
+    size_t unsent; // bytes of large answers
+    double last_request;
+    bool rested; // since then
     bool stopping;
+    void (*rest)(void *user);
+    void *user;
     pthread_t watcher;
 };
+
+static struct timespec after(double seconds) {
+    struct timespec at;
+    clock_gettime(CLOCK_REALTIME, &at);
+    double nanoseconds = (double)at.tv_nsec + seconds * 1e9;
+    at.tv_sec += (time_t)(nanoseconds / 1e9);
+    at.tv_nsec = (long)nanoseconds % 1000000000;
+    return at;
+}
 
 // ---------------------------------------------------------------- connections
 
@@ -107,17 +134,23 @@ static void shut_slow(server *s) {
     }
 }
 
+// With the lock, which is released meanwhile.
+static void rest(server *s) {
+    if (s->rested || s->working || ouro__seconds() - s->last_request < RESTING_SECONDS) return;
+    s->rested = true;
+    pthread_mutex_unlock(&s->lock);
+    if (s->rest) s->rest(s->user);
+    pthread_mutex_lock(&s->lock);
+}
+
 static void *watch(void *user) {
     server *s = user;
     pthread_mutex_lock(&s->lock);
     while (!s->stopping) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 250000000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        struct timespec until = after(0.25);
         pthread_cond_timedwait(&s->changed, &s->lock, &until);
         shut_slow(s);
+        rest(s);
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
@@ -126,8 +159,10 @@ static void *watch(void *user) {
 // ---------------------------------------------------------------- who may ask
 
 typedef struct {
+    const server *server;
     const char *host, *origin, *site, *etag;
     unsigned hosts;
+    bool trusted; // whoever asks knows the secret
 } headers;
 
 static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind, const char *name,
@@ -143,6 +178,8 @@ static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind, const ch
         h->site = value ? value : "";
     } else if (strcasecmp(name, "If-None-Match") == 0) {
         h->etag = value;
+    } else if (strcasecmp(name, "Cookie") == 0 && value) {
+        h->trusted |= ouro__secret_in_cookies(h->server->secret, h->server->cookie_name, value);
     }
     return MHD_YES;
 }
@@ -161,6 +198,10 @@ static bool is_own_address(const server *s, struct MHD_Connection *c, const char
     return ouro__host_is_ours(host, s->port, (const char *const[]){bracketed, NULL});
 }
 
+static bool is_from_elsewhere(const headers *h) {
+    return h->site && strcmp(h->site, "same-origin") != 0 && strcmp(h->site, "none") != 0;
+}
+
 static bool is_allowed(const server *s, struct MHD_Connection *c, const headers *h, bool is_api,
                        answer *to) {
     bool ours = h->hosts == 1 && h->host &&
@@ -171,12 +212,62 @@ static bool is_allowed(const server *s, struct MHD_Connection *c, const headers 
         return false;
     }
     // A link from elsewhere may open a page; nothing from elsewhere may ask the API.
-    bool elsewhere = h->site && strcmp(h->site, "same-origin") != 0 && strcmp(h->site, "none") != 0;
-    if (!ouro__origin_is_ours(h->origin, h->host) || (is_api && elsewhere)) {
+    if (!ouro__origin_is_ours(h->origin, h->host) || (is_api && is_from_elsewhere(h))) {
         ouro__answer_error(to, 403, "other-origin", "pages of other sites may not ask");
         return false;
     }
     return true;
+}
+
+// ---------------------------------------------------------------- the secret
+
+// The first visit: the browser gets the cookie and asks again without the secret. It is a page that
+// does this, not a redirection: a browser sends a strict cookie only if it was one of our own pages
+// that led to the request, and the first one may come from anywhere.
+static void answer_entry(const server *s, const char *target, bool right, answer *to) {
+    if (!ouro__asset_answer(s->assets, "/entered.html", NULL, to))
+        *to = (answer){.status = 200, .lasting = ""};
+    to->etag[0] = '\0';
+    to->secret = true;
+    to->refresh = ouro__secret_removed(target);
+    if (!to->refresh) return ouro__answer_memory(to);
+    if (right)
+        snprintf(to->cookie, sizeof to->cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict",
+                 s->cookie_name, s->secret);
+}
+
+// A link on another site led here: whether there is a cookie is seen when our own page asks again.
+static void answer_locked(const server *s, const char *target, const headers *h, bool is_page,
+                          answer *to) {
+    if (is_page && ouro__asset_answer(s->assets, "/locked.html", NULL, to)) {
+        to->status = 403;
+        to->etag[0] = '\0';
+        to->refresh = is_from_elsewhere(h) ? ouro__secret_removed(target) : NULL;
+    } else {
+        ouro__answer_error(to, 403, "no-secret",
+                           "only who has the address that `ouro view` printed may ask: open it "
+                           "once, or send its secret as a cookie (docs/api.md)");
+    }
+    to->secret = true;
+}
+
+// false: it is answered. Files of the pages are the same for everybody.
+static bool has_secret(const server *s, const char *target, const request *r, const headers *h,
+                       answer *to) {
+    if (!s->secret[0]) return true;
+    size_t length = 0;
+    bool is_page = r->path && ouro__asset_is_page(r->path);
+    const char *given = is_page ? ouro__secret_in_target(target, &length) : NULL;
+    bool right = given && ouro__secret_is(s->secret, given, length);
+    if (right || (given && h->trusted)) {
+        answer_entry(s, target, right, to);
+        return false;
+    }
+    bool is_file = r->path && !is_page && ouro__asset_answer(s->assets, r->path, NULL, to);
+    ouro__answer_free(to);
+    if (h->trusted || is_file) return true;
+    answer_locked(s, target, h, is_page, to);
+    return false;
 }
 
 // ---------------------------------------------------------------- answering
@@ -191,12 +282,12 @@ static void answer_request(server *s, const request *r, const headers *h, bool i
 
 static void decide(server *s, struct MHD_Connection *c, const char *target, const char *method,
                    bool body, answer *to) {
-    headers h = {0};
+    headers h = {.server = s};
     request r = {0};
     MHD_get_connection_values(c, MHD_HEADER_KIND, take_header, &h);
     int status = ouro__request_parse(&r, target);
     bool is_api = status == 0 && strncmp(r.path, API_PATH, strlen(API_PATH)) == 0;
-    if (!is_allowed(s, c, &h, is_api || status != 0, to)) {
+    if (!is_allowed(s, c, &h, is_api || status != 0, to) || !has_secret(s, target, &r, &h, to)) {
         // It is answered.
     } else if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
         ouro__answer_error(to, 405, "only-get", "only GET and HEAD");
@@ -214,6 +305,13 @@ static void decide(server *s, struct MHD_Connection *c, const char *target, cons
     ouro__request_free(&r);
 }
 
+static void add_refresh(struct MHD_Response *r, const char *target) {
+    char *value = NULL;
+    if (asprintf(&value, "0; url=%s", target) < 0) return;
+    MHD_add_response_header(r, "Refresh", value);
+    free(value);
+}
+
 static void add_headers(struct MHD_Response *r, const answer *a) {
     char disposition[160];
     // What is not a page of ours, an exported report say, may show itself and do nothing.
@@ -229,7 +327,9 @@ static void add_headers(struct MHD_Response *r, const answer *a) {
     MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
     MHD_add_response_header(r, "Cross-Origin-Resource-Policy", "same-origin");
     MHD_add_response_header(r, "Cross-Origin-Opener-Policy", "same-origin");
-    MHD_add_response_header(r, "Cache-Control", "no-cache");
+    MHD_add_response_header(r, "Cache-Control", a->secret ? "no-store" : "no-cache");
+    if (a->cookie[0]) MHD_add_response_header(r, "Set-Cookie", a->cookie);
+    if (a->refresh) add_refresh(r, a->refresh);
     if (a->type) MHD_add_response_header(r, "Content-Type", a->type);
     if (a->etag[0]) MHD_add_response_header(r, "ETag", a->etag);
     if (a->status == 405) MHD_add_response_header(r, "Allow", "GET, HEAD");
@@ -240,14 +340,16 @@ static void add_headers(struct MHD_Response *r, const answer *a) {
 
 static enum MHD_Result send_answer(struct MHD_Connection *c, answer *a) {
     struct MHD_Response *r =
-        a->bytes ? MHD_create_response_from_buffer(a->size, a->bytes, MHD_RESPMEM_MUST_FREE)
-                 : MHD_create_response_from_buffer(a->size, (void *)(uintptr_t)a->lasting,
-                                                   MHD_RESPMEM_PERSISTENT);
+        a->in_file ? MHD_create_response_from_fd64(a->size, a->fd) // which closes it
+        : a->bytes ? MHD_create_response_from_buffer(a->size, a->bytes, MHD_RESPMEM_MUST_FREE)
+                   : MHD_create_response_from_buffer(a->size, (void *)(uintptr_t)a->lasting,
+                                                     MHD_RESPMEM_PERSISTENT);
     if (!r) {
         ouro__answer_free(a);
         return MHD_NO;
     }
     add_headers(r, a);
+    free(a->refresh);
     enum MHD_Result result = MHD_queue_response(c, (unsigned)a->status, r);
     MHD_destroy_response(r);
     return result;
@@ -257,6 +359,7 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, answer *a) {
 // ours is the one that counts.
 typedef struct {
     bool begun;
+    size_t unsent; // its part of the server's
     char target[];
 } incoming;
 
@@ -267,6 +370,7 @@ static void *note_target(void *user, const char *target, struct MHD_Connection *
     (void)c;
     if (!in) return NULL;
     in->begun = false;
+    in->unsent = 0;
     memcpy(in->target, target, size);
     return in;
 }
@@ -275,6 +379,39 @@ static bool has_body(struct MHD_Connection *c) {
     const char *length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
     return (length && strcmp(length, "0") != 0) ||
            MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Transfer-Encoding");
+}
+
+// false: the server ends.
+static bool begin_work(server *s) {
+    pthread_mutex_lock(&s->lock);
+    while (!s->stopping && s->working == AT_WORK_MOST) pthread_cond_wait(&s->changed, &s->lock);
+    bool stopping = s->stopping;
+    s->working += !stopping;
+    pthread_mutex_unlock(&s->lock);
+    return !stopping;
+}
+
+// Lets a large answer wait until there is room for it; after a while it becomes an error.
+static void wait_for_room(server *s, incoming *in, answer *a) {
+    struct timespec until = after(ROOM_SECONDS);
+    int problem = 0;
+    if (!a->bytes || a->size < LARGE) return;
+    pthread_mutex_lock(&s->lock);
+    while (!s->stopping && !problem && s->unsent && s->unsent + a->size > UNSENT_MOST)
+        problem = pthread_cond_timedwait(&s->changed, &s->lock, &until);
+    if (!problem) s->unsent += in->unsent = a->size;
+    pthread_mutex_unlock(&s->lock);
+    if (problem)
+        ouro__answer_error(a, 503, "busy", "large answers are waiting to be fetched; try again");
+}
+
+static void end_work(server *s) {
+    pthread_mutex_lock(&s->lock);
+    s->working--;
+    s->last_request = ouro__seconds();
+    s->rested = false;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
 }
 
 static enum MHD_Result handle(void *user, struct MHD_Connection *c, const char *url,
@@ -292,24 +429,26 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *c, const char *
         return MHD_YES;
     }
     note_step(s, c, true);
-    pthread_mutex_lock(&s->lock);
-    bool stopping = s->stopping;
-    s->working += !stopping;
-    pthread_mutex_unlock(&s->lock);
-    if (stopping) return MHD_NO;
+    if (!begin_work(s)) return MHD_NO;
     decide(s, c, in->target, method, !in->begun, &a);
-    pthread_mutex_lock(&s->lock);
-    s->working--;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
+    wait_for_room(s, in, &a);
+    end_work(s);
     return send_answer(c, &a);
 }
 
 static void completed(void *user, struct MHD_Connection *c, void **context,
                       enum MHD_RequestTerminationCode how) {
+    server *s = user;
+    incoming *in = *context;
     (void)how;
-    note_step(user, c, false);
-    free(*context);
+    note_step(s, c, false);
+    if (in && in->unsent) {
+        pthread_mutex_lock(&s->lock);
+        s->unsent -= in->unsent;
+        pthread_cond_broadcast(&s->changed);
+        pthread_mutex_unlock(&s->lock);
+    }
+    free(in);
     *context = NULL;
 }
 
@@ -352,6 +491,7 @@ static bool name_server(server *s, int fd, error *e) {
                     NI_NUMERICHOST | NI_NUMERICSERV) != 0)
         return ouro__fail(e, errno, "cannot find out the address: %s", strerror(errno));
     s->port = (unsigned)strtoul(port, NULL, 10);
+    snprintf(s->cookie_name, sizeof s->cookie_name, "ouro-%u", s->port);
     s->any_address = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
     if (s->any_address || strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0)
         name_loopback(s, &count);
@@ -379,6 +519,8 @@ static bool start_daemon(server *s, int fd, error *e) {
 static bool start(server *s, const server_options *o, error *e) {
     s->host = strdup(o->host ? o->host : "127.0.0.1");
     if (!s->host) return ouro__fail_memory(e);
+    if (!o->no_secret && !ouro__secret_make(s->secret))
+        return ouro__fail(e, errno, "cannot make a secret: %s", strerror(errno));
     int fd = open_socket(o, s, e);
     if (fd < 0) return false;
     if (!name_server(s, fd, e) || !start_daemon(s, fd, e)) {
@@ -395,6 +537,7 @@ static void server_free(server *s) {
     ouro__shelf_close(&s->shelf);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->changed);
+    explicit_bzero(s->secret, sizeof s->secret);
     free(s->host);
     free(s->address);
     free(s->bracketed);
@@ -419,6 +562,9 @@ server *ouro__server_start(const server_options *options, error *e) {
     s->api = (api){.shelf = &s->shelf, .cache = &s->cache};
     snprintf(s->api.instance, sizeof s->api.instance, "%016llx", (unsigned long long)instance);
     s->assets = options->assets;
+    s->rest = options->rest;
+    s->user = options->user;
+    s->rested = true;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
     if (start(s, options, e)) return s;
@@ -427,13 +573,12 @@ server *ouro__server_start(const server_options *options, error *e) {
 }
 
 const char *ouro__server_address(const server *s) { return s->address; }
+const char *ouro__server_secret(const server *s) { return s->secret[0] ? s->secret : NULL; }
 
 // Waits for the requests at work, but not for long: a question of a large profile cannot be
 // interrupted, and a user who ends the viewer does not want its answer.
 static bool wait_for_work(server *s) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += (time_t)STOPPING_SECONDS;
+    struct timespec until = after(STOPPING_SECONDS);
     pthread_mutex_lock(&s->lock);
     s->stopping = true;
     pthread_cond_broadcast(&s->changed);

@@ -7,6 +7,7 @@
 #define OURO_SERVER_H
 
 #include "profile.h"
+#include "source.h"
 
 #include <stddef.h>
 
@@ -18,15 +19,17 @@ typedef struct {
 typedef struct {
     server_file files[2]; // two are compared
     unsigned file_count;
-    // Reads a live file again, from any thread. NULL with *e filled: the old contents stay.
+    // Reads a live file again, from any thread, and never waits for one that is none by now. NULL
+    // with *e filled: the old contents stay.
     profile *(*read_again)(void *user, const char *path, error *e);
+    // Called when nobody has asked for a second, from a thread of the server's. NULL: not called.
+    void (*rest)(void *user);
     void *user;
-    const char *host; // NULL: 127.0.0.1
-    unsigned port;    // 0: a free one
-    // Folders that source files may be shown from. They must outlive the server.
-    const char *const *roots;
-    size_t root_count;
-    const char *assets; // serve the pages from this folder instead of the embedded ones; NULL
+    const char *host;     // NULL: 127.0.0.1
+    unsigned port;        // 0: a free one
+    source_rules sources; // which source files may be shown
+    bool no_secret;       // whoever reaches the port may ask
+    const char *assets;   // serve the pages from this folder instead of the embedded ones; NULL
 } server_options;
 
 typedef struct server server;
@@ -35,6 +38,8 @@ typedef struct server server;
 server *ouro__server_start(const server_options *options, error *e);
 // http://127.0.0.1:4711
 const char *ouro__server_address(const server *s);
+// What the first visit gives as the parameter `secret`; NULL: nothing is needed.
+const char *ouro__server_secret(const server *s);
 // Ends all connections. false: a request was still at work after a second. Then the server cannot
 // be freed, and the process can only exit.
 bool ouro__server_stop(server *s);

@@ -4,9 +4,13 @@
 // trusted: the file must, with all symbolic links followed, lie inside one of the roots, and be a
 // plain file, looked at before it is opened (devices act when opened) and after (somebody may have
 // put another in its place). What the open file really is, the system tells.
+//
+// The working folder may be a home folder, where keys and passwords are. So the path inside the
+// root has no name that begins with a dot, and the file has the extension of a source.
 
 #include "source.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,19 +22,51 @@
 
 enum { LARGEST = 8 << 20 };
 
-static bool is_inside(const char *root, const char *path) {
-    size_t length = strlen(root);
-    while (length > 0 && root[length - 1] == '/') length--;
-    return strncmp(root, path, length) == 0 && path[length] == '/';
+// In lower case. Formats of data and of settings are not here: they hold passwords more often
+// than code.
+static const char usual[] =
+    " ada adb ads agda asm awk bas bash c c++ cc cjs cl clj cljc cljs cob coffee cpp cr cs cu "
+    "cuh cxx d dart e el elm erb erl ex exs f f03 f08 f77 f90 f95 fble fish fnl for forth fs "
+    "fsi fsx gd gleam glsl go groovy h h++ hack hh hip hlsl hpp hrl hs hx hxx idr inl ino ipp "
+    "ispc java jl js jsp jsx kt kts l lean lhs lisp ll lsp lua luau m m4 metal mjs ml mli mll "
+    "mly mm moon nasm nim nix odin p pas php phtml pl pm pony ps1 purs pxd py pyi pyx q r "
+    "rake raku rb re rei rkt rs s sage scala scm sh sml sol sql ss st sv svelte swift tcc tcl "
+    "tpp ts tsx v vala vb vhd vhdl vim vue wat wgsl wren x y zig zsh ";
+
+static bool is_listed(const char *extension) {
+    char word[16];
+    size_t length = strlen(extension);
+    if (length == 0 || length > sizeof word - 3 || strchr(extension, ' ')) return false;
+    word[0] = ' ';
+    for (size_t i = 0; i < length; i++) word[i + 1] = (char)tolower((unsigned char)extension[i]);
+    memcpy(word + length + 1, " ", 2);
+    return strstr(usual, word) != NULL;
 }
 
-// The path with all links followed, if it lies inside the root. Freed by the caller.
-static char *find_inside(const char *root, const char *name) {
+// The path inside the root: it begins with a slash.
+static bool is_source(const source_rules *rules, const char *path) {
+    const char *dot = strrchr(path, '.');
+    if (strstr(path, "/.") || !dot || strchr(dot, '/')) return false;
+    for (size_t i = 0; i < rules->extension_count; i++) {
+        if (strcmp(rules->extensions[i], dot + 1) == 0) return true;
+    }
+    return is_listed(dot + 1);
+}
+
+static bool is_inside(const char *root, const char *path, size_t *inside) {
+    *inside = strlen(root);
+    while (*inside > 0 && root[*inside - 1] == '/') --*inside;
+    return strncmp(root, path, *inside) == 0 && path[*inside] == '/';
+}
+
+// The path with all links followed, if it lies inside the root, where it begins at `inside`. Freed
+// by the caller.
+static char *find_inside(const char *root, const char *name, size_t *inside) {
     char *joined = NULL, *real_root = realpath(root, NULL), *real = NULL;
     if (asprintf(&joined, "%s/%s", root, name) < 0) joined = NULL;
     if (real_root && joined) real = realpath(name[0] == '/' ? name : joined, NULL);
     free(joined);
-    if (real && !is_inside(real_root, real)) {
+    if (real && !is_inside(real_root, real, inside)) {
         free(real);
         real = NULL;
         errno = EPERM;
@@ -38,6 +74,9 @@ static char *find_inside(const char *root, const char *name) {
     free(real_root);
     return real;
 }
+
+static const char not_a_source[] =
+    "its name is not that of a source file (--source-extension), or is hidden by a dot";
 
 static int refuse(const char **reason, const char *why, int fd) {
     *reason = why;
@@ -66,27 +105,30 @@ static int open_plain(const char *path, struct stat *info, const char **reason) 
     return fd;
 }
 
-static int open_source(const char *const *roots, size_t count, const char *name, struct stat *info,
+static int open_source(const source_rules *rules, const char *name, struct stat *info,
                        const char **reason) {
     bool outside = false;
     *reason = "no folder is allowed";
     if (!*name || strlen(name) >= PATH_MAX) return refuse(reason, "it has no name", -1);
-    for (size_t i = 0; i < count; i++) {
-        char *path = find_inside(roots[i], name);
+    for (size_t i = 0; i < rules->root_count; i++) {
+        size_t inside;
+        char *path = find_inside(rules->roots[i], name, &inside);
         outside |= !path && errno == EPERM;
         if (!path) continue;
-        int fd = open_plain(path, info, reason);
+        bool shown = rules->any || is_source(rules, path + inside);
+        int fd = shown ? open_plain(path, info, reason) : refuse(reason, not_a_source, -1);
         free(path);
         return fd;
     }
-    if (count) *reason = outside ? "it is outside the allowed folders" : "it is not there";
+    if (rules->root_count)
+        *reason = outside ? "it is outside the allowed folders" : "it is not there";
     return -1;
 }
 
-char *ouro__source_read(const char *const *roots, size_t root_count, const char *name, size_t *size,
+char *ouro__source_read(const source_rules *rules, const char *name, size_t *size,
                         const char **reason) {
     struct stat info;
-    int fd = open_source(roots, root_count, name, &info, reason);
+    int fd = open_source(rules, name, &info, reason);
     if (fd < 0) return NULL;
     size_t room = (size_t)info.st_size;
     char *bytes = malloc(room + 1);
@@ -107,10 +149,10 @@ char *ouro__source_read(const char *const *roots, size_t root_count, const char 
     return NULL;
 }
 
-bool ouro__source_readable(const char *const *roots, size_t root_count, const char *name) {
+bool ouro__source_readable(const source_rules *rules, const char *name) {
     struct stat info;
     const char *reason;
-    int fd = open_source(roots, root_count, name, &info, &reason);
+    int fd = open_source(rules, name, &info, &reason);
     if (fd >= 0) close(fd);
     return fd >= 0;
 }

@@ -8,12 +8,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+// What may be shown. The texts must outlive the server.
+typedef struct {
+    const char *const *roots; // folders
+    size_t root_count;
+    const char *const *extensions; // besides the usual ones, without a dot
+    size_t extension_count;
+    bool any; // any plain file inside the roots
+} source_rules;
+
 // The contents with a NUL behind them, freed by the caller. NULL with *reason set to a few words:
-// it is not there, not inside a root, no plain file, too large. The name is one that a profile has;
-// it may be anything.
-char *ouro__source_read(const char *const *roots, size_t root_count, const char *name, size_t *size,
+// it is not there, not inside a root, no plain file, no source, too large. The name is one that a
+// profile has; it may be anything.
+char *ouro__source_read(const source_rules *rules, const char *name, size_t *size,
                         const char **reason);
 // Could it be read?
-bool ouro__source_readable(const char *const *roots, size_t root_count, const char *name);
+bool ouro__source_readable(const source_rules *rules, const char *name);
 
 #endif

@@ -4,12 +4,17 @@
 //
 // A view enters the cache before it is made, so that a second request for it waits instead of
 // making it twice. Few are made at the same time, because making takes memory; a view that is ready
-// never waits for one that is being made. When the cache is full, views of old generations leave
-// first, then the least recently used. A request that still uses a view keeps it alive.
+// never waits for one that is being made.
+//
+// Views grow: their parts are computed when they are asked for, and with many metrics they are
+// larger than the profile. So every part is counted when it is made, and room is made when a
+// request ends. Views of old generations leave first, then the least recently used; a view that a
+// request uses stays. The last view alone may be too large: then it keeps the parts of one metric.
 
 #include "view.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,11 +30,38 @@ void ouro__cache_init(cache *c, shelf *s) {
 
 // ---------------------------------------------------------------- one view
 
+// What the allocator gave for it, with its own word.
+static size_t bytes_at(void *memory) {
+    return memory ? malloc_usable_size(memory) + sizeof(size_t) : 0;
+}
+
+static size_t totals_bytes(const totals *t) {
+    return bytes_at(t->self) + bytes_at(t->overall) + bytes_at(t->calls);
+}
+
+static size_t knots_bytes(const knots *k) {
+    size_t bytes = bytes_at(k->knots);
+    for (uint32_t i = 0; i < k->count; i++)
+        bytes +=
+            bytes_at(k->knots[i].blocks) + bytes_at(k->knots[i].in) + bytes_at(k->knots[i].out);
+    return bytes;
+}
+
+static size_t part_bytes(const view_metric *part) {
+    return bytes_at(part->running) + totals_bytes(&part->totals) + knots_bytes(&part->knots);
+}
+
+static void part_free(view_metric *part) {
+    free(part->running);
+    part->running = NULL;
+    ouro__totals_free(&part->totals);
+    ouro__knots_free(&part->knots);
+    part->has_totals = part->has_knots = false;
+}
+
 static void view_free(cache *c, view *v) {
     for (uint32_t m = 0; v->metrics && m < v->profile->metric_count; m++) {
-        free(v->metrics[m].running);
-        ouro__totals_free(&v->metrics[m].totals);
-        ouro__knots_free(&v->metrics[m].knots);
+        part_free(&v->metrics[m]);
         for (int part = 0; part < PARTS; part++) pthread_mutex_destroy(&v->metrics[m].locks[part]);
     }
     free(v->metrics);
@@ -94,13 +126,6 @@ static profile *empty_like(const profile *p, error *e) {
     return NULL;
 }
 
-static size_t size_of(const view *v) {
-    const profile *p = v->profile;
-    // With the sums of one metric, which nearly every question needs.
-    size_t sums = ((size_t)p->node_count + 1) * sizeof *v->metrics->running;
-    return sums + (v->own ? ouro__profile_bytes(p) : 0);
-}
-
 // Needs no lock: other requests wait until the view is ready.
 static bool make(view *v, error *e) {
     const filter *f = &v->filter;
@@ -116,6 +141,8 @@ static bool make(view *v, error *e) {
         for (int part = 0; part < PARTS; part++)
             pthread_mutex_init(&v->metrics[m].locks[part], NULL);
     }
+    v->bytes = bytes_at(v) + bytes_at(v->metrics) + bytes_at((void *)(uintptr_t)f->select) +
+               (v->own ? ouro__profile_bytes(v->own) : 0);
     return true;
 }
 
@@ -148,13 +175,31 @@ static view *take_out(cache *c, unsigned i) {
     return --v->references == 0 ? v : NULL;
 }
 
+static bool is_idle(const view *v) { return v->references == 1 && v->state != VIEW_MAKING; }
+
+// The least recently used view that no request uses; `count`: all are in use.
 static unsigned oldest(const cache *c) {
     unsigned best = c->count;
     for (unsigned i = 0; i < c->count; i++) {
-        if (c->views[i]->state == VIEW_MAKING) continue;
+        if (!is_idle(c->views[i])) continue;
         if (best == c->count || c->views[i]->used < c->views[best]->used) best = i;
     }
     return best;
+}
+
+size_t ouro__cache_bytes(const cache *c) {
+    size_t bytes = 0;
+    for (unsigned i = 0; i < c->count; i++) bytes += c->views[i]->bytes;
+    return bytes;
+}
+
+// The view is idle: nobody looks at its parts.
+static void keep_one_metric(view *v) {
+    for (uint32_t m = 0; m < v->profile->metric_count; m++) {
+        if (m == v->metric) continue;
+        v->bytes -= part_bytes(&v->metrics[m]);
+        part_free(&v->metrics[m]);
+    }
 }
 
 // Under the lock: no two views are the same, each is used at least by the cache, and those that are
@@ -168,21 +213,28 @@ bool ouro__cache_is_valid(const cache *c) {
     return c->count <= VIEWS_MOST && c->making <= MAKING_MOST && c->making <= unmade;
 }
 
-// Makes room. Views that no request uses are collected in `gone`, to be freed without the lock.
-static unsigned evict(cache *c, const generation *newest, view *gone[VIEWS_MOST]) {
+static unsigned evict_old(cache *c, const generation *newest, view *gone[VIEWS_MOST]) {
     unsigned count = 0;
     for (unsigned i = c->count; i-- > 0;) {
         bool old = c->views[i]->generation->number < newest->number;
-        if (!old || c->views[i]->state == VIEW_MAKING || c->views[i]->references > 1) continue;
-        if ((gone[count] = take_out(c, i))) count++;
+        if (old && is_idle(c->views[i])) gone[count++] = take_out(c, i);
     }
+    return count;
+}
+
+// Makes room among the views that no request uses. They are collected in `gone`, to be freed
+// without the lock.
+static unsigned evict(cache *c, view *gone[VIEWS_MOST]) {
+    unsigned count = 0;
     for (;;) {
-        size_t bytes = 0;
-        for (unsigned i = 0; i < c->count; i++) bytes += c->views[i]->bytes;
         unsigned i = oldest(c);
-        bool full = c->count == VIEWS_MOST || (c->count > 1 && bytes > c->bytes_most);
-        if (!full || i == c->count) return count;
-        if ((gone[count] = take_out(c, i))) count++;
+        bool crowded = c->count == VIEWS_MOST, large = ouro__cache_bytes(c) > c->bytes_most;
+        if (i == c->count || !(crowded || large)) return count;
+        if (!crowded && c->views[i]->used == c->clock) {
+            keep_one_metric(c->views[i]);
+            return count;
+        }
+        gone[count++] = take_out(c, i);
     }
 }
 
@@ -201,7 +253,6 @@ static void make_in_turn(cache *c, view *v) {
     c->making--;
     v->state = ok ? VIEW_READY : VIEW_FAILED;
     v->problem = e;
-    v->bytes = ok ? size_of(v) : 0;
     pthread_cond_broadcast(&c->changed);
 }
 
@@ -225,7 +276,8 @@ view *ouro__cache_view(cache *c, generation *g, unsigned side_number, const filt
     unsigned count = 0;
     view *v = find(c, asked);
     if (!v) {
-        count = evict(c, g, gone);
+        count = evict_old(c, g, gone);
+        count += evict(c, gone + count);
         v = enter(c, asked);
     }
     if (v) {
@@ -247,14 +299,17 @@ view *ouro__cache_view(cache *c, generation *g, unsigned side_number, const filt
 }
 
 void ouro__cache_release(cache *c, view *v) {
+    view *gone[VIEWS_MOST];
     pthread_mutex_lock(&c->lock);
     for (unsigned i = 0; v->state == VIEW_FAILED && i < c->count; i++) {
         if (c->views[i] == v) take_out(c, i);
     }
     bool last = --v->references == 0;
+    unsigned count = evict(c, gone);
     assert(ouro__cache_is_valid(c));
     pthread_mutex_unlock(&c->lock);
     if (last) view_free(c, v);
+    free_all(c, gone, count);
 }
 
 void ouro__cache_free(cache *c) {
@@ -270,8 +325,12 @@ void ouro__cache_free(cache *c) {
 
 const int64_t *ouro__view_running(view *v, uint32_t m) {
     view_metric *part = &v->metrics[m];
+    v->metric = m;
     pthread_mutex_lock(&part->locks[PART_RUNNING]);
-    if (!part->running) part->running = ouro__running(v->profile, m);
+    if (!part->running) {
+        part->running = ouro__running(v->profile, m);
+        v->bytes += bytes_at(part->running);
+    }
     const int64_t *running = part->running;
     pthread_mutex_unlock(&part->locks[PART_RUNNING]);
     return running;
@@ -279,8 +338,12 @@ const int64_t *ouro__view_running(view *v, uint32_t m) {
 
 const totals *ouro__view_totals(view *v, uint32_t m) {
     view_metric *part = &v->metrics[m];
+    v->metric = m;
     pthread_mutex_lock(&part->locks[PART_TOTALS]);
-    if (!part->has_totals) part->has_totals = ouro__totals(v->profile, m, NULL, 0, &part->totals);
+    if (!part->has_totals) {
+        part->has_totals = ouro__totals(v->profile, m, NULL, 0, &part->totals);
+        v->bytes += totals_bytes(&part->totals);
+    }
     bool ok = part->has_totals;
     pthread_mutex_unlock(&part->locks[PART_TOTALS]);
     return ok ? &part->totals : NULL;
@@ -288,8 +351,12 @@ const totals *ouro__view_totals(view *v, uint32_t m) {
 
 const knots *ouro__view_knots(view *v, uint32_t m) {
     view_metric *part = &v->metrics[m];
+    v->metric = m;
     pthread_mutex_lock(&part->locks[PART_KNOTS]);
-    if (!part->has_knots) part->has_knots = ouro__knots(v->profile, m, &part->knots);
+    if (!part->has_knots) {
+        part->has_knots = ouro__knots(v->profile, m, &part->knots);
+        v->bytes += knots_bytes(&part->knots);
+    }
     bool ok = part->has_knots;
     pthread_mutex_unlock(&part->locks[PART_KNOTS]);
     return ok ? &part->knots : NULL;
@@ -299,6 +366,7 @@ const uint8_t *ouro__view_present(view *v) {
     const profile *p = v->profile;
     pthread_mutex_lock(&v->lock);
     if (!v->present && (v->present = calloc((size_t)p->block_count + 1, 1))) {
+        v->bytes += bytes_at(v->present);
         for (uint32_t n = 1; n < p->node_count; n++) v->present[p->block[n]] = 1;
     }
     const uint8_t *present = v->present;

@@ -3,13 +3,17 @@
 // WORDS
 //   view      what the filters leave of one side of a generation, and what was computed from it.
 //             All requests with the same filters share it; it counts its users
-//   cache     the views that were used last, up to a bound of memory
+//   cache     all views, those that are in use and those that were used last, up to a bound of
+//             memory for what no request uses
+//   part      what was computed from a view for one metric
 
 #ifndef OURO_VIEW_H
 #define OURO_VIEW_H
 
 #include "generation.h"
 #include "questions.h"
+
+#include <stdatomic.h>
 
 // What is computed once per view and metric, when it is first asked; a lock each, so that a slow
 // part does not keep the others waiting.
@@ -33,13 +37,14 @@ typedef struct {
     profile *own;           // the same, or NULL: without filters it is the side's
     view_metric *metrics;
     pthread_mutex_t lock;
-    uint8_t *present; // by block: a path has it
+    uint8_t *present;            // by block: a path has it
+    atomic_size_t bytes;         // what it takes, with the parts so far
+    atomic_uint_fast32_t metric; // whose parts were asked for last
 
     // Under the cache's lock.
     int references;
     enum { VIEW_MAKING, VIEW_READY, VIEW_FAILED } state;
     uint64_t used; // when it was asked for last, by the cache's clock
-    size_t bytes;  // about what it takes
     error problem;
 } view;
 
@@ -58,6 +63,7 @@ typedef struct {
 void ouro__cache_init(cache *c, shelf *s);
 void ouro__cache_free(cache *c);
 bool ouro__cache_is_valid(const cache *c); // under its lock
+size_t ouro__cache_bytes(const cache *c);  // under its lock: what all views take
 
 // The view of a side, made if it is not there; the same filters asked at the same time are made
 // once. The generation stays the caller's. NULL with *problem filled.

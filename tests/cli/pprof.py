@@ -57,7 +57,7 @@ class Profile:
         for name, id in self.functions.items():
             body += msg(5, num(1, id) + num(2, self.s(name)) + num(4, self.s(f"{name}.c")) + num(5, 3))
         for text in self.strings:
-            body += msg(6, text.encode())
+            body += msg(6, text.encode(errors="surrogateescape"))
         return bytes(body) + self.extra
 
 

@@ -656,4 +656,6 @@ def a_host_is_a_program_beside_ouro_or_in_a_named_folder():
     has(run("./ouro", "run", status=1, env=beside).err, "cannot run")
 
 
+import terminal  # noqa: its cases register themselves
+
 main()

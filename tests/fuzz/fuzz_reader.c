@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// One fuzz target per reader, chosen by READER (a format's name, or "probe") when it is compiled.
-// The first byte chooses the compaction rule; the rest is the file. Whatever comes in, a reader
-// gives a valid profile or an error with a message; a profile that was read is asked everything and
-// written in every format.
+// One fuzz target per reader, chosen by READER when it is compiled: a format's name; "probe", which
+// finds it; or "gzip", which opens a file as the tools do, so that packed ones are unpacked. The
+// first byte chooses the compaction rule and a format to write; the rest is the file. Whatever
+// comes in, a reader gives a valid profile or an error with a message; a profile that was read is
+// asked everything and written.
 
 #include "format.h"
 #include "questions.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #ifndef READER
 #error "compile with -DREADER=\"pprof\""
@@ -33,18 +37,33 @@ static void ask(profile *p) {
     ouro__profile_free(ouro__pruned(p, 0.1, &e));
 }
 
-static void write_all(const profile *p) {
-    for (size_t i = 0; i < ouro__format_count && p->metric_count; i++) {
-        error e;
-        const format *f = &ouro__formats[i];
-        if (!f->write) continue;
-        output *out = ouro__output_open("/dev/null", false, &e);
-        if (!out) abort();
-        bool ok =
-            f->write(p, &(write_options){.title = "t", .metric = p->default_metric, .share = 0.001},
-                     out, &e);
-        ouro__output_close(out, ok, &e);
-    }
+static void write_as(const profile *p, const format *f) {
+    if (!f->write || !p->metric_count) return;
+    error e;
+    output *out = ouro__output_open("/dev/null", false, &e);
+    if (!out) abort();
+    write_options options = {.title = "t", .metric = p->default_metric, .share = 0.001};
+    bool ok = f->write(p, &options, out, &e);
+    ouro__output_close(out, ok, &e);
+}
+
+static profile *read_bytes(const unsigned char *bytes, size_t size, const read_options *options,
+                           error *e) {
+    input in = {.bytes = bytes, .size = size, .fd = -1};
+    const format *f = strcmp(READER, "probe") == 0 ? ouro__format_probe(bytes, size, e)
+                                                   : ouro__format_named(READER);
+    return f ? f->read(&in, options, e) : NULL;
+}
+
+static profile *read_file(const unsigned char *bytes, size_t size, const read_options *options,
+                          error *e) {
+    char path[32];
+    int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    if (fd < 0 || write(fd, bytes, size) != (ssize_t)size) abort();
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    profile *p = ouro__profile_read(path, NULL, options, e);
+    close(fd);
+    return p;
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
@@ -55,15 +74,13 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     // A copy of the exact size, so that the sanitizer sees a read behind its end.
     unsigned char *bytes = malloc(size - 1);
     memcpy(bytes, data + 1, size - 1);
-    input in = {.bytes = bytes, .size = size - 1, .fd = -1};
-    const format *f = strcmp(READER, "probe") == 0 ? ouro__format_probe(in.bytes, in.size, &e)
-                                                   : ouro__format_named(READER);
-    profile *p = f ? f->read(&in, &options, &e) : NULL;
+    profile *p = strcmp(READER, "gzip") == 0 ? read_file(bytes, size - 1, &options, &e)
+                                             : read_bytes(bytes, size - 1, &options, &e);
     if (!p && (!e.code || !e.message[0])) abort();
     if (p && !ouro__profile_is_valid(p)) abort();
     if (p) {
         ask(p);
-        write_all(p);
+        write_as(p, &ouro__formats[data[0] / 5 % ouro__format_count]);
     }
     ouro__profile_free(p);
     free(bytes);

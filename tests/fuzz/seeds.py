@@ -1,30 +1,47 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the seeds of the fuzz targets into two folders: the golden inputs and some pprof files; requests."""
-import os, sys
+"""Writes the seeds of the fuzz targets into subfolders of a folder: files (the golden inputs and some pprof files, with
+a byte in front), requests, fble and lua (short sources)."""
+import glob, gzip, os, re, sys
 
 here = os.path.dirname(os.path.abspath(__file__))
+root = os.path.join(here, "..", "..")
 sys.path.insert(0, os.path.join(here, "..", "cli"))
 from pprof import Profile, random_profile
 
-out = sys.argv[1]
-inputs = os.path.join(here, "..", "golden", "inputs")
-seeds = {name: open(os.path.join(inputs, name), "rb").read() for name in os.listdir(inputs)}
-small = Profile()
-small.add(["main", ("serve", "inlined"), "leaf"], [10], [("request", "home")])
-small.add(["main", "leaf"], [-1])
-seeds["small.pb"] = small.bytes()
-unnamed = Profile()
-unnamed.add(["/bin/program+0x10", "/bin/program+0x24", ("/bin/library+0x30", "inlined")], [3])
-unnamed.add(["/bin/program+0x10", "/bin/program+0x31"], [4])
-seeds["unnamed.pb"] = unnamed.bytes()
-seeds["random.pb"] = random_profile(1, True).bytes()
-for i, (name, data) in enumerate(sorted(seeds.items())):
-    with open(os.path.join(out, name), "wb") as f:
-        f.write(bytes([i]) + data)
+SOURCE_MOST = 2000  # bytes: longer ones are fuzzed slowly
 
-requests = sys.argv[2]
-os.makedirs(requests, exist_ok=True)
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def write(folder, seeds):
+    folder = os.path.join(sys.argv[1], folder)
+    os.makedirs(folder)
+    for name, data in seeds.items():
+        with open(os.path.join(folder, name), "wb") as f:
+            f.write(data)
+
+
+def files():
+    inputs = os.path.join(root, "tests", "golden", "inputs")
+    seeds = {name: read(os.path.join(inputs, name)) for name in os.listdir(inputs)}
+    small = Profile()
+    small.add(["main", ("serve", "inlined"), "leaf"], [10], [("request", "home")])
+    small.add(["main", "leaf"], [-1])
+    seeds["small.pb"] = small.bytes()
+    unnamed = Profile()
+    unnamed.add(["/bin/program+0x10", "/bin/program+0x24", ("/bin/library+0x30", "inlined")], [3])
+    unnamed.add(["/bin/program+0x10", "/bin/program+0x31"], [4])
+    seeds["unnamed.pb"] = unnamed.bytes()
+    seeds["random.pb"] = random_profile(1, True).bytes()
+    seeds["small.pb.gz"] = gzip.compress(seeds["small.pb"], mtime=0)
+    seeds["two members.gz"] = gzip.compress(b"main;a 1\n", mtime=0) + gzip.compress(b"main;b 2\n", mtime=0)
+    return {name: bytes([i]) + data for i, (name, data) in enumerate(sorted(seeds.items()))}
+
+
 QUESTIONS = ["profile", "overview", "blocks?sort=-self&limit=5&offset=1&search=p", "sequences?sort=length&format=csv",
              "around?block=parse&block=lex&in_limit=3", "flame?at=main&at=parse&limit=20", "tree?at=main&sort=name",
              "knots",
@@ -32,6 +49,24 @@ QUESTIONS = ["profile", "overview", "blocks?sort=-self&limit=5&offset=1&search=p
              "export?as=svg&fold=parse",
              "blocks?select=main&exclude=lex&fold=eval&fold=a%40b.c%3A1&metric=samples&side=after",
              "blocks?select=%EF%BF%BD%EF%BF%BD"]
-for i, question in enumerate(QUESTIONS):
-    with open(os.path.join(requests, str(i)), "wb") as f:
-        f.write(bytes([i]) + b"/api/v1/" + question.encode())
+
+
+def fble():
+    """The modules of the test cases: each begins with a line `-- NAME`, or the case's own `==`."""
+    seeds = {}
+    for path in glob.glob(os.path.join(root, "hosts", "fble", "tests", "*.cases")):
+        for i, text in enumerate(re.split(rb"^(?:--|==).*\n", read(path), flags=re.M)):
+            if 0 < len(text) < SOURCE_MOST:
+                seeds[f"{os.path.basename(path)}-{i}"] = text
+    return seeds
+
+
+def lua():
+    paths = glob.glob(os.path.join(root, "hosts", "lua", "**", "*.lua"), recursive=True)
+    return {os.path.relpath(path, root).replace("/", "-"): read(path)[:SOURCE_MOST] for path in paths}
+
+
+write("files", files())
+write("requests", {str(i): bytes([i]) + b"/api/v1/" + q.encode() for i, q in enumerate(QUESTIONS)})
+write("fble", fble())
+write("lua", lua())

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What a hostile page, profile or client would try. Each case is a promise of SECURITY.md."""
-import json, os, random, re, socket, threading, time, urllib.parse
+import json, os, random, re, socket, subprocess, threading, time, urllib.parse
 from harness import Server, becomes
 from pprof import Profile
-from suite import case, has, lacks, same, write
+from suite import case, has, lacks, run, same, skip, write
 
 SMALL = "main;parse;lex 10\nmain;eval;apply 20\n"
 
 
-def small(*more):
+def small(*more, **how):
     write("small.folded", SMALL)
-    return Server("small.folded", *more)
+    return Server("small.folded", *more, **how)
 
 
 # ---------------------------------------------------------------- who may ask
@@ -81,6 +81,156 @@ def every_answer_has_the_headers_that_protect_it():
         status, h, _ = s.get("/api/v1/export?as=html")
         assert h["Content-Disposition"].startswith("attachment")
         has(h["Content-Security-Policy"], "sandbox")
+
+
+# ---------------------------------------------------------------- the secret
+
+QUESTIONS = ["profile", "overview", "blocks", "sequences", "around?block=main", "flame", "tree", "knots", "files",
+             "source?file=a.c", "compare", "find?text=main", "total?search=main", "export?as=folded", "nothing", ""]
+PAGES = ["/", "/self", "/overall", "/sequences", "/block", "/flame", "/tree", "/knots", "/source", "/compare"]
+
+
+@case
+def without_the_secret_nothing_is_shown():
+    write("a.c", "DATA\n")
+    with Server(named("a.c"), secret=True) as s:
+        targets = ["/api/v1/" + q for q in QUESTIONS] + PAGES + ["/nothing", "/api", "/%", "/../a.c", "/?secret="]
+        for target in targets:
+            for method in "GET", "HEAD", "POST", "OPTIONS":
+                status, h, data = s.get(target, method)
+                same(status, 403, (method, target))
+                lacks(data, b"DATA", b"speedscope", s.secret.encode(), about=target)
+                same((h["Set-Cookie"], h["Cache-Control"]), (None, "no-store"), target)
+        has(s.get("/flame")[2], b"<!doctype html>", b"ouro view")
+        same(json.loads(s.get("/api/v1/blocks")[2])["error"]["code"], "no-secret")
+        # What is sent if nothing is known must not tell either.
+        same(s.get("/api/v1/profile", headers={"If-None-Match": "*"})[0], 403)
+        for public in "/style.css", "/icon.svg", "/main.js", "/theme.js":
+            same(s.get(public)[0], 200, public)
+        for target in targets[:13]:
+            assert s.get(target, headers=s.cookie)[0] in (200, 404), target
+        same(s.get("/api/v1/profile", "POST", headers=s.cookie)[0], 405)
+
+
+@case
+def only_the_whole_secret_opens():
+    with small(secret=True) as s:
+        same(re.fullmatch("[0-9a-f]{32}", s.secret) is not None, True, s.secret)
+        name = f"ouro-{s.port}"
+        flip = lambda i: s.secret[:i] + ("0" if s.secret[i] != "0" else "1") + s.secret[i + 1:]
+        wrong = ["", s.secret[:-1], s.secret + "0", s.secret[1:], s.secret.upper() + " ", "0" * 32, "%" + s.secret,
+                 f'"{s.secret}"', *map(flip, range(32))]
+        if s.secret.upper() != s.secret:
+            wrong.append(s.secret.upper())
+        for text in wrong:
+            same(s.get("/api/v1/profile", headers={"Cookie": f"{name}={text}"})[0], 403, text)
+            same(s.get("/?secret=" + urllib.parse.quote(text))[0], 403, text)
+        for cookies in (f"ouro-{s.port + 1}={s.secret}", f"x{name}={s.secret}", f"{name}x={s.secret}", s.secret, name,
+                        f"a=b, {name}={s.secret}", f"{name} ={s.secret}", ";" * 1000, f"a={name}={s.secret}"):
+            same(s.get("/api/v1/profile", headers={"Cookie": cookies})[0], 403, cookies)
+        # Another port of the same host may have set cookies of any name, before ours or behind it.
+        for cookies in (f"a=b; {name}={s.secret}", f"{name}=x; {name}={s.secret}; c", f"{name}={s.secret};{name}=x"):
+            same(s.get("/api/v1/profile", headers={"Cookie": cookies})[0], 200, cookies)
+        # The API takes it as a cookie only: addresses are kept and shown.
+        same(s.get(f"/api/v1/profile?secret={s.secret}")[0], 403)
+        same(s.get("/api/v1/profile", headers={"Authorization": "Bearer " + s.secret})[0], 403)
+        first = s.secret
+    with small(secret=True) as s:
+        assert s.secret != first
+
+
+@case
+def the_first_visit_sets_a_cookie_and_the_secret_leaves_the_address():
+    write("small.folded", SMALL + "main;a b&c 1\n")
+    with Server("small.folded", "--fold", "a b&c", secret=True) as s:
+        target = s.url[s.url.index("/", 8):]
+        same(target, f"/?secret={s.secret}&fold=a%20b%26c")
+        status, h, data = s.get(target)
+        same(status, 200)
+        same(h["Set-Cookie"], f"ouro-{s.port}={s.secret}; Path=/; HttpOnly; SameSite=Strict")
+        same(h["Refresh"], "0; url=/?fold=a%20b%26c")
+        same((h["Cache-Control"], h["Referrer-Policy"], h["ETag"]), ("no-store", "no-referrer", None))
+        lacks(data, s.secret.encode())
+        # Who has the cookie already and comes with an old secret is led on.
+        status, h, _ = s.get("/flame?a=1&secret=old&b=2", headers=s.cookie)
+        same((status, h["Set-Cookie"], h["Refresh"]), (200, None, "0; url=/flame?a=1&b=2"))
+        # It leads nowhere else, whatever the address holds.
+        for path in "//evil.example/", "/\\evil.example", "/.//evil.example", "http://evil.example/", "/api/v1/blocks":
+            assert s.line(f"{path}?secret={s.secret}") in (400, 403, None), path
+        h = s.get(f"/?secret={s.secret}&x=%0d%0aSet-Cookie:%20a=b&y=<\"'>")[1]
+        same((h["Refresh"], h.get_all("Set-Cookie")),
+             ("0; url=/?x=%0d%0aSet-Cookie:%20a=b&y=%3C%22%27%3E", [h["Set-Cookie"]]))
+        # Not even its length is told by where the address is cut.
+        same(s.line("/?secret=" + "0" * 70000), 403)
+
+
+@case
+def a_link_from_another_site_is_tried_again_by_a_page_of_ours():
+    """Browsers leave a strict cookie out if another site led here."""
+    with small(secret=True) as s:
+        for site, again in ("cross-site", "0; url=/flame?at=main"), ("same-site", "0; url=/flame?at=main"), \
+                ("same-origin", None), ("none", None):
+            status, h, _ = s.get("/flame?at=main", headers={"Sec-Fetch-Site": site})
+            same((status, h["Refresh"]), (403, again), site)
+            same(s.get("/api/v1/blocks", headers={"Sec-Fetch-Site": site})[1]["Refresh"], None)
+
+
+@case
+def two_viewers_keep_their_cookies_apart():
+    with small(secret=True) as a, small(secret=True) as b:
+        both = {"Cookie": f"{a.cookie['Cookie']}; {b.cookie['Cookie']}"}
+        for s, other in (a, b), (b, a):
+            same(s.get("/api/v1/profile", headers=both)[0], 200)
+            same(s.get("/api/v1/profile", headers=other.cookie)[0], 403)
+            same(s.get("/api/v1/profile", headers={"Cookie": f"ouro-{s.port}={other.secret}"})[0], 403)
+
+
+@case
+def another_user_of_the_machine_gets_nothing():
+    """As one of them: the port, the file that leads the browser there, the process."""
+    if os.getuid() != 0:
+        skip("only root can become another user")
+    write("small.folded", SMALL)
+    write("browser", "#!/bin/sh\nprintf %s \"$1\" > opened.new\nmv opened.new opened\n")
+    os.chmod("browser", 0o755)
+    os.makedirs("run")
+    for folder in os.getcwd(), "run":
+        os.chmod(folder, 0o755)
+    env = dict(os.environ, BROWSER=os.path.abspath("browser"), XDG_RUNTIME_DIR=os.path.abspath("run"))
+    child = subprocess.Popen([Server.ouro, "view", "small.folded"], stdout=subprocess.PIPE, env=env)
+    try:
+        url = child.stdout.readline().decode().strip()
+        becomes(lambda: os.path.exists("opened"), True)
+        door = urllib.parse.unquote(open("opened").read()[len("file://"):])
+        has(open(door).read(), url)
+        code = """
+import encodings.idna, os, sys, urllib.request, urllib.error  # before the files are another's
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+port, pid, door = sys.argv[1:]
+seen = []
+for name in door, f"/proc/{pid}/environ", f"/proc/{pid}/mem", f"/proc/{pid}/fd/0":
+    try:
+        seen.append(open(name, "rb").read())
+    except OSError:
+        pass
+for name in f"/proc/{pid}/cmdline", f"/proc/{pid}/status":
+    seen.append(open(name, "rb").read())
+for path in "/", "/api/v1/profile", "/api/v1/blocks":
+    try:
+        seen.append(urllib.request.urlopen(f"http://127.0.0.1:{port}{path}").read())
+    except urllib.error.HTTPError as e:
+        seen.append(b"%d " % e.code + e.read())
+sys.stdout.buffer.write(b"|".join(seen))
+"""
+        port = urllib.parse.urlsplit(url).port
+        seen = run("/usr/bin/env", "python3", "-c", code, port, child.pid, door, status=0).out
+        same(seen.count("403 "), 3, seen)
+        lacks(seen, url.split("secret=")[1], "parse", "lex")
+    finally:
+        child.terminate()
+        child.wait(60)
+        child.stdout.close()
+    same(os.listdir("run"), [])
 
 
 @case
@@ -177,6 +327,36 @@ def sources_stay_inside_their_roots():
     with Server(named("outside/secret.c", "root/src/a.c")) as s:  # without --source: the working folder
         same(s.api("source", file="outside/secret.c")["text"], ["SECRET"])
         same(s.api("profile")["source"]["roots"], [os.path.realpath(here)])
+
+
+@case
+def only_sources_are_shown():
+    """A home folder is often the working folder: what is hidden or is no source is not shown, also by a link."""
+    good = ["a.c", "sub/B.FBLE", "x.py", "lib.v1.2/a.lua", "a.b.rs", "to_good.c", "strange.myext", "UPPER.C"]
+    bad = [".ssh/id_rsa", ".ssh/key.c", "sub/.git/config", "sub/.hidden.c", ".c", "id_rsa", "password.txt", "key.pem",
+           "a.json", "a.env", "a.c.bak", "a.c~", "settings.ini", "folder.c/data", "to_key.c", "to_hidden.c",
+           "in_hidden/a.c", "a.", "a. c", "strange.MYEXT", "a.toml"]
+    for name in good + bad:
+        if not name.startswith("to_") and not name.startswith("in_hidden/"):
+            write(name, "DATA\n")
+    os.symlink("a.c", "to_good.c")
+    os.symlink("key.pem", "to_key.c")
+    os.symlink(".ssh/key.c", "to_hidden.c")
+    write(".hidden/a.c", "DATA\n")
+    os.symlink(".hidden", "in_hidden")
+    with Server(named(*good, *bad), "--source-extension", ".myext") as s:
+        for name in good:
+            same(s.api("source", file=name)["text"], ["DATA"], name)
+        for name in bad:
+            a = s.api("source", file=name)
+            same(a["text"], None, name)
+            has(a["reason"], "--source-extension", about=name)
+        same({r["file"] for r in s.api("files", limit=1000)["rows"] if r["readable"]}, set(good))
+    # A folder that was named is looked into, however it is called.
+    write(".config/tool/a.lua", "DATA\n")
+    with Server(named("a.lua", "b.myext"), "--source", ".config/tool") as s:
+        same(s.api("source", file="a.lua")["text"], ["DATA"])
+        same(s.api("source", file="b.myext")["text"], None)
 
 
 @case
@@ -407,3 +587,62 @@ def more_filters_than_the_cache_holds():
         for _ in range(2):
             for i in range(150):
                 same(s.api("blocks", select=f"f{i}", limit=1)["left"], i + 1)
+
+
+# ---------------------------------------------------------------- memory
+
+def megabytes(s, what="RssAnon"):
+    """What the server has taken from the system: now, or VmHWM at most."""
+    with open(f"/proc/{s.child.pid}/status") as f:
+        return int(re.search(what + r":\s+(\d+) kB", f.read()).group(1)) / 1024
+
+
+def is_plain():
+    """Sanitizers have an allocator of their own, which keeps what is freed."""
+    with open(Server.ouro, "rb") as f:
+        return not re.search(rb"__[at]san_init", f.read())
+
+
+@case
+def many_filters_at_once_are_all_answered():
+    """More than there are views, and than are at work."""
+    rnd = random.Random(4)
+    count = 90 if is_plain() else 20
+    write("big.folded", "".join(";".join(f"f{rnd.randrange(900)}" for _ in range(14)) + " 1\n" for _ in range(9000)))
+    with Server("big.folded") as s:
+        got = []
+        ask = lambda i: got.append(s.get(f"/api/v1/total?search=x&fold=f{i}")[0])
+        threads = [threading.Thread(target=ask, args=(i,)) for i in range(count)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        same(got, [200] * count)
+
+
+@case
+def clients_that_do_not_fetch_their_answers_take_a_bounded_memory_and_it_is_given_back():
+    count = 60 if is_plain() else 6
+    write("wide.folded", "".join(f"main;{i:0600} 1\n" for i in range(10000)))
+    with Server("wide.folded") as s:
+        target = "/api/v1/sequences?format=csv"
+        size = len(s.get(target)[2]) / 2**20
+        start = megabytes(s)
+        crowd = []
+        for _ in range(count):
+            c = socket.create_connection((s.host, s.port))
+            c.sendall(f"GET {target} HTTP/1.1\r\nHost: {s.authority}\r\n\r\n".encode())
+            crowd.append(c)
+        # Others are answered meanwhile, also those who fetch much.
+        same(s.api("blocks", limit=1)["total"], 10000)
+        time.sleep(count / 6)  # as long as it takes to make all of them, if they were made
+        most = megabytes(s, "VmHWM") - start
+        for c in crowd:
+            c.close()
+        same(len(s.get(target)[2]) / 2**20, size)
+        if not is_plain():
+            return
+        assert count * size > 340, size  # what they would take
+        # Unsent answers, and those that are made: a table, a buffer, and its copy while it grows.
+        assert most < 128 + 8 * 3 * size + 30, (most, size)
+        becomes(lambda: megabytes(s) < start + 64 + 20, True)

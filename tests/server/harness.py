@@ -11,12 +11,14 @@ def unique(pairs):
 
 
 class Server:
-    """With arguments of `ouro view`. Ends by SIGTERM with status 0 and nothing on stderr, or the case fails."""
+    """With arguments of `ouro view`. Ends by SIGTERM with status 0 and nothing on stderr, or the case fails. Without a
+    secret, unless it is asked for: then `url` has it, and `cookie` is the header that knows it."""
     ouro = None  # set by run.py
 
-    def __init__(self, *arguments, stdin=None, env=None, quiet=True):
+    def __init__(self, *arguments, stdin=None, env=None, quiet=True, secret=False):
         self.quiet = quiet
-        self.child = subprocess.Popen([self.ouro, "view", "--no-open", *arguments], stdin=stdin or subprocess.DEVNULL,
+        how = ["--no-open"] if secret else ["--no-open", "--no-secret"]
+        self.child = subprocess.Popen([self.ouro, "view", *how, *arguments], stdin=stdin or subprocess.DEVNULL,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
         line = self.child.stdout.readline().decode().strip()
         if not line:
@@ -25,6 +27,8 @@ class Server:
         parts = urllib.parse.urlsplit(line)
         self.host, self.port = parts.hostname, parts.port
         self.authority = parts.netloc
+        self.secret = dict(urllib.parse.parse_qsl(parts.query)).get("secret") if secret else None
+        self.cookie = {"Cookie": f"ouro-{self.port}={self.secret}"}
 
     def __enter__(self):
         return self

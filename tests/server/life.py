@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Starting, following a live file, and ending."""
-import http.client, os, random, signal, socket, stat, subprocess, threading, time
+import http.client, json, os, random, shutil, signal, socket, stat, subprocess, threading, time
 import harness
 from harness import Server, becomes
-from suite import case, has, lacks, read, run, same, write
+from suite import ROOT, case, has, lacks, read, run, same, skip, write
 
 SMALL = "main;parse;lex 10\nmain;eval;apply 20\n"
 
@@ -96,21 +96,44 @@ def other_addresses_can_be_listened_on():
         same(s.line("/api/v1/profile", f"127.0.0.5:{s.port}"), 200)
 
 
+def opened(*arguments, **env):
+    """What is printed, and what a browser with spaces in its name is given; ends the viewer."""
+    write("browser with spaces", "#!/bin/sh\n{ printf '%s\\n' \"$#\" \"$1\"; case $1 in file:*) cat \"${1#file://}\"; "
+                                 "stat -c %a \"${1#file://}\"; esac; } > opened.new\nmv opened.new opened\n")
+    os.chmod("browser with spaces", stat.S_IRWXU)
+    env = dict(os.environ, BROWSER=os.path.abspath("browser with spaces"), **env)
+    child = subprocess.Popen([Server.ouro, "view", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+    url = child.stdout.readline().decode().strip()
+    becomes(lambda: os.path.exists("opened"), True)
+    text = read("opened")
+    os.unlink("opened")
+    child.terminate()
+    same(child.communicate(timeout=60), (b"", b""))
+    same(child.returncode, 0)
+    return url, text
+
+
 @case
 def the_browser_gets_the_address_as_one_argument():
     write("a.folded", SMALL + "main;$(touch pwned);`touch pwned` 1\n")
-    write("browser with spaces", "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$1\" > opened.new\nmv opened.new opened\n")
-    os.chmod("browser with spaces", stat.S_IRWXU)
-    env = dict(os.environ, BROWSER=os.path.abspath("browser with spaces"))
-    child = subprocess.Popen([Server.ouro, "view", "--fold", "$(touch pwned)", "a.folded"], stdout=subprocess.PIPE,
-                             env=env)
-    url = child.stdout.readline().decode().strip()
-    becomes(lambda: os.path.exists("opened"), True)
-    same(read("opened"), f"1\n{url}\n")
+    url, text = opened("--no-secret", "--fold", "$(touch pwned)", "a.folded")
+    same(text, f"1\n{url}\n")
     assert not os.path.exists("pwned")
-    child.terminate()
-    same(child.wait(60), 0)
-    child.stdout.close()
+
+
+@case
+def the_secret_is_in_no_argument_but_in_a_file_of_ours():
+    write("a.folded", SMALL)
+    for folder in "XDG_RUNTIME_DIR", "TMPDIR":
+        os.makedirs(folder, exist_ok=True)
+        env = {"XDG_RUNTIME_DIR": "", "TMPDIR": "missing", folder: folder}
+        url, text = opened("--select", "main", "a.folded", **env)
+        count, name, *page, mode = text.splitlines()
+        same((count, mode), ("1", "600"))
+        assert name.startswith(f"file://{os.getcwd()}/{folder}/ouro-view-") and name.endswith(".html"), name
+        lacks(name, url.split("secret=")[1][:32])
+        has("\n".join(page), f"0; url={url.replace('&', '&amp;')}\"")
+        same(os.listdir(folder), [], "left behind")
 
 
 @case
@@ -123,6 +146,27 @@ def without_a_screen_only_the_address_is_printed():
     child.terminate()
     out, err = child.communicate(timeout=60)
     same((child.returncode, out, err), (0, b"", b""))
+
+
+@case
+def the_commands_for_curl_in_the_document_work():
+    if not shutil.which("curl"):
+        skip("curl is not installed")
+    text = read(os.path.join(ROOT, "docs", "api.md")).split("## The secret")[1].split("\n## ")[0]
+    lines = [line[4:] for line in text.splitlines() if line.startswith("    ")]
+    same(len(lines), 4)
+    with socket.socket() as s:  # a port that is free now
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    write("program.pb.gz", SMALL)
+    lines = [line.replace("8000", str(port)) for line in lines]
+    script = "\n".join([*lines[:2], "viewer=$!", "while [ ! -s address ]; do sleep 0.05; done", *lines[2:],
+                        "kill $viewer; wait $viewer"])
+    ouro = f"ouro() {{ exec {Server.ouro} \"$@\"; }}\n"
+    answer = json.loads(run("sh", "-c", ouro + script, status=0, timeout=60).out)
+    same((answer["total"], answer["rows"][0]["self"]), (30, 20))
+    for name in "address", "jar":
+        same(stat.S_IMODE(os.stat(name).st_mode), 0o600, name)
 
 
 def big():
@@ -269,6 +313,45 @@ def a_live_file_that_goes_away_or_breaks_keeps_its_last_state():
         again.step("other")
         becomes(lambda: (s.api("blocks")["total"], s.api("blocks")["names"]), (20, ["other"]))
         again.end()
+
+
+@case
+def a_live_file_that_becomes_something_else_keeps_nobody_waiting():
+    """A pipe without a writer, devices without an end, a folder, a socket: also while they are put in its place."""
+    w = Writer("live.ouro")
+    w.step("main")
+    socket.socket(socket.AF_UNIX).bind("socket")
+    os.mkfifo("pipe")
+    os.mkdir("folder")
+    os.link("live.ouro", "true")
+    others = ["pipe", "/dev/zero", "/dev/tty", "/dev/stdin", "socket", "folder", "/proc/kmsg", "live.ouro"]
+    with Server("live.ouro") as s:
+        stop = threading.Event()
+
+        def swap():
+            while not stop.is_set():
+                for other in ("pipe", "true", "/dev/zero", "true"):
+                    os.symlink(other, "new")
+                    os.replace("new", "live.ouro")
+
+        for other in others:
+            os.symlink(other, "new")
+            os.replace("new", "live.ouro")
+            time.sleep(0.5)  # the next question finds that it is time to look
+            same(s.api("blocks")["total"], 10, other)
+        thread = threading.Thread(target=swap)
+        thread.start()
+        try:
+            for _ in range(8):
+                time.sleep(0.4)
+                same(s.api("blocks")["total"], 10)
+        finally:
+            stop.set()
+            thread.join()
+        os.replace("true", "live.ouro")
+        w.step("main")
+        becomes(lambda: s.api("blocks")["total"], 20)
+    w.end()
 
 
 @case

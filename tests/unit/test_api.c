@@ -430,6 +430,38 @@ TEST(a_call_site_knows_what_it_entered_last_at_each_position) {
     ouro_profile_free(profile);
 }
 
+// Every so often a site that could recall must search, so that it learns what it enters now.
+TEST(a_call_site_that_enters_many_blocks_recalls_them_and_learns_the_one_that_stays) {
+    enum { BLOCKS = 9, ROUNDS = 100 };
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_block f = add(profile, "f"), callees[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++) callees[i] = add(profile, "callee");
+    CHECK(!ouro_add_sites(profile, f, &(uint32_t){1}, 1));
+    ouro_enter(thread, f);
+    ouro_here *here = ouro_thread_here(thread);
+    int recalled = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < BLOCKS; i++) {
+            bool known = ouro_site_knows(here, 0, callees + i);
+            ouro_here *to =
+                known ? ouro_site_follow(here, 0) : ouro_site_recall(thread, here, callees + i);
+            recalled += to && !known;
+            if (!to) to = ouro_site_search(thread, here, 0, callees + i, callees[i]);
+            ouro_here_leave(to);
+        }
+    }
+    CHECK(recalled > ROUNDS * (BLOCKS - 1) * 19 / 20);
+    check_lanes(profile);
+    int calls = 0;
+    while (!ouro_site_knows(here, 0, callees + 3) && calls++ < 100)
+        ouro_here_leave(ouro_site_enter(thread, here, 0, callees + 3, callees[3]));
+    CHECK(calls < 70);
+    CHECK_EQUAL(ouro_profile_stats(profile).calls, (uint64_t)(1 + ROUNDS * BLOCKS + calls));
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
 TEST(call_sites_are_said_once_and_of_blocks_that_exist) {
     ouro_profile *profile = ouro_profile_new(NULL);
     ouro_block a = add(profile, "a");

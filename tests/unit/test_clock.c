@@ -5,6 +5,7 @@
 
 #include "contexts.h"
 #include "lane_check.h"
+#include "ouro_site.h"
 #include "test.h"
 
 #include <errno.h>
@@ -31,6 +32,15 @@ static uint64_t total(ouro_profile *profile, int metric) {
     return ouro_profile_stats(profile).totals[metric];
 }
 
+// What a block has been charged that was called by nobody.
+static uint64_t alone(ouro_profile *profile, ouro_block block) {
+    contexts *all = contexts_of(profile, 2);
+    const context *c = contexts_find(all, &block, 1);
+    uint64_t self = c ? c->self[2] : 0;
+    contexts_free(all);
+    return self;
+}
+
 TEST(the_clock_charges_the_block_that_runs) {
     ouro_profile *profile = clocked(0, 0);
     ouro_block a = add(profile), b = add(profile);
@@ -49,6 +59,54 @@ TEST(the_clock_charges_the_block_that_runs) {
     uint64_t then = total(profile, 1);
     usleep(20000);
     CHECK_EQUAL(total(profile, 1), then); // it is stopped
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
+static void wait_for(ouro_profile *profile, uint64_t more) {
+    for (uint64_t then = total(profile, 1); total(profile, 1) < then + more;) {
+    }
+}
+
+// As compiled code does it: a store for each event, and none of the thread's own.
+TEST(the_clock_charges_what_it_watches_also_for_forks_and_the_position_after_that) {
+    ouro_profile *profile = clocked(0, 0);
+    ouro_block a = add(profile), b = add(profile), c = add(profile);
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_here *here = NULL, *volatile *at = &here;
+    ouro_thread_watch(NULL, &here);
+    ouro_thread_watch(thread, &here);
+    ouro_enter(thread, a);
+    ouro_here *caller = ouro_thread_here(thread);
+    CHECK_EQUAL(ouro_clock_start(thread, 1, 1000), 0);
+    wait_for(profile, 5000000); // in a: nothing to look at yet
+    *at = ouro_site_enter(thread, caller, 0, &b, b);
+    wait_for(profile, 5000000);
+    ouro_thread *fork = ouro_thread_fork(thread);
+    ouro_clock_move(thread, fork);
+    *at = ouro_site_replace(fork, here, 1, &c, c);
+    wait_for(profile, 5000000);
+    ouro_clock_stop(fork);
+    ouro_here_leave(here);
+    *at = NULL;
+    contexts *all = contexts_of(profile, 2);
+    const context *in_a = contexts_find(all, (ouro_block[]){a}, 1);
+    const context *in_b = contexts_find(all, (ouro_block[]){a, b}, 2);
+    CHECK(in_a && in_a->self[2] >= 5000000);
+    CHECK(in_b && in_b->self[2] >= 5000000);
+    CHECK_EQUAL(in_a->self[2] + in_b->self[2] < total(profile, 1), true);
+    contexts_free(all);
+    ouro_thread_free(fork);
+    ouro_thread_free(thread);
+    // The lane is used again, by somebody who watches nothing.
+    thread = ouro_thread_new(profile);
+    here = caller;
+    ouro_enter(thread, c);
+    uint64_t before = alone(profile, c);
+    CHECK_EQUAL(ouro_clock_start(thread, 1, 1000), 0);
+    wait_for(profile, 5000000);
+    ouro_clock_stop(thread);
+    CHECK(alone(profile, c) >= before + 5000000);
     ouro_thread_free(thread);
     ouro_profile_free(profile);
 }

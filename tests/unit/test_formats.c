@@ -406,7 +406,7 @@ TEST(pprof_with_its_origin_is_written_again_byte_for_byte) {
     CHECK(ouro__profile_write(p, path, ouro__format_named("pprof"), &(write_options){0}, &e));
     ouro__profile_free(p);
     input in;
-    if (!CHECK(ouro__input_open(&in, path, &e))) return;
+    if (!CHECK(ouro__input_open(&in, path, 0, &e))) return;
     CHECK_EQUAL(in.size, m.size);
     CHECK(in.size == m.size && memcmp(in.bytes, m.bytes, m.size) == 0);
     ouro__input_close(&in);

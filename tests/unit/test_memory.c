@@ -215,16 +215,21 @@ static void sweep_reading(const char *path) {
 }
 
 TEST(readers_run_out_of_memory_with_an_error) {
-    profile *p = sample_profile();
-    const char *names[] = {"pprof", "folded", "speedscope"};
-    for (size_t i = 0; i < 3; i++) {
-        char *path = strdup(test_path(names[i]));
+    // Every value of JSON is a request for memory, and the sweep is quadratic in their number.
+    static const struct {
+        const char *format;
+        uint32_t stacks;
+    } files[] = {{"pprof", 400}, {"folded", 400}, {"speedscope", 12}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        profile *p = profile_of(files[i].stacks);
+        char *path = strdup(test_path(files[i].format));
         error e = {0};
-        CHECK(ouro__profile_write(p, path, ouro__format_named(names[i]), &(write_options){0}, &e));
+        CHECK(ouro__profile_write(p, path, ouro__format_named(files[i].format), &(write_options){0},
+                                  &e));
         sweep_reading(path);
         free(path);
+        ouro__profile_free(p);
     }
-    ouro__profile_free(p);
     static const char perf[] =
         "p q 1/2 [000] 1.5: 7 cycles: \n\t 10 inner (inlined)\n\t 10 outer+0x4 (/bin/p)\n\n";
     static const char v8[] = "{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"f\",\"url\":"

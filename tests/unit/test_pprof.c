@@ -245,6 +245,27 @@ TEST(the_same_run_gives_the_same_bytes_apart_from_the_times) {
     free(two.bytes);
 }
 
+// The metric that the host wants to be shown first, unless it has nothing, or there is none such.
+TEST(a_host_says_what_is_shown_first) {
+    static const ouro_metric_info metrics[] = {{"steps", "count"}, {"time", "nanoseconds"}};
+    const char *path = test_path("shown.pb"), *const want[] = {"steps", "time", "steps"};
+    for (ouro_metric shown = 0; shown < 3; shown++) {
+        ouro_profile *profile = ouro_profile_new(
+            &(ouro_options){.metrics = metrics, .metric_count = 2, .shown_metric = shown});
+        ouro_thread *thread = ouro_thread_new(profile);
+        ouro_enter(thread, add(profile, "a", 1));
+        for (int round = 0; round < 2; round++) {
+            ouro_count(thread, (ouro_metric)round, 5);
+            CHECK_EQUAL(ouro_profile_write(profile, path), 0);
+            decoded *d = decode(path);
+            CHECK_TEXT(d->strings[d->default_type], round ? want[shown] : "steps");
+            free(d);
+        }
+        ouro_thread_free(thread);
+        ouro_profile_free(profile);
+    }
+}
+
 TEST(an_empty_profile_is_a_valid_file) {
     const char *path = test_path("empty.pb");
     ouro_profile *profile = ouro_profile_new(NULL);

@@ -792,6 +792,27 @@ TEST(names_that_several_blocks_have_are_told_apart_by_place) {
     ouro__profile_free(p);
 }
 
+// ---------------------------------------------------------------- hashes
+
+// What CPython 3.11 says, which uses the same function, with the key 0 if PYTHONHASHSEED is 0:
+// python3 -c 'print(hash(b"main") & 2**64 - 1)'.
+TEST(names_are_hashed_as_cpython_hashes_them) {
+    static const char text[] = "abcdefghijklmnop";
+    static const uint64_t beginnings[] = {
+        UINT64_C(0x407448d2b89b1813), UINT64_C(0x555508cbc6add439), UINT64_C(0xc03bc3a0042630f2),
+        UINT64_C(0xe3d1d5fdd52aae89), UINT64_C(0x251f3c725bd784a2), UINT64_C(0x62207e654289df28),
+        UINT64_C(0x6db12aae9070f506), UINT64_C(0x3f7b849c0b8e35ea), UINT64_C(0xf89b34a3d11eb6e5),
+        UINT64_C(0xf47c264806c40ff1), UINT64_C(0x14215fc65e2c3bd4), UINT64_C(0x83275255f37565c1),
+        UINT64_C(0x954aa964997ae4e6), UINT64_C(0xfdbd7fa99ace11da), UINT64_C(0x1fd27a29b0e9dc7a),
+        UINT64_C(0x94f60d3d29e6a312)};
+    static const hash_key key = {{0, 0}};
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        CHECK_EQUAL(ouro__siphash(&key, text, i + 1), beginnings[i]);
+    CHECK_EQUAL(ouro__siphash(&key, "a name of more words", 20), UINT64_C(0xeaea33cfa3af98a0));
+}
+
+TEST(the_key_of_a_process_is_drawn) { CHECK(ouro__hash_key.words[0] && ouro__hash_key.words[1]); }
+
 // ---------------------------------------------------------------- invariants
 
 // Nodes: 0 the root, 1 a, 2 a;b, 3 a;c.

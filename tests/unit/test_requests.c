@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Requests taken apart, and whether a Host header is ours. tests/server asks the same through
-// sockets; here are the corners that a client does not let through.
+// Requests taken apart, whether a Host header is ours, and the secret. tests/server asks the same
+// through sockets; here are the corners that a client does not let through.
 
 #include "request.h"
+#include "secret.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -131,4 +132,50 @@ TEST(only_our_origin_is_ours) {
     CHECK(!ouro__origin_is_ours("http://localhost:12", "localhost:1"));
     CHECK(!ouro__origin_is_ours("http://localhost", "localhost:1"));
     CHECK(!ouro__origin_is_ours("null", "localhost:1") && !ouro__origin_is_ours("", "localhost:1"));
+}
+
+TEST(the_secret_is_found_in_cookies_of_its_name_only) {
+    static const char *const good[] = {"n=%s", "a=b; n=%s", "n=x; n=%s; n=y", ";;n=%s", " n=%s ;"};
+    static const char *const bad[] = {
+        "",       "n",        "n=",     "n=x%s",    "n=%sx", "m=%s", "nn=%s",
+        "a=n=%s", "a n=%s",   "N=%s",   "n =%s",    "n= ",   ";",    "n=x;",
+        "n=;%s",  "a=b,n=%s", "n\t=%s", "n=\"%s\"", "%s",    "=%s",  "n;%s"};
+    char secret[SECRET_ROOM], other[SECRET_ROOM], header[128];
+    CHECK(ouro__secret_make(secret) && ouro__secret_make(other));
+    CHECK(strlen(secret) == 32 && strcmp(secret, other) != 0);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        snprintf(header, sizeof header, good[i], secret);
+        test_check(ouro__secret_in_cookies(secret, "n", header), __FILE__, __LINE__, "%s", header);
+        snprintf(header, sizeof header, good[i], other);
+        test_check(!ouro__secret_in_cookies(secret, "n", header), __FILE__, __LINE__, "%s", header);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(header, sizeof header, bad[i], secret);
+        test_check(!ouro__secret_in_cookies(secret, "n", header), __FILE__, __LINE__, "%s", header);
+    }
+}
+
+TEST(the_secret_leaves_a_target_and_nothing_else_does) {
+    static const char *const cases[][2] = {
+        {"/?secret=x", "/"},
+        {"/?secret=x&a=1", "/?a=1"},
+        {"/f?a=1&secret=x&b=2", "/f?a=1&b=2"},
+        {"/f?a=1&secret=", "/f?a=1"},
+        {"/f?secret=1&secret=2&&", "/f"},
+        {"/f?Secret=1&secrets=2&secret", "/f?Secret=1&secrets=2&secret"},
+        {"/f?a=secret=x", "/f?a=secret=x"},
+        {"/f", "/f"},
+        {"/f?a=%20+b", "/f?a=%20+b"},
+        {"/f?a=\xc3\xa9<\"'>\\;", "/f?a=%C3%A9%3C%22%27%3E%5C%3B"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *clean = ouro__secret_removed(cases[i][0]);
+        CHECK_TEXT(clean, cases[i][1]);
+        free(clean);
+    }
+    size_t length = 0;
+    const char *value = ouro__secret_in_target("/f?a=1&secret=abc&b", &length);
+    CHECK(value && length == 3 && strncmp(value, "abc", 3) == 0);
+    CHECK(!ouro__secret_in_target("/f?a=1&b", &length));
+    CHECK(!ouro__secret_in_target("/secret=abc", &length));
+    CHECK(!ouro__secret_in_target("/?%73ecret=abc", &length));
 }

@@ -11,6 +11,7 @@ import "./pages/tables.js";
 import "./pages/flame.js";
 import "./pages/whole.js";
 import "./pages/odd.js";
+import "./pages/secret.js";
 import {runAll} from "./suite.js";
 
 await runAll(process.argv.slice(3).filter(word => word));

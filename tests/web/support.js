@@ -80,15 +80,18 @@ export function said(child, pattern) {
 }
 
 /**
- * `ouro view`.
+ * `ouro view`. Anybody may ask it, unless there is to be a secret: then `address` has it.
  * @param {string[]} files
  * @param {string[]} [options]
- * @returns {Promise<{url: string, stop: () => Promise<void>}>}
+ * @param {{secret?: boolean, env?: any}} [how]
+ * @returns {Promise<{url: string, address: string, stop: () => Promise<void>}>}
  */
-export async function view(files, options = []) {
-  const child = start(ouro, ["view", "--no-open", ...options, ...files]);
-  const [url] = await said(child, /http:\/\/127\.0\.0\.1:\d+(?=\/)/);
-  return {url, stop: () => stop(child)};
+export async function view(files, options = [], {secret = false, env = process.env} = {}) {
+  const opening = env === process.env ? ["--no-open"] : [];
+  const open = secret ? [] : ["--no-secret"];
+  const child = start(ouro, ["view", ...opening, ...open, ...options, ...files], {env});
+  const [address, url] = await said(child, /(http:\/\/127\.0\.0\.1:\d+)\/\S*(?=\n)/);
+  return {url, address, stop: () => stop(child)};
 }
 
 /** @param {import("node:child_process").ChildProcess} child */

@@ -52,6 +52,12 @@ PROGRAMS = [
     ("Sudoku", "examples", [], HARD * 5),
     ("TicTacToe", "examples", ["all", "8"], ""),
     ("WordCount", "examples", ["10"], some_text(random.Random(2), 40000)),
+    # Their call sites have many targets.
+    ("Circuit", "bench/programs", ["18"], ""),
+    ("Monads", "bench/programs", ["400"], ""),
+    ("Parse", "bench/programs", ["6000"], ""),
+    ("Render", "bench/programs", ["130"], ""),
+    ("Streams", "bench/programs", ["13"], ""),
 ]
 
 

@@ -127,7 +127,7 @@ static struct fble_type *check_export(struct fble_checker *checker, struct fble_
     uint64_t mark = ++checker->words->marks;
     for (struct fble_slot *slot = expr->exported.slots; slot; slot = slot->next)
         good &= !repeated(checker, &slot->name, mark, "field");
-    return good ? fble_data_type(checker->types, FBLE_T_STRUCT, fields, n) : NULL;
+    return good ? fble_data_type(checker->types, FBLE_T_STRUCT, fields, n, expr->loc) : NULL;
 }
 
 static struct fble_type *check_data_type(struct fble_checker *checker, struct fble_expr *expr) {
@@ -145,7 +145,7 @@ static struct fble_type *check_data_type(struct fble_checker *checker, struct fb
                           expr->kind == FBLE_STRUCT_TYPE ? "field" : "tag");
     if (!good) return NULL;
     enum fble_kind_of_type kind = expr->kind == FBLE_STRUCT_TYPE ? FBLE_T_STRUCT : FBLE_T_UNION;
-    return fble_type_of(checker->types, fble_data_type(checker->types, kind, fields, n));
+    return fble_type_of(checker->types, fble_data_type(checker->types, kind, fields, n, expr->loc));
 }
 
 static struct fble_type *check_func_type(struct fble_checker *checker, struct fble_expr *expr) {
@@ -295,6 +295,7 @@ bool fble_check_all(struct fble_checker *checker, struct fble_expr *list) {
 void fble_check_unit(struct fble_checker *checker) {
     struct fble_unit *unit = checker->unit;
     if (!unit->body) return;
+    checker->types->unit = unit;
     unit->type = fble_check_body(checker, unit->body);
     if (checker->types->exhausted)
         too_large(checker, unit->body->result);

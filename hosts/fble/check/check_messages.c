@@ -54,12 +54,33 @@ void fble_hint_opaque(struct fble_checker *checker, struct fble_diagnostic *diag
     }
 }
 
+// The difference is in the bodies, if the parameters are of the same kind. Both get the same one.
+static bool step_into_polys(struct fble_checker *checker, struct fble_type *x, struct fble_type *y,
+                            struct fble_type **a, struct fble_type **b) {
+    const struct fble_type *v = x->poly.param, *w = y->poly.param;
+    if (!fble_kind_equal(v->variable.type_kind, w->variable.type_kind)) return false;
+    uint32_t depth = (x->depth > y->depth ? x->depth : y->depth) + 1;
+    struct fble_type *both =
+        fble_parameter(checker->types, &v->variable.name, v->variable.type_kind, depth);
+    *a = fble_instance(checker->types, x, both);
+    *b = fble_instance(checker->types, y, both);
+    return true;
+}
+
 // One step towards the first difference of two types of the same sort: the parts that differ, and
 // the words for the way to them. False if the difference is right here.
 static bool step_to_difference(struct fble_checker *checker, struct fble_type **a,
                                struct fble_type **b, struct fble_text *way) {
     struct fble_type *x = fble_normal(checker->types, *a), *y = fble_normal(checker->types, *b);
     if (!x || !y || x->kind != y->kind) return false;
+    if (x->kind == FBLE_T_POLY) return step_into_polys(checker, x, y, a, b);
+    if (x->kind == FBLE_T_APPLY) {
+        bool heads = fble_equal(checker->types, x->apply.head, y->apply.head);
+        if (heads) fble_add_string(way, " <>");
+        *a = heads ? x->apply.arg : x->apply.head;
+        *b = heads ? y->apply.arg : y->apply.head;
+        return true;
+    }
     if (x->kind == FBLE_T_FUNC) {
         bool args = fble_equal(checker->types, x->func.arg, y->func.arg);
         fble_add_string(way, args ? " result" : " argument");
@@ -71,7 +92,7 @@ static bool step_to_difference(struct fble_checker *checker, struct fble_type **
         return false;
     for (uint32_t i = 0; i < x->data.count; i++) {
         const struct fble_field *f = &x->data.fields[i], *g = &y->data.fields[i];
-        if (!fble_same_name(&f->name, &g->name)) return false;
+        if (!fble_same_name(&f->name, &g->name) && !checker->types->as_host) return false;
         if (fble_equal(checker->types, f->type, g->type)) continue;
         fble_add_string(way, " .");
         fble_add_string(way, fble_show_name(checker, &f->name));
@@ -82,6 +103,24 @@ static bool step_to_difference(struct fble_checker *checker, struct fble_type **
     return false;
 }
 
+// Where the two types were declared, if that is not the same place.
+static void note_declarations(struct fble_checker *checker, struct fble_diagnostic *diagnostic,
+                              struct fble_type *expected, struct fble_type *actual) {
+    const struct fble_type *a = fble_declaration_of(expected), *b = fble_declaration_of(actual);
+    if (a && b && a->unit == b->unit && a->loc.line == b->loc.line &&
+        a->loc.column == b->loc.column)
+        return;
+    struct fble_type *shown[] = {expected, actual};
+    const struct fble_type *declared[] = {a, b};
+    for (int i = 0; i < 2; i++)
+        if (declared[i])
+            fble_add_note(checker->diagnostics, diagnostic, declared[i]->unit, declared[i]->loc,
+                          "%s is declared here",
+                          declared[i]->kind == FBLE_T_VARIABLE
+                              ? fble_show_name(checker, &declared[i]->variable.name)
+                              : fble_show(checker, shown[i]));
+}
+
 // Where two types differ, if that is deep enough inside not to be seen at a glance.
 static void hint_difference(struct fble_checker *checker, struct fble_diagnostic *diagnostic,
                             struct fble_type *expected, struct fble_type *actual) {
@@ -90,11 +129,18 @@ static void hint_difference(struct fble_checker *checker, struct fble_diagnostic
     while (fble_wants_hints(checker) && steps < 8 &&
            step_to_difference(checker, &expected, &actual, &way))
         steps++;
-    if (!steps || diagnostic->hint) return;
+    if (steps) note_declarations(checker, diagnostic, expected, actual);
+    if (!way.length || diagnostic->hint) return;
     const char *a = fble_show(checker, expected), *b = fble_show(checker, actual);
     if (!strcmp(a, b)) return;
     fble_hint(checker->diagnostics, diagnostic, "they differ at%s: %s there, %s here", way.at, a,
               b);
+}
+
+void fble_explain_mismatch(struct fble_checker *checker, struct fble_diagnostic *diagnostic,
+                           struct fble_type *expected, struct fble_type *actual) {
+    note_declarations(checker, diagnostic, expected, actual);
+    hint_difference(checker, diagnostic, expected, actual);
 }
 
 void fble_complain_mismatch(struct fble_checker *checker, struct fble_loc at, const char *what,
@@ -113,7 +159,7 @@ void fble_complain_mismatch(struct fble_checker *checker, struct fble_loc at, co
         fble_hint(checker->diagnostics, d, "this is the type itself, not a value of it");
     fble_hint_opaque(checker, d, actual);
     fble_hint_opaque(checker, d, expected);
-    hint_difference(checker, d, expected, actual);
+    fble_explain_mismatch(checker, d, expected, actual);
 }
 
 void fble_complain_field(struct fble_checker *checker, const struct fble_name *name,

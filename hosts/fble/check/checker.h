@@ -111,6 +111,9 @@ void fble_hint_opaque(struct fble_checker *checker, struct fble_diagnostic *diag
                       struct fble_type *type);
 void fble_complain_mismatch(struct fble_checker *checker, struct fble_loc at, const char *what,
                             struct fble_type *expected, struct fble_type *actual);
+// Says where the two types were declared, and how to get to the first difference.
+void fble_explain_mismatch(struct fble_checker *checker, struct fble_diagnostic *diagnostic,
+                           struct fble_type *expected, struct fble_type *actual);
 void fble_complain_field(struct fble_checker *checker, const struct fble_name *name,
                          struct fble_type *type, const char *what);
 const char *fble_show_name(struct fble_checker *checker, const struct fble_name *name);

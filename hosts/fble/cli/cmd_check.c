@@ -18,9 +18,11 @@ const struct fble_command fble_command_check = {
     .usage =
         "usage: fble check [options] -m /Module%\n"
         "       fble check [options] FILE.fble\n"
+        "       fble check [options] [-m /Module%] - < TEXT\n"
         "\n"
         "Reads the module and everything it mentions and checks all of it. A file alone is the\n"
         "module /NAME% of its folder. Messages go to stderr as FILE:LINE:COL: error: TEXT.\n"
+        "With - the module's text is the standard input, as if it stood in the current folder.\n"
         "\n"
         "  -I DIR, --include DIR   look for modules in DIR too\n"
         "  -p PKG, --package PKG   and in the package PKG, found by FBLE_PACKAGE_PATH\n"
@@ -32,8 +34,9 @@ const struct fble_command fble_command_check = {
         "  fble check Program.fble\n"
         "  fble check -p std -m /Std/List%\n"
         "  fble check --json -p std Program.fble\n"
+        "  echo '*()();' | fble check -\n"
         "\n"
         "exit status: 0 fine, 2 compile error, 4 usage, 5 other, such as an unreadable file\n",
-    .takes = FBLE_TAKES_JSON,
+    .takes = FBLE_TAKES_JSON | FBLE_TAKES_STDIN,
     .run = run,
 };

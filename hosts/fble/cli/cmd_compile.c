@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
 // fble compile: a program, or a library of modules, through C. Every module becomes a file of C,
-// which the system's compiler makes two objects of, without and with profiling; a few lines of C
-// put them together. A library without -m has all modules of its packages.
+// which the system's compiler makes an object of, and with --profile another one, with profiling; a
+// few lines of C put them together. A library without -m has all modules of its packages.
 
 #include "command.h"
+#include "printable.h"
 #include "syntax/hash.h"
-#include "syntax/parser.h"
 #include "to_c/build.h"
 #include "to_c/translate.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,39 +19,15 @@ struct compilation {
     struct fble_program *program;
     const struct fble_options *options;
     struct fble_build build;
-    bool all_blocks;
+    bool profile, all_blocks;
 };
 
 // ---------------------------------------------------------------- which modules
 
-static void add_package_file(struct compilation *c, const char *inside) {
-    size_t length = strlen(inside);
-    struct fble_arena *arena = &c->program->arena;
-    if (length < 6 || strcmp(inside + length - 5, ".fble")) return;
-    char *text = fble_format(arena, "%.*s%%", (int)length - 5, inside);
-    struct fble_path *path = fble_parse_path(arena, &c->program->words, text);
-    if (path) fble_program_load(c->program, path);
-}
-
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-// All files below the folder, in the order of their names.
 static void load_package(struct compilation *c, const char *folder) {
-    struct fble_arena *arena = &c->program->arena;
-    struct fble_list names = {0};
-    fble_push(arena, &names, (void *)"");
-    for (uint32_t i = 0; i < names.count; i++) {
-        const char *inside = names.at[i], *path = fble_format(arena, "%s%s", folder, inside);
-        DIR *open = opendir(path);
-        for (struct dirent *entry; open && (entry = readdir(open));)
-            if (entry->d_name[0] != '.')
-                fble_push(arena, &names, fble_format(arena, "%s/%s", inside, entry->d_name));
-        if (open) closedir(open);
-    }
-    qsort(names.at, names.count, sizeof *names.at, by_name);
-    for (uint32_t i = 0; i < names.count; i++) add_package_file(c, names.at[i]);
+    struct fble_list paths = {0};
+    fble_folder_modules(c->program, folder, "", &paths);
+    for (uint32_t i = 0; i < paths.count; i++) fble_program_load(c->program, paths.at[i]);
 }
 
 static int load(struct compilation *c) {
@@ -61,7 +36,7 @@ static int load(struct compilation *c) {
         load_package(c, c->options->packages.at[i]);
     bool runs = !c->options->compile.library && !c->options->compile.eval;
     if (fble_program_check(c->program) && runs)
-        fble_check_main(c->program, c->options->main->module, &FBLE_CALLED_AS_PROGRAM);
+        fble_check_main(c->program, c->options->main->module, FBLE_CALLED_AS_PROGRAM);
     int status = fble_finish(c->program, c->options->json);
     if (status != FBLE_FINE) return status;
     if (fble_emit_program(c->program, FBLE_RELATIVE_BLOCK, c->all_blocks)) return FBLE_FINE;
@@ -82,7 +57,7 @@ static bool emit(struct compilation *c, const char *name, const char *text, size
     FILE *to = fopen(file, "w");
     bool good = to && fwrite(text, 1, length, to) == length;
     if (to && fclose(to)) good = false;
-    if (!good) fprintf(stderr, "fble compile: cannot write %s: %s\n", file, strerror(errno));
+    if (!good) ouro__say("fble compile: cannot write %s: %s", file, strerror(errno));
     return good;
 }
 
@@ -91,8 +66,7 @@ static bool add(struct compilation *c, const char *name, const char *text, size_
     if (c->options->compile.emit && !emit(c, name, text, length)) return false;
     if (!c->options->compile.output) return true;
     fble_build_add(&c->build, name, text, length, NULL);
-    if (both && !c->options->compile.no_profile)
-        fble_build_add(&c->build, name, text, length, "-DFBLE_PROFILED");
+    if (both && c->profile) fble_build_add(&c->build, name, text, length, "-DFBLE_PROFILED");
     return true;
 }
 
@@ -136,10 +110,10 @@ static bool add_main(struct compilation *c) {
     if (!to) fble_out_of_memory();
     fputs("#include <compiled.h>\n\n", to);
     write_list(c, to, "");
-    if (!options->no_profile) write_list(c, to, "_profiled");
+    if (c->profile) write_list(c, to, "_profiled");
     fputs("const struct fble_compiled fble_compiled_library = {\n", to);
     fprintf(to, "    FBLE_COMPILED_FORMAT, %u, modules, %s, %s, %s};\n", c->program->modules.count,
-            options->no_profile ? "NULL" : "modules_profiled", options->eval ? "true" : "false",
+            c->profile ? "modules_profiled" : "NULL", options->eval ? "true" : "false",
             c->all_blocks ? "true" : "false");
     if (!options->library)
         fputs("\nint main(int argc, char **argv) {\n"
@@ -166,6 +140,7 @@ static int check_options(struct compilation *c) {
     if (blocks && strcmp(blocks, "all") && strcmp(blocks, "functions"))
         return usage("--profile-blocks is functions or all");
     c->all_blocks = blocks && !strcmp(blocks, "all");
+    c->profile = options->profile || blocks;
     if (!options->jobs) return FBLE_FINE;
     char *end;
     long jobs = strtol(options->jobs, &end, 10);
@@ -190,6 +165,7 @@ static int run(struct fble_program *program, struct fble_options *options) {
         good = add_module(&c, program->modules.at[i]);
     good = good && add_main(&c);
     if (good && options->compile.output) good = fble_build_finish(&c.build);
+    fble_cache_close(&c.build.cache);
     return good ? FBLE_FINE : FBLE_OTHER;
 }
 
@@ -201,9 +177,10 @@ const struct fble_command fble_command_compile = {
         "       fble compile [options] FILE.fble -o PROGRAM\n"
         "       fble compile [options] --library -p PKG | -m /Module% -o LIB.so\n"
         "\n"
-        "Makes a program of its own from a module of type /Std/Io/Cli%.Main@, by way of C. Its\n"
-        "first arguments may be --profile and the like, as of `fble run`, ended by --;\n"
-        "FBLE_PROFILE in the environment is a profile's file, or such options.\n"
+        "Makes a program of its own from a module of type /Std/Io/Cli%.Main@, by way of C. If it\n"
+        "was compiled with --profile, its first arguments may be --profile FILE and the like, as\n"
+        "of `fble run`, ended by --; FBLE_PROFILE in the environment is a profile's file, or such\n"
+        "options.\n"
         "\n"
         "  -I DIR, --include DIR   look for modules in DIR too\n"
         "  -p PKG, --package PKG   and in the package PKG, found by FBLE_PACKAGE_PATH\n"
@@ -213,19 +190,20 @@ const struct fble_command fble_command_compile = {
         "      --library           a shared object, for `fble run --compiled LIB.so`; without\n"
         "                          -m, of all modules of the packages\n"
         "      --emit-c DIR        write the C there, too\n"
-        "      --no-profile        leave profiling out\n"
-        "      --profile-blocks functions|all   what the blocks of profiles are\n"
+        "      --profile           what is made can write profiles; takes three times as long\n"
+        "      --profile-blocks functions|all   the same, and what the blocks are\n"
         "  -j N, --jobs N          that many compilers at a time; usual: one per core\n"
-        "      --build-dir DIR     keep objects there, not in $XDG_CACHE_HOME/fble\n"
+        "      --build-dir DIR     keep objects there, not in $XDG_CACHE_HOME/fble; a\n"
+        "                          folder that is new, or was made by this option\n"
         "      --verbose           show the commands\n"
         "\n"
         "examples:\n"
-        "  fble compile -p std Program.fble -o program && ./program --profile program.pb -- one "
-        "two\n"
+        "  fble compile -p std Program.fble -o program && ./program one two\n"
+        "  fble compile --profile -p std Program.fble -o program && ./program --profile p.pb\n"
         "  fble compile --library -p std -o std.so && fble run --compiled std.so -p std "
         "Program.fble\n"
         "\n"
-        "environment: CC, CFLAGS (usual: -O2), LDFLAGS\n"
+        "environment: CC, CFLAGS (usual: -O1), LDFLAGS\n"
         "exit status: 0 fine, 2 compile error, 4 usage, 5 other\n",
     .takes = FBLE_TAKES_COMPILE,
     .run = run,

@@ -5,6 +5,7 @@
 // parse leaves the list incomplete, and then there is no rule.
 
 #include "command.h"
+#include "printable.h"
 
 #include <string.h>
 
@@ -50,7 +51,7 @@ static bool can_print(const struct fble_program *program, const char *target) {
     const char *bad = make_can_name(target) ? NULL : target;
     for (uint32_t i = 0; i < program->files.count && !bad; i++)
         if (!make_can_name(program->files.at[i])) bad = program->files.at[i];
-    if (bad) fprintf(stderr, "fble deps: a rule for make cannot name the file %s\n", bad);
+    if (bad) ouro__say("fble deps: a rule for make cannot name the file %s", bad);
     return !bad;
 }
 

@@ -3,6 +3,7 @@
 // fble memory: how much memory a call of the main module's function takes, see measure.h.
 
 #include "command.h"
+#include "printable.h"
 #include "run/measure.h"
 
 #include <errno.h>
@@ -21,13 +22,13 @@ static int run(struct fble_program *program, struct fble_options *options) {
                                  .main = options->main,
                                  .options = &options->run,
                                  .command = "memory",
-                                 .calling = {.arguments = 1}};
+                                 .calling = FBLE_CALLED_WITH_A_NUMBER};
     char *end;
     errno = 0;
     uint64_t n = strtoull(options->number, &end, 10);
     fble_ref value;
     if (*end || errno || *options->number < '0' || *options->number > '9') {
-        fprintf(stderr, "fble memory: not a number: %s\n", options->number);
+        ouro__say("fble memory: not a number: %s", options->number);
         return FBLE_USAGE;
     }
     int status = fble_runner_start(

@@ -10,17 +10,19 @@
 // Of compile.
 struct fble_compile_options {
     const char *output, *emit, *folder, *jobs;
-    bool eval, library, no_profile, verbose;
+    bool eval, library, profile, verbose;
 };
 
 struct fble_options {
     struct fble_path *main; // from -m or from a file
     const char *target;     // of deps
     const char *number;     // of memory
+    const char *folder;     // of test
+    struct fble_list words; // of test, const char *
     struct fble_run_options run;
     struct fble_compile_options compile;
     struct fble_list packages; // const char *, folders of -p
-    bool json;
+    bool json, stdio;
 };
 
 // What a command takes beside the options that all have.
@@ -31,6 +33,9 @@ enum fble_takes {
     FBLE_TAKES_COMPILE = 8,    // -o and the like
     FBLE_TAKES_ARGUMENTS = 16, // those after -- are the program's
     FBLE_TAKES_NUMBER = 32,    // one more argument
+    FBLE_TAKES_STDIN = 64,     // - is the standard input
+    FBLE_TAKES_NO_MODULE = 128,
+    FBLE_TAKES_FOLDER = 256, // in place of a file; nothing is the current one
 };
 
 struct fble_command {
@@ -53,7 +58,8 @@ struct fble_command {
     "      --profile-period N       charge instructions N at a time\n"
 
 extern const struct fble_command fble_command_check, fble_command_deps, fble_command_eval,
-    fble_command_run, fble_command_memory, fble_command_disassemble, fble_command_compile;
+    fble_command_run, fble_command_memory, fble_command_disassemble, fble_command_compile,
+    fble_command_lsp, fble_command_test;
 
 // Reads the arguments of a command. FBLE_FINE, or what to exit with, after a message.
 int fble_options_read(struct fble_program *program, struct fble_options *options,

@@ -5,6 +5,8 @@
 // exits, the rest returns and reports.
 
 #include "command.h"
+#include "descriptors.h"
+#include "printable.h"
 #include "vm/fble.h"
 
 #include <errno.h>
@@ -16,8 +18,9 @@
 #endif
 
 static const struct fble_command *const commands[] = {
-    &fble_command_check,  &fble_command_deps,        &fble_command_eval,    &fble_command_run,
-    &fble_command_memory, &fble_command_disassemble, &fble_command_compile,
+    &fble_command_check,   &fble_command_deps,   &fble_command_eval,
+    &fble_command_run,     &fble_command_memory, &fble_command_disassemble,
+    &fble_command_compile, &fble_command_lsp,    &fble_command_test,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -54,7 +57,7 @@ static int help(const char *name) {
     else if (!name)
         print_help(stdout);
     else
-        fprintf(stderr, "fble: there is no command %s\n", name);
+        ouro__say("fble: there is no command %s", name);
     return command || !name ? FBLE_FINE : FBLE_USAGE;
 }
 
@@ -82,11 +85,12 @@ static int run(const struct fble_command *command, char **arguments) {
 // Half a rule or half a JSON text must not look like success.
 static int written(int status) {
     if (!fflush(stdout) && !ferror(stdout)) return status;
-    fprintf(stderr, "fble: cannot write the output: %s\n", strerror(errno));
+    ouro__say("fble: cannot write the output: %s", strerror(errno));
     return other_status;
 }
 
 int main(int argc, char **argv) {
+    ouro__hold_streams();
     fble_out_of_memory = fble_no_memory = no_memory;
     const char *first = argc > 1 ? argv[1] : NULL;
     if (!first) {
@@ -98,7 +102,7 @@ int main(int argc, char **argv) {
     if (!strcmp(first, "--version") || !strcmp(first, "-v")) return written(version());
     const struct fble_command *command = find(first);
     if (command) return written(run(command, argv + 2));
-    fprintf(stderr, "fble: there is no command %s\n", first);
+    ouro__say("fble: there is no command %s", first);
     print_help(stderr);
     return FBLE_USAGE;
 }

@@ -5,6 +5,7 @@
 // was given.
 
 #include "command.h"
+#include "printable.h"
 #include "run/profile.h"
 #include "syntax/beside.h"
 #include "syntax/parser.h"
@@ -29,7 +30,8 @@ struct reader {
 };
 
 static int usage_error(const struct reader *r, const char *message, const char *what) {
-    fprintf(stderr, "fble %s: %s%s\n%s", r->command->name, message, what, r->command->usage);
+    ouro__say("fble %s: %s%s", r->command->name, message, what);
+    fputs(r->command->usage, stderr);
     return FBLE_USAGE;
 }
 
@@ -62,7 +64,7 @@ static bool package_beside(struct reader *r, const char *name) {
 // The first DIR/NAME that exists: for DIR in FBLE_PACKAGE_PATH, beside the program, and then where
 // packages are installed.
 static int add_package(struct reader *r, const char *name) {
-    const char *path = getenv("FBLE_PACKAGE_PATH");
+    const char *path = secure_getenv("FBLE_PACKAGE_PATH");
     for (const char *end; path && *path; path = *end ? end + 1 : end) {
         end = path + strcspn(path, ":");
         if (package_in(r, path, (size_t)(end - path), name)) return FBLE_FINE;
@@ -110,6 +112,8 @@ static const struct option options[] = {
     {"module", 'm', 0, TEXT, 0, set_main},
     {"alone", 0, 0, NONE, 0, set_alone},
     {"json", 0, FBLE_TAKES_JSON, NONE, FIELD(json)},
+    {"stdio", 0, FBLE_TAKES_NO_MODULE, NONE, FIELD(stdio)},
+    {"word", 'w', FBLE_TAKES_FOLDER, LIST, FIELD(words)},
     {"target", 't', FBLE_TAKES_TARGET, TEXT, FIELD(target)},
     {"foreign", 0, FBLE_TAKES_RUN, LIST, FIELD(run.foreign)},
     {"compiled", 0, FBLE_TAKES_RUN, LIST, FIELD(run.compiled)},
@@ -119,7 +123,7 @@ static const struct option options[] = {
     {"build-dir", 0, FBLE_TAKES_COMPILE, TEXT, FIELD(compile.folder)},
     {"eval", 0, FBLE_TAKES_COMPILE, NONE, FIELD(compile.eval)},
     {"library", 0, FBLE_TAKES_COMPILE, NONE, FIELD(compile.library)},
-    {"no-profile", 0, FBLE_TAKES_COMPILE, NONE, FIELD(compile.no_profile)},
+    {"profile", 0, FBLE_TAKES_COMPILE, NONE, FIELD(compile.profile)},
     {"verbose", 0, FBLE_TAKES_COMPILE, NONE, FIELD(compile.verbose)},
     {"profile-blocks", 0, FBLE_TAKES_COMPILE, TEXT, FIELD(run.blocks)},
 };
@@ -186,6 +190,31 @@ static int read_option(struct reader *r) {
 
 // ---------------------------------------------------------------- the program
 
+static void search_first(struct reader *r, const char *folder) {
+    struct fble_list rest = r->program->search;
+    r->program->search = (struct fble_list){0};
+    fble_program_search(r->program, folder);
+    for (uint32_t i = 0; i < rest.count; i++) fble_program_search(r->program, rest.at[i]);
+}
+
+// The text of the module of -m, or of /Stdin%, as if its file stood in the current folder.
+static int set_stdin(struct reader *r) {
+    struct fble_arena *arena = &r->program->arena;
+    struct fble_text text = {.arena = arena};
+    char buffer[65536];
+    for (size_t n; (n = fread(buffer, 1, sizeof buffer, stdin)) > 0;) fble_add(&text, buffer, n);
+    if (ferror(stdin)) {
+        ouro__say("fble %s: cannot read the standard input: %s", r->command->name, strerror(errno));
+        return FBLE_OTHER;
+    }
+    if (!r->options->main) r->options->main = fble_parse_path(arena, &r->program->words, "/Stdin%");
+    const char *file = fble_module_file(r->program, ".", r->options->main);
+    if (!file) return usage_error(r, "no file can have the name of ", r->options->main->text);
+    search_first(r, ".");
+    fble_program_overlay(r->program, file, "<stdin>", text.at ? text.at : "", text.length);
+    return FBLE_FINE;
+}
+
 // A file alone is the module of its name in its folder, which comes first in the search path.
 static int set_file(struct reader *r, const char *file) {
     size_t length = strlen(file);
@@ -195,7 +224,7 @@ static int set_file(struct reader *r, const char *file) {
     struct stat status;
     int failed = stat(file, &status) ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
     if (failed) {
-        fprintf(stderr, "fble %s: cannot read %s: %s\n", r->command->name, file, strerror(failed));
+        ouro__say("fble %s: cannot read %s: %s", r->command->name, file, strerror(failed));
         return FBLE_OTHER;
     }
     struct fble_arena *arena = &r->program->arena;
@@ -205,10 +234,7 @@ static int set_file(struct reader *r, const char *file) {
     struct fble_word *word = fble_word(arena, &r->program->words,
                                        fble_copy(arena, name, strlen(name)), strlen(name) - 5);
     r->options->main = fble_path(arena, &r->program->words, &word, 1);
-    struct fble_list rest = r->program->search;
-    r->program->search = (struct fble_list){0};
-    fble_program_search(r->program, folder);
-    for (uint32_t i = 0; i < rest.count; i++) fble_program_search(r->program, rest.at[i]);
+    search_first(r, folder);
     return FBLE_FINE;
 }
 
@@ -231,10 +257,18 @@ int fble_options_read(struct fble_program *program, struct fble_options *result,
         }
         if (status != FBLE_FINE) return status;
     }
+    if (command->takes & FBLE_TAKES_NO_MODULE && !result->main && !r.files.count) return FBLE_FINE;
     if (number && r.files.count > (result->main ? 0u : 1u))
         result->number = r.files.at[--r.files.count];
     if (number && !result->number) return usage_error(&r, "give a number", "");
     if (r.files.count > 1) return usage_error(&r, "one file at a time, not also ", r.files.at[1]);
+    if (r.files.count && command->takes & FBLE_TAKES_STDIN && !strcmp(r.files.at[0], "-"))
+        return set_stdin(&r);
+    if (command->takes & FBLE_TAKES_FOLDER && !result->main) {
+        const char *folder = r.files.count ? r.files.at[0] : ".";
+        result->folder = is_directory(folder) ? folder : NULL;
+        if (result->folder) return FBLE_FINE;
+    }
     if (r.files.count && result->main) return usage_error(&r, "give a file or -m, not both", "");
     if (r.files.count) return set_file(&r, r.files.at[0]);
     if (result->main || (result->compile.library && result->packages.count)) return FBLE_FINE;

@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+enum { LIVE_EVERY = 128 }; // instructions
+
 struct bits {
     uint64_t *at;
     uint32_t words;
@@ -99,7 +101,7 @@ static void join_targets(struct analysis *n, const struct emit_ins *ins) {
 static void make_room(struct analysis *n, uint32_t i) {
     struct emit_facts *facts = n->facts + i;
     if (n->bytes > UINT32_MAX / 2) {
-        emit_too_large(n->e, "a function allocates too much at once", n->f->label->loc);
+        emit_too_large(n->e, n->f->ins[i].near, "a function allocates too much at once");
         n->bytes = 0;
     }
     if (!n->bytes) return;
@@ -142,7 +144,8 @@ static void look_backwards(struct analysis *n) {
         bool begins = first || fble_op_is_call(n->f->ins[i - 1].op);
         if (begins) make_room(n, i);
         if (first) begin_stretch(n, i);
-        if (begins) {
+        if (begins || i % LIVE_EVERY == 0) {
+            n->facts[i].rest = (uint32_t)n->bytes;
             n->facts[i].live = fble_alloc(n->e->arena, 8 * (size_t)n->live.words);
             memcpy(n->facts[i].live, n->live.at, 8 * (size_t)n->live.words);
         }

@@ -6,6 +6,8 @@
 
 #include "disassemble.h"
 
+#include "printable.h"
+
 struct reader {
     FILE *to;
     const struct fble_code *code;
@@ -64,7 +66,9 @@ static void show_site(FILE *to, uint64_t word) {
 
 static void show_code_name(FILE *to, uint64_t word) {
     const struct fble_code *code = (const struct fble_code *)(uintptr_t)word;
-    fprintf(to, " %s:%u:%u", code->name, (unsigned)code->line, (unsigned)code->column);
+    fputc(' ', to);
+    ouro__print_foreign(to, code->name);
+    fprintf(to, ":%u:%u", (unsigned)code->line, (unsigned)code->column);
 }
 
 static void show_value(FILE *to, fble_value value) {
@@ -86,7 +90,8 @@ static void show_word(const struct reader *r, unsigned op, const uint64_t *at) {
         show_code_name(r->to, *at);
         break;
     case FBLE_ROLE_FOREIGN:
-        fprintf(r->to, " %s", ((const struct fble_foreign_use *)(uintptr_t)*at)->name);
+        fputc(' ', r->to);
+        ouro__print_foreign(r->to, ((const struct fble_foreign_use *)(uintptr_t)*at)->name);
         break;
     case FBLE_ROLE_LITERAL:
         fprintf(r->to, " %u letters",
@@ -153,10 +158,11 @@ static uint32_t show(const struct reader *r) {
 void fble_disassemble(FILE *to, const struct fble_emitted *emitted) {
     for (uint32_t i = 0; i < emitted->codes.count; i++) {
         struct reader r = {to, emitted->codes.at[i], NULL};
-        fprintf(to, "%s%s  %s:%u:%u  %u arguments, %u captures, %u slots, charge %u\n",
-                i ? "\n" : "", r.code->name, r.code->file, (unsigned)r.code->line,
-                (unsigned)r.code->column, (unsigned)r.code->arity, (unsigned)r.code->captures,
-                (unsigned)r.code->frame_slots, (unsigned)r.code->charge);
+        if (i) fputc('\n', to);
+        ouro__say_to(to, "%s  %s:%u:%u  %u arguments, %u captures, %u slots, charge %u",
+                     r.code->name, r.code->file, (unsigned)r.code->line, (unsigned)r.code->column,
+                     (unsigned)r.code->arity, (unsigned)r.code->captures,
+                     (unsigned)r.code->frame_slots, (unsigned)r.code->charge);
         for (r.at = r.code->words; r.at < r.code->words + r.code->word_count;) r.at += show(&r);
     }
 }

@@ -22,14 +22,27 @@ static ouro_site new_call_site(const struct emitter *e) {
     return (ouro_site)(*count - 1);
 }
 
+static bool is_number(uint8_t role) {
+    return role == FBLE_ROLE_FIELD || role == FBLE_ROLE_TAG || role == FBLE_ROLE_COUNT;
+}
+
+// Slots are looked at in slots.c, captured values in capture_index.
+static void count_fields(struct emitter *e, unsigned op, uint32_t b, uint32_t c) {
+    const struct fble_operands *roles = fble_operands + op;
+    if ((!is_number(roles->b) || b <= UINT16_MAX) && (!is_number(roles->c) || c <= UINT16_MAX))
+        return;
+    emit_too_large(e, e->near,
+                   roles->list == FBLE_ROLE_PAIRS
+                       ? "a let whose definitions mention each other has more than 65535 of them"
+                       : "a struct or union that is used here has more than 65535 fields");
+}
+
 struct emit_ins *emit_add(struct emitter *e, unsigned op, uint32_t a, uint32_t b, uint32_t c) {
     struct emit_function *f = e->function;
-    // Slots are counted where they are made; the rest are fields, tags, and numbers of them.
-    if (b > UINT16_MAX || c > UINT16_MAX)
-        emit_too_large(e, "a struct or union has too many fields", f->label->loc);
+    count_fields(e, op, b, c);
     f->ins = grown(e, f->ins, f->count, &f->capacity, sizeof *f->ins);
     struct emit_ins *ins = f->ins + f->count++;
-    *ins = (struct emit_ins){.op = (uint8_t)op, .a = a, .b = b, .c = c};
+    *ins = (struct emit_ins){.op = (uint8_t)op, .a = a, .b = b, .c = c, .near = e->near};
     if (fble_op_has_call_site(op)) ins->call_site = new_call_site(e);
     return ins;
 }
@@ -48,7 +61,7 @@ void emit_add_list(struct emitter *e, struct emit_ins *ins, const struct fble_li
     ins->list_count = slots->count;
     for (uint32_t i = 0; i < slots->count; i++) {
         f->lists = grown(e, f->lists, f->list_count, &f->list_capacity, sizeof *f->lists);
-        f->lists[f->list_count++] = (uint16_t)emit_slot_at(slots, i);
+        f->lists[f->list_count++] = emit_slot_at(slots, i);
     }
 }
 
@@ -58,21 +71,13 @@ uint32_t emit_add_target(struct emitter *e) {
     return f->target_count++;
 }
 
-void emit_too_large(struct emitter *e, const char *what, struct fble_loc loc) {
+void emit_too_large(struct emitter *e, struct fble_loc loc, const char *what) {
     if (e->problem) return;
     e->problem = what;
     e->problem_loc = loc;
 }
 
-uint32_t emit_new_slot(struct emitter *e) {
-    struct emit_function *f = e->function;
-    if (f->top >= FBLE_MOST_SLOTS) {
-        emit_too_large(e, "a function has too many variables", f->label->loc);
-        return FBLE_FP_ARGS;
-    }
-    if (f->most <= f->top) f->most = f->top + 1;
-    return f->top++;
-}
+uint32_t emit_new_slot(struct emitter *e) { return e->function->slots++; }
 
 uint32_t emit_result_slot(struct emitter *e, struct emit_want want) {
     return want.kind == EMIT_IN_SLOT ? want.slot : emit_new_slot(e);
@@ -112,7 +117,7 @@ static uint32_t capture_index(struct emitter *e, struct emit_variable *variable)
         fble_push(e->arena, &e->function->captures, variable);
         *memo = (void *)(uintptr_t)e->function->captures.count;
         if (e->function->captures.count > FBLE_MOST_SLOTS)
-            emit_too_large(e, "a function captures too many variables", e->function->label->loc);
+            emit_too_large(e, e->near, "a function captures too many variables");
     }
     return (uint32_t)(uintptr_t)*memo - 1;
 }
@@ -173,8 +178,10 @@ struct fble_emitted *fble_emit(struct fble_program *program, struct fble_module 
     emit_close_function(&e);
     emitted->global_count = e.globals + 1;
     emitted->globals = fble_alloc(e.arena, emitted->global_count * sizeof *emitted->globals);
-    for (uint32_t i = 0; i < e.functions.count && !e.problem; i++)
-        emit_analyse(&e, e.functions.at[i]);
+    for (uint32_t i = 0; i < e.functions.count && !e.problem; i++) {
+        emit_share_slots(&e, e.functions.at[i]);
+        if (!e.problem) emit_analyse(&e, e.functions.at[i]);
+    }
     for (uint32_t i = 0; i < e.functions.count; i++)
         fble_push(e.arena, &emitted->codes, ((struct emit_function *)e.functions.at[i])->code);
     emitted->functions = e.functions;

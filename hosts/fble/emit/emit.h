@@ -8,8 +8,8 @@
 // capture nothing: their code is known, and called directly. Variables of functions in between are
 // captured. A function that mentions itself uses fp[2].
 //
-// Slots are given out like a stack. An expression leaves its value in a new slot or in the slot of
-// a variable; the slots that it needed above are free again.
+// Every value gets a slot of its own. An expression leaves its value in a new slot or in the slot
+// of a variable. Afterwards slots.c lets values share slots that are not needed at the same time.
 
 #ifndef FBLE_EMIT_H
 #define FBLE_EMIT_H
@@ -38,7 +38,8 @@ struct emitter {
     uint32_t globals;
     bool all_blocks; // also lets and branches
     ouro_block first_block;
-    const char *problem; // what does not fit, NULL: all is well
+    struct fble_loc near; // the expression being emitted
+    const char *problem;  // what does not fit, NULL: all is well
     struct fble_loc problem_loc;
 };
 
@@ -62,7 +63,7 @@ uint32_t emit_result_slot(struct emitter *e, struct emit_want want);
 // Brings a value that is in a slot to where it is wanted.
 uint32_t emit_bring(struct emitter *e, uint32_t value, struct emit_want want);
 uint32_t emit_constant(struct emitter *e, fble_value value, struct emit_want want);
-void emit_too_large(struct emitter *e, const char *what, struct fble_loc loc);
+void emit_too_large(struct emitter *e, struct fble_loc loc, const char *what);
 
 struct emit_variable *emit_new_variable(struct emitter *e, struct fble_declaration *declaration);
 struct emit_variable *emit_variable_of(const struct emitter *e,
@@ -95,8 +96,7 @@ void emit_fill_closure(struct emitter *e, const struct emit_function *function, 
 uint32_t emit_expr(struct emitter *e, struct fble_expr *expr, struct emit_want want);
 // The parts of a struct that is made here and now; false: it is none.
 bool emit_parts(struct emitter *e, struct fble_expr *expr, struct fble_list *slots);
-uint32_t emit_struct(struct emitter *e, const struct fble_list *slots, uint32_t base,
-                     struct emit_want want);
+uint32_t emit_struct(struct emitter *e, const struct fble_list *slots, struct emit_want want);
 
 // A call about to be made.
 struct emit_call {
@@ -104,7 +104,6 @@ struct emit_call {
     struct fble_code *known;
     struct fble_list slots; // arguments
     struct fble_loc loc;
-    uint32_t base; // slots from here on are free after the call
 };
 uint32_t emit_call(struct emitter *e, struct emit_call *call, struct emit_want want);
 void emit_add_arguments(struct emitter *e, struct emit_call *call, struct fble_suffix *suffix,
@@ -115,7 +114,7 @@ void emit_callee(struct emitter *e, struct fble_expr *expr, struct emit_call *ca
 // ---------------------------------------------------------------- emit_body.c, emit_select.c
 
 uint32_t emit_body(struct emitter *e, struct fble_body *body, struct emit_want want);
-uint32_t emit_select(struct emitter *e, struct fble_suffix *select, uint32_t value, uint32_t base,
+uint32_t emit_select(struct emitter *e, struct fble_suffix *select, uint32_t value,
                      struct emit_want want, struct fble_loc loc);
 // SWITCH and the arms. Jumps at the ends of arms go to `jumps`. Tags without an arm lead to the
 // instruction after the last arm. `open`: tokens of blocks that the arms' ends leave, or NULL.
@@ -127,9 +126,11 @@ void emit_enter(struct emitter *e, const struct fble_label *label, struct emit_w
                 struct fble_list *tokens);
 void emit_exits(struct emitter *e, const struct fble_list *tokens);
 
-// ---------------------------------------------------------------- analyse.c
+// ---------------------------------------------------------------- slots.c, analyse.c
 
-// After all functions of the module were emitted: makes function->facts.
+// After all functions of the module were emitted: the slots of the frame.
+void emit_share_slots(struct emitter *e, struct emit_function *function);
+// Then makes function->facts.
 void emit_analyse(struct emitter *e, struct emit_function *function);
 
 #endif

@@ -30,12 +30,12 @@ static bool is_local_name(const struct emitter *e, const struct fble_expr *expr)
 
 static void define_value(struct emitter *e, struct fble_definition *d, uint32_t slot) {
     struct fble_list tokens = {0};
-    uint32_t base = e->function->top, block = e->function->block;
+    uint32_t block = e->function->block;
     struct emit_want want = {EMIT_IN_SLOT, slot};
+    e->near = d->name.loc;
     emit_enter(e, d->label, want, &tokens);
     emit_expr(e, d->value, want);
     emit_exits(e, &tokens);
-    e->function->top = base;
     e->function->block = block;
 }
 
@@ -180,12 +180,9 @@ static void emit_let(struct emitter *e, struct fble_statement *s) {
 // ---------------------------------------------------------------- other statements
 
 static void emit_import(struct emitter *e, struct fble_statement *s) {
-    uint32_t base = e->function->top, n = 0;
     for (struct fble_pick *p = s->import.picks; p; p = p->next)
-        if (!emit_is_type(p->declaration->type)) {
+        if (!emit_is_type(p->declaration->type))
             emit_new_variable(e, p->declaration)->slot = emit_new_slot(e);
-            n++;
-        }
     uint32_t value = emit_expr(e, s->import.value, anywhere);
     struct fble_type *shape = emit_shape_of(e, s->import.value->type);
     for (struct fble_pick *p = s->import.picks; p; p = p->next) {
@@ -195,7 +192,6 @@ static void emit_import(struct emitter *e, struct fble_statement *s) {
         emit_add(e, op, v->slot, value, p->index)->loc = p->name.loc;
         publish(e, v);
     }
-    e->function->top = base + n;
 }
 
 static const char *word_text(struct emitter *e, const struct fble_word *word) {
@@ -249,7 +245,6 @@ static void close_bind(struct emitter *e, struct open_bind *bind) {
 
 static void emit_guard(struct emitter *e, struct fble_statement *s, struct emit_want want,
                        struct fble_list *jumps, struct fble_list *tokens) {
-    uint32_t base = e->function->top;
     struct fble_suffix *select = s->guard->suffixes, **end = &s->guard->suffixes;
     while (select->next) {
         end = &select->next;
@@ -264,7 +259,6 @@ static void emit_guard(struct emitter *e, struct fble_statement *s, struct emit_
     uint32_t value = emit_expr(e, s->guard, anywhere);
     *end = select;
     s->guard->type = type;
-    e->function->top = base;
     emit_arms(e, select, value, want, s->loc, jumps, tokens);
     emit_enter(e, select->select.label, want, tokens);
 }
@@ -279,7 +273,7 @@ static struct fble_expr *innermost(struct fble_expr *body) {
 uint32_t emit_body(struct emitter *e, struct fble_body *body, struct emit_want want) {
     if (!body->statements) return emit_expr(e, body->result, want);
     if (want.kind == EMIT_ANYWHERE) want = (struct emit_want){EMIT_IN_SLOT, emit_new_slot(e)};
-    uint32_t base = e->function->top, block = e->function->block, slot = want.slot;
+    uint32_t block = e->function->block, slot = want.slot;
     struct fble_list jumps = {0}, tokens = {0};
     struct open_bind *bind = NULL;
     struct fble_expr *result = body->result;
@@ -308,7 +302,6 @@ uint32_t emit_body(struct emitter *e, struct fble_body *body, struct emit_want w
     for (; bind; bind = bind->outer) close_bind(e, bind);
     emit_exits(e, &tokens);
     emit_land_jumps(e, &jumps);
-    e->function->top = base;
     e->function->block = block;
     return slot;
 }

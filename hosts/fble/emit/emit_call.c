@@ -21,7 +21,6 @@ static uint32_t call_some(struct emitter *e, struct emit_call *call, const struc
     unsigned op = tail    ? known ? FBLE_OP_TAIL_CODE : FBLE_OP_TAIL
                   : known ? FBLE_OP_CALL_CODE
                           : FBLE_OP_CALL;
-    e->function->top = call->base;
     uint32_t slot = tail ? 0 : emit_result_slot(e, want);
     struct emit_ins *ins = emit_add(e, op, slot, call->callee, 0);
     ins->x = (uint8_t)slots->count;
@@ -37,11 +36,7 @@ uint32_t emit_call(struct emitter *e, struct emit_call *call, struct emit_want w
     while (rest.count > FBLE_MOST_ARGUMENTS) {
         struct fble_list some = rest;
         some.count = FBLE_MOST_ARGUMENTS;
-        uint32_t top = e->function->top, base = call->base;
-        call->base = top; // the others are still needed
-        uint32_t function = call_some(e, call, &some, anywhere);
-        call->base = base;
-        call->callee = function;
+        call->callee = call_some(e, call, &some, anywhere);
         call->known = NULL;
         rest.at += some.count;
         rest.count -= some.count;
@@ -63,14 +58,13 @@ static void emit_list_part(struct emitter *e, uint32_t list, const struct fble_l
 static uint32_t emit_list(struct emitter *e, const struct fble_suffix *s) {
     struct fble_list elements = {0};
     for (struct fble_expr *a = s->call.args; a; a = a->next) fble_push(e->arena, &elements, a);
-    uint32_t list = emit_empty(e), base = e->function->top;
+    uint32_t list = emit_empty(e);
     for (uint32_t end = elements.count; end > 0;) {
         uint32_t from = end > LIST_PART ? end - LIST_PART : 0;
         struct fble_list slots = {0};
         for (uint32_t i = from; i < end; i++)
             emit_push_slot(e, &slots, emit_expr(e, elements.at[i], anywhere));
         emit_list_part(e, list, &slots);
-        e->function->top = base;
         end = from;
     }
     return list;
@@ -130,7 +124,7 @@ static fble_value letter_value(struct emitter *e, struct fble_letter *letter,
 static uint32_t emit_letter(struct emitter *e, struct fble_letter *letter, struct fble_type *type) {
     struct tag_path path;
     if (!letter_path(e, letter, type, &path)) {
-        emit_too_large(e, "a letter is nested too deeply", e->function->label->loc);
+        emit_too_large(e, e->near, "a letter is nested too deeply");
         return FBLE_FP_ARGS;
     }
     uint32_t slot = emit_constant(e, FBLE_UNIT, anywhere);
@@ -141,12 +135,11 @@ static uint32_t emit_letter(struct emitter *e, struct fble_letter *letter, struc
 
 static uint32_t emit_long_letters(struct emitter *e, const struct fble_suffix *s,
                                   struct fble_type *type) {
-    uint32_t list = emit_empty(e), base = e->function->top;
+    uint32_t list = emit_empty(e);
     for (uint32_t i = s->literal.count; i-- > 0;) {
         struct fble_list slots = {0};
         emit_push_slot(e, &slots, emit_letter(e, s->literal.letters[i], type));
         emit_list_part(e, list, &slots);
-        e->function->top = base;
     }
     return list;
 }

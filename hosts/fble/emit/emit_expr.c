@@ -51,9 +51,7 @@ static struct chain start(struct fble_expr *expr) {
 
 // ---------------------------------------------------------------- structs and unions
 
-uint32_t emit_struct(struct emitter *e, const struct fble_list *slots, uint32_t base,
-                     struct emit_want want) {
-    e->function->top = base;
+uint32_t emit_struct(struct emitter *e, const struct fble_list *slots, struct emit_want want) {
     if (!slots->count) return emit_constant(e, FBLE_UNIT, want);
     uint32_t slot = emit_result_slot(e, want);
     if (slots->count == 1)
@@ -95,7 +93,7 @@ static bool plain_name(const struct fble_expr *expr) {
 static uint32_t emit_union(struct emitter *e, struct fble_suffix *s, struct emit_want want) {
     struct fble_type *shape = emit_shape_of(e, s->type);
     unsigned bits = fble_tag_bits(shape->data.count);
-    uint32_t tag = s->field.field, base = e->function->top;
+    uint32_t tag = s->field.field;
     struct fble_list parts = {0};
     if (emit_is_type(s->field.value->type) ||
         (plain_name(s->field.value) && emit_is_unit(e, s->field.value->type)))
@@ -105,10 +103,9 @@ static uint32_t emit_union(struct emitter *e, struct fble_suffix *s, struct emit
         return emit_constant(e, fble_wrap_immediate(FBLE_UNIT, tag, bits), want);
     uint32_t payload = 0;
     if (made && parts.count == 1)
-        payload = emit_struct(e, &parts, e->function->top, anywhere);
+        payload = emit_struct(e, &parts, anywhere);
     else if (!made)
         payload = emit_expr(e, s->field.value, anywhere);
-    e->function->top = base;
     uint32_t slot = emit_result_slot(e, want);
     if (parts.count > 1)
         emit_add_list(e, emit_add(e, FBLE_OP_CELL, slot, tag, parts.count), &parts);
@@ -118,10 +115,9 @@ static uint32_t emit_union(struct emitter *e, struct fble_suffix *s, struct emit
 }
 
 static uint32_t emit_access(struct emitter *e, const struct chain *chain, uint32_t value,
-                            uint32_t base, struct emit_want want) {
+                            struct emit_want want) {
     const struct fble_suffix *s = chain->at;
     struct fble_type *shape = emit_shape_of(e, chain->type);
-    e->function->top = base;
     uint32_t slot = emit_result_slot(e, want);
     struct emit_ins *ins;
     if (s->field.of_union) {
@@ -137,7 +133,7 @@ static uint32_t emit_access(struct emitter *e, const struct chain *chain, uint32
 }
 
 static uint32_t emit_copy(struct emitter *e, const struct chain *chain, uint32_t value,
-                          uint32_t base, struct emit_want want) {
+                          struct emit_want want) {
     struct fble_type *shape = emit_shape_of(e, chain->type);
     struct fble_list pairs = {0};
     for (struct fble_slot *s = chain->at->copy; s; s = s->next) {
@@ -145,7 +141,6 @@ static uint32_t emit_copy(struct emitter *e, const struct chain *chain, uint32_t
         emit_push_slot(e, &pairs, emit_expr(e, s->value, anywhere));
     }
     uint32_t unused = emit_new_slot(e);
-    e->function->top = base;
     uint32_t slot = emit_result_slot(e, want);
     if (shape->data.count == 1) { // the source is not copied, but must be there
         emit_add(e, FBLE_OP_FIELD_ONLY, unused, value, 0)->loc = chain->expr->start;
@@ -162,14 +157,12 @@ static uint32_t emit_copy(struct emitter *e, const struct chain *chain, uint32_t
 // ---------------------------------------------------------------- chains
 
 static uint32_t emit_atom(struct emitter *e, struct fble_expr *expr, struct emit_want want) {
-    uint32_t base = e->function->top;
     struct fble_list slots = {0};
     switch (expr->kind) {
     case FBLE_NAME: {
         struct emit_variable *variable = emit_variable_of(e, expr->name.declaration);
         if (variable->known) return emit_constant(e, fble_pointer(&variable->known->self), want);
         uint32_t slot = emit_variable_slot(e, variable);
-        if (want.kind == EMIT_IN_SLOT) e->function->top = base;
         return emit_bring(e, slot, want);
     }
     case FBLE_MODULE: {
@@ -179,7 +172,7 @@ static uint32_t emit_atom(struct emitter *e, struct fble_expr *expr, struct emit
     }
     case FBLE_EXPORT:
         emit_slots(e, expr->exported.slots, &slots);
-        return emit_struct(e, &slots, base, want);
+        return emit_struct(e, &slots, want);
     case FBLE_BLOCK:
         return emit_body(e, expr->block, want);
     case FBLE_FUNC:
@@ -197,21 +190,21 @@ static struct fble_code *known_function(const struct emitter *e, const struct fb
 }
 
 static uint32_t emit_suffix(struct emitter *e, const struct chain *chain, uint32_t value,
-                            uint32_t base, struct emit_want want) {
+                            struct emit_want want) {
     struct fble_suffix *s = chain->at;
     struct fble_list slots = {0};
     switch (s->kind) {
     case FBLE_CALL:
         emit_all(e, s->call.args, &slots);
-        return emit_struct(e, &slots, base, want);
+        return emit_struct(e, &slots, want);
     case FBLE_UNION_VALUE:
         return emit_union(e, s, want);
     case FBLE_ACCESS:
-        return emit_access(e, chain, value, base, want);
+        return emit_access(e, chain, value, want);
     case FBLE_COPY:
-        return emit_copy(e, chain, value, base, want);
+        return emit_copy(e, chain, value, want);
     default: // of FBLE_SELECT; the others are calls or erased
-        return emit_select(e, s, value, base, want, chain->expr->start);
+        return emit_select(e, s, value, want, chain->expr->start);
     }
 }
 
@@ -224,12 +217,12 @@ static void collect_call(struct emitter *e, struct chain *chain, struct emit_cal
 // Emits the chain. With `open`, a call at its end is only prepared.
 static uint32_t emit_chain(struct emitter *e, struct chain *chain, struct emit_want want,
                            struct emit_call *open) {
-    uint32_t base = e->function->top, value = 0;
+    uint32_t value = 0;
     bool known = chain->atom && chain->at && applies(chain->at) && known_function(e, chain->expr);
     if (chain->atom && !known) value = emit_atom(e, chain->expr, chain->at ? anywhere : want);
     while (chain->at) {
         if (applies(chain->at)) {
-            struct emit_call call = {.callee = value, .loc = chain->expr->start, .base = base};
+            struct emit_call call = {.callee = value, .loc = chain->expr->start};
             if (known) call.known = known_function(e, chain->expr);
             known = false;
             collect_call(e, chain, &call);
@@ -242,23 +235,27 @@ static uint32_t emit_chain(struct emitter *e, struct chain *chain, struct emit_w
         }
         struct chain after = *chain;
         step(&after);
-        value = emit_suffix(e, chain, value, base, after.at ? anywhere : want);
+        value = emit_suffix(e, chain, value, after.at ? anywhere : want);
         *chain = after;
     }
-    if (open) *open = (struct emit_call){.callee = value, .loc = chain->expr->start, .base = base};
+    if (open) *open = (struct emit_call){.callee = value, .loc = chain->expr->start};
     return value;
 }
 
 uint32_t emit_expr(struct emitter *e, struct fble_expr *expr, struct emit_want want) {
     if (emit_is_type(expr->type)) return emit_constant(e, FBLE_UNIT, want);
     struct chain chain = start(expr);
-    return emit_chain(e, &chain, want, NULL);
+    struct fble_loc outer = e->near;
+    e->near = fble_expr_loc(expr);
+    uint32_t slot = emit_chain(e, &chain, want, NULL);
+    e->near = outer;
+    return slot;
 }
 
 void emit_callee(struct emitter *e, struct fble_expr *expr, struct emit_call *call) {
     struct chain chain = start(expr);
     if (chain.atom && !chain.at && known_function(e, expr)) {
-        *call = (struct emit_call){.known = known_function(e, expr), .base = e->function->top};
+        *call = (struct emit_call){.known = known_function(e, expr)};
         return;
     }
     emit_chain(e, &chain, anywhere, call);

@@ -9,7 +9,7 @@
 
 struct fble_code *emit_new_code(struct emitter *e, const struct fble_label *label, uint32_t arity) {
     struct fble_code *code = fble_alloc(e->arena, sizeof *code);
-    if (arity > UINT16_MAX) emit_too_large(e, "a function has too many parameters", label->loc);
+    if (arity > UINT16_MAX) emit_too_large(e, label->loc, "a function has too many parameters");
     code->arity = (uint16_t)arity;
     code->label = label->index;
     code->block = e->first_block ? e->first_block + label->index : OURO_PHANTOM;
@@ -27,7 +27,7 @@ void emit_open_function(struct emitter *e, struct fble_code *code, const struct 
     f->outer = e->function;
     f->code = code;
     f->label = label;
-    f->top = f->most = FBLE_FP_ARGS;
+    f->slots = FBLE_FP_ARGS;
     f->block = label->index;
     e->function = f;
     fble_push(e->arena, &e->functions, f);
@@ -100,10 +100,8 @@ uint32_t emit_closure(struct emitter *e, const struct emit_function *function,
                       struct emit_want want) {
     if (!function->captures.count)
         return emit_constant(e, fble_pointer(&function->code->self), want);
-    uint32_t base = e->function->top;
     struct fble_list slots = {0};
     captured_slots(e, function, &slots);
-    e->function->top = base;
     uint32_t slot = emit_result_slot(e, want);
     struct emit_ins *ins = emit_add(e, FBLE_OP_FUNC, slot, 0, slots.count);
     ins->pointer = function->code;
@@ -114,9 +112,7 @@ uint32_t emit_closure(struct emitter *e, const struct emit_function *function,
 // The second half of a closure that others had to know of before.
 void emit_fill_closure(struct emitter *e, const struct emit_function *function, uint32_t slot) {
     if (!function->captures.count) return;
-    uint32_t base = e->function->top;
     struct fble_list slots = {0};
     captured_slots(e, function, &slots);
-    e->function->top = base;
     emit_add_list(e, emit_add(e, FBLE_OP_FUNC_FILL, slot, 0, slots.count), &slots);
 }

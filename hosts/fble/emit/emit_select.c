@@ -42,14 +42,13 @@ static void add_jump(struct emitter *e, struct fble_list *jumps) {
 static void emit_branch(struct emitter *e, struct fble_expr *value, const struct fble_label *label,
                         struct emit_want want, struct fble_list *jumps,
                         const struct fble_list *open) {
-    uint32_t base = e->function->top, block = e->function->block;
+    uint32_t block = e->function->block;
     struct fble_list tokens = {0};
     emit_enter(e, label, want, &tokens);
     emit_expr(e, value, want);
     emit_exits(e, &tokens);
     if (open) emit_exits(e, open);
     if (want.kind != EMIT_AS_RESULT) add_jump(e, jumps);
-    e->function->top = base;
     e->function->block = block;
 }
 
@@ -72,10 +71,9 @@ void emit_arms(struct emitter *e, struct fble_suffix *select, uint32_t value, st
         if (!select->select.chosen[i]) e->function->targets[first + i] = e->function->count;
 }
 
-uint32_t emit_select(struct emitter *e, struct fble_suffix *select, uint32_t value, uint32_t base,
+uint32_t emit_select(struct emitter *e, struct fble_suffix *select, uint32_t value,
                      struct emit_want want, struct fble_loc loc) {
     struct fble_list jumps = {0};
-    e->function->top = base;
     if (want.kind == EMIT_ANYWHERE) want = (struct emit_want){EMIT_IN_SLOT, emit_new_slot(e)};
     emit_arms(e, select, value, want, loc, &jumps, NULL);
     bool used = false; // the default may be redundant

@@ -63,7 +63,7 @@ static uint64_t word_of(const struct encoder *n, uint32_t i, const uint64_t *fir
 // The function, if it is in a slot, and then arguments. The interpreter reads all three operands,
 // so those without an argument repeat the first.
 static uint64_t call_word(const struct encoder *n, const struct emit_ins *ins) {
-    const uint16_t *arguments = n->f->lists + ins->list;
+    const uint32_t *arguments = n->f->lists + ins->list;
     uint32_t in[3], count = 0, first = fble_first_arguments(ins->op);
     if (first < 3) in[count++] = ins->b;
     for (uint32_t i = 0; i < first; i++) in[count++] = arguments[i < ins->list_count ? i : 0];
@@ -73,7 +73,7 @@ static uint64_t call_word(const struct encoder *n, const struct emit_ins *ins) {
 static void write_list(const struct encoder *n, const struct emit_ins *ins, uint32_t from,
                        uint64_t *to) {
     for (uint32_t i = from; i < ins->list_count; i++)
-        ((uint16_t *)(void *)to)[i - from] = n->f->lists[ins->list + i];
+        ((uint16_t *)(void *)to)[i - from] = (uint16_t)n->f->lists[ins->list + i];
 }
 
 static void write_branches(const struct encoder *n, const struct emit_ins *ins, uint64_t *to) {

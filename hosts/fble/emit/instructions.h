@@ -20,15 +20,18 @@ struct emit_ins {
     uint64_t word;                  // constant, block, number of a global, of COPY: all fields
     struct emit_variable *variable; // of the module's own globals
     void *pointer;                  // code, foreign use, literal, other module; of RESOLVE: the let
-    struct fble_loc loc;
+    struct fble_loc loc;            // of an instruction that can fail: where
+    struct fble_loc near;           // the expression that it was made for
 };
 
 // Found out by analyse.c.
 struct emit_facts {
     bool dropped; // it need not run
     bool target;  // a branch leads to it
-    // The slots that are live before it. Known where a stretch begins and after calls.
+    // The slots that are live before it. Known where a stretch begins, after calls, and sometimes
+    // in between.
     uint64_t *live;
+    uint32_t rest;          // there: bytes that are allocated from here on, made room for before
     uint32_t bytes;         // to make room for here: all up to the next call or branch
     uint32_t charge;        // if a stretch begins here: its instructions
     uint32_t after;         // of instructions for the profile: those that follow in the stretch
@@ -44,12 +47,13 @@ struct emit_function {
     struct emit_ins *ins;
     struct emit_facts *facts;
     uint32_t count, capacity;
-    uint16_t *lists;
+    uint32_t *lists;
     uint32_t list_count, list_capacity;
     uint32_t *targets; // indices of instructions
     uint32_t target_count, target_capacity;
     struct fble_list captures; // struct emit_variable *
-    uint32_t top, most;        // slots in use
+    uint32_t slots;            // given out while it is emitted, each for one value
+    uint32_t most;             // of the frame, once values that do not meet share slots
     bool uses_self;            // fp[2] as a value
     uint32_t block;            // label of the block that the next instruction is in
 };

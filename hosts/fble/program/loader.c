@@ -44,16 +44,35 @@ static const char *file_name(struct fble_program *program, const char *directory
     return text.at;
 }
 
-static bool is_file(const char *name) {
+const char *fble_module_file(struct fble_program *program, const char *directory,
+                             const struct fble_path *path) {
+    return file_name(program, directory, path, ".fble");
+}
+
+void fble_program_overlay(struct fble_program *program, const char *file, const char *shown,
+                          const char *text, size_t length) {
+    struct fble_overlay *overlay = fble_alloc(&program->arena, sizeof *overlay);
+    *overlay = (struct fble_overlay){program->overlays, file, shown, text, length};
+    program->overlays = overlay;
+}
+
+static const struct fble_overlay *overlay_of(const struct fble_program *program, const char *file) {
+    const struct fble_overlay *overlay = program->overlays;
+    while (overlay && strcmp(overlay->file, file)) overlay = overlay->next;
+    return overlay;
+}
+
+static bool is_file(const struct fble_program *program, const char *name) {
     struct stat status;
-    return name && !stat(name, &status) && !S_ISDIR(status.st_mode);
+    if (!name || overlay_of(program, name)) return name;
+    return !stat(name, &status) && !S_ISDIR(status.st_mode);
 }
 
 // If the system does not say whether a file exists, as in a folder that may not be entered, it
 // counts as found: another file could be the wrong one. Reading it then tells why.
-static bool may_be_file(const char *name) {
+static bool may_be_file(const struct fble_program *program, const char *name) {
     errno = 0;
-    return is_file(name) || errno == EACCES || errno == ELOOP || errno == EIO;
+    return is_file(program, name) || errno == EACCES || errno == ELOOP || errno == EIO;
 }
 
 static struct fble_unit *unreadable(struct fble_program *program, struct fble_unit *unit) {
@@ -80,16 +99,31 @@ static char *read_all(struct fble_program *program, FILE *file, size_t *length) 
     return ferror(file) ? NULL : text.at ? text.at : fble_copy(&program->arena, "", 0);
 }
 
+// The text of the file or of what stands in for it. NULL, with errno, if it cannot be had.
+static const char *read_text(struct fble_program *program, struct fble_unit *unit) {
+    const struct fble_overlay *overlay = overlay_of(program, unit->file);
+    if (overlay) {
+        fble_push(&program->arena, &program->files, (void *)unit->file);
+        unit->file = overlay->shown;
+        unit->length = overlay->length;
+        return overlay->text;
+    }
+    FILE *file = fopen(unit->file, "rb");
+    if (!file) return NULL;
+    fble_push(&program->arena, &program->files, (void *)unit->file);
+    const char *text = read_all(program, file, &unit->length);
+    fclose(file);
+    return text;
+}
+
 // Reads and parses a file. The unit has no body if either failed, which has been reported then.
 static struct fble_unit *read_unit(struct fble_program *program, const char *name, bool header) {
     struct fble_unit *unit = fble_alloc(&program->arena, sizeof *unit);
     unit->file = name;
     unit->header = header;
-    FILE *file = fopen(name, "rb");
-    if (!file) return unreadable(program, unit);
-    fble_push(&program->arena, &program->files, (void *)name);
-    unit->text = read_all(program, file, &unit->length);
-    fclose(file);
+    unit->number = program->units.count;
+    fble_push(&program->arena, &program->units, unit);
+    unit->text = read_text(program, unit);
     if (!unit->text) return unreadable(program, unit);
     if (unit->length > UINT32_MAX / 2) {
         errno = EFBIG;
@@ -105,7 +139,8 @@ static void read_module(struct fble_program *program, struct fble_module *module
     for (uint32_t i = 0; i < program->search.count; i++) {
         const char *value = file_name(program, program->search.at[i], module->path, ".fble");
         const char *header = file_name(program, program->search.at[i], module->path, ".fble.@");
-        bool has_value = value && may_be_file(value), has_header = is_file(header);
+        bool has_value = value && may_be_file(program, value),
+             has_header = is_file(program, header);
         if (!has_value && !has_header) continue;
         module->state = FBLE_LOADING;
         if (has_header) module->header = read_unit(program, header, true);

@@ -19,6 +19,15 @@ struct fble_module {
     struct fble_emitted *emitted; // its code, see emit.h
 };
 
+// A text that stands in for a file, or for one that does not exist.
+struct fble_overlay {
+    struct fble_overlay *next;
+    const char *file;  // that it replaces, as the search path leads to it
+    const char *shown; // as messages name it
+    const char *text;
+    size_t length;
+};
+
 struct fble_program {
     struct fble_arena arena;
     struct fble_words words;
@@ -27,6 +36,8 @@ struct fble_program {
     struct fble_list search;  // const char *, directories
     struct fble_list modules; // struct fble_module *, each after its dependencies
     struct fble_list files;   // const char *, every file read, in that order
+    struct fble_list units;   // struct fble_unit *, by their numbers
+    struct fble_overlay *overlays;
     // Only the main module is compiled: of the others headers are enough, and their values are
     // read only if there is no header.
     bool alone;
@@ -37,9 +48,21 @@ void fble_program_start(struct fble_program *program);
 void fble_program_free(struct fble_program *program);
 void fble_program_search(struct fble_program *program, const char *directory);
 
+// From now on the text is what the file contains. Both texts must live as long as the program.
+void fble_program_overlay(struct fble_program *program, const char *file, const char *shown,
+                          const char *text, size_t length);
+// The file of a module in a directory of the search path; NULL if no file can have its name.
+const char *fble_module_file(struct fble_program *program, const char *directory,
+                             const struct fble_path *path);
+
 // Reads the module and everything it mentions. False, with a message, if some of that failed; what
 // could be read is there and can be checked nevertheless.
 bool fble_program_load(struct fble_program *program, struct fble_path *main);
+
+// The paths of all modules below a folder, which itself is `inside` a directory of the search path:
+// "" or "/A/B". In the order of their names; files whose names are no path are left out.
+void fble_folder_modules(struct fble_program *program, const char *folder, const char *inside,
+                         struct fble_list *paths);
 
 // Type-checks and labels what was loaded, and warns about unused names.
 bool fble_program_check(struct fble_program *program);

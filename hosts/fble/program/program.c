@@ -9,12 +9,16 @@
 #include "labels.h"
 #include "loader.h"
 
+static struct fble_checker checker_for(struct fble_program *program, struct fble_unit *unit) {
+    return (struct fble_checker){.arena = &program->arena,
+                                 .types = &program->types,
+                                 .words = &program->words,
+                                 .diagnostics = &program->diagnostics,
+                                 .unit = unit};
+}
+
 static void check_unit(struct fble_program *program, struct fble_unit *unit) {
-    struct fble_checker checker = {.arena = &program->arena,
-                                   .types = &program->types,
-                                   .words = &program->words,
-                                   .diagnostics = &program->diagnostics,
-                                   .unit = unit};
+    struct fble_checker checker = checker_for(program, unit);
     uint32_t errors = program->diagnostics.errors;
     fble_check_unit(&checker);
     if (unit->type && program->diagnostics.errors == errors)
@@ -24,9 +28,12 @@ static void check_unit(struct fble_program *program, struct fble_unit *unit) {
 static void compare_with_header(struct fble_program *program, struct fble_module *module) {
     struct fble_type *declared = module->header->type, *actual = module->value->type;
     if (!declared || !actual || fble_equal(&program->types, declared, actual)) return;
-    fble_report(&program->diagnostics, FBLE_ERROR, module->value, module->value->body->loc,
-                "the header says that the module has type %s, but it has type %s",
-                fble_type_text(&program->types, declared), fble_type_text(&program->types, actual));
+    struct fble_checker checker = checker_for(program, module->value);
+    struct fble_diagnostic *d = fble_report(
+        &program->diagnostics, FBLE_ERROR, module->value, module->value->body->loc,
+        "the header says that the module has type %s, but it has type %s",
+        fble_type_text(&program->types, declared), fble_type_text(&program->types, actual));
+    fble_explain_mismatch(&checker, d, declared, actual);
 }
 
 static void check_module(struct fble_program *program, struct fble_module *module) {

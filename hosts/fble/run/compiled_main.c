@@ -2,13 +2,18 @@
 //
 // The main function of compiled programs. Options about profiles come first and are ended by --;
 // if the first argument is none of them, all arguments are the program's. FBLE_PROFILE is a file,
-// or options separated by spaces, and goes before what the command line says.
+// or options separated by spaces, and goes before what the command line says. A program that has
+// rights that its caller does not have (setuid, capabilities) obeys neither: options name files to
+// write and libraries to load.
 
+#include "descriptors.h"
+#include "printable.h"
 #include "profile.h"
 #include "vm/compiled.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 static int other_status;
 
@@ -18,12 +23,11 @@ static void no_memory(void) {
 }
 
 static int usage(const char *program, const char *message, const char *what) {
-    fprintf(stderr,
-            "%s: %s%s\n"
-            "usage: %s [--profile FILE] [--profile-live FILE] [--profile-metrics LIST]\n"
-            "       [--profile-compact RULE] [--profile-max-nodes N] [--profile-period N]\n"
-            "       [--foreign LIB.so] [--] [ARGUMENTS]\n",
-            program, message, what, program);
+    ouro__say("%s: %s%s", program, message, what);
+    ouro__say("usage: %s [--profile FILE] [--profile-live FILE] [--profile-metrics LIST]", program);
+    fputs("       [--profile-compact RULE] [--profile-max-nodes N] [--profile-period N]\n"
+          "       [--foreign LIB.so] [--] [ARGUMENTS]\n",
+          stderr);
     return FBLE_USAGE;
 }
 
@@ -44,6 +48,10 @@ static char **read_options(struct fble_runner *r, struct fble_run_options *run, 
     bool any = false;
     for (; *at && strcmp(*at, "--") && (to = option_at(r, run, at)); at++) {
         char *equals = strchr(*at, '=');
+        if (getauxval(AT_SECURE)) {
+            usage(r->command, "a program with rights of its own does not obey ", *at);
+            return NULL;
+        }
         if (!equals && !at[1]) {
             usage(r->command, "no value for ", *at);
             return NULL;
@@ -58,7 +66,7 @@ static char **read_options(struct fble_runner *r, struct fble_run_options *run, 
 }
 
 static bool read_environment(struct fble_runner *r, struct fble_run_options *run) {
-    const char *value = getenv("FBLE_PROFILE");
+    const char *value = secure_getenv("FBLE_PROFILE");
     struct fble_arena *arena = r->arena;
     struct fble_list words = {0};
     if (!value || !*value) return true;
@@ -81,7 +89,7 @@ static const struct fble_compiled_module *const *choose(const struct fble_runner
     const char *blocks = r->options->blocks;
     if (!r->profile) return program->modules;
     if (!program->profiled) {
-        usage(r->command, "the program was compiled with --no-profile", "");
+        usage(r->command, "the program was compiled without --profile", "");
         return NULL;
     }
     if (blocks && !strcmp(blocks, "all") != program->all_blocks) {
@@ -132,6 +140,7 @@ int fble_compiled_main(int argc, char **argv, const struct fble_compiled *progra
     struct fble_runner runner = {
         .arena = &arena, .options = &options, .command = argc ? argv[0] : "program"};
     bool good = program->format == FBLE_COMPILED_FORMAT;
+    ouro__hold_streams();
     other_status = program->evaluates ? FBLE_OTHER : fble_run_statuses[FBLE_OTHER];
     fble_out_of_memory = fble_no_memory = no_memory;
     if (!good) fputs("the program was compiled for another version of the runtime\n", stderr);

@@ -6,7 +6,9 @@
 // its next call, so that the profile is written; then the signal does what it always does.
 
 #include "profile.h"
+#include "printable.h"
 #include "syntax/beside.h"
+#include "whole_file.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -26,7 +28,7 @@ static volatile sig_atomic_t caught;
 
 static int usage(const struct fble_runner *r, const char *option, const char *value,
                  const char *expected) {
-    fprintf(stderr, "fble %s: --profile-%s %s: expected %s\n", r->command, option, value, expected);
+    ouro__say("fble %s: --profile-%s %s: expected %s", r->command, option, value, expected);
     return FBLE_USAGE;
 }
 
@@ -62,36 +64,63 @@ static int read_rule(const struct fble_runner *r, ouro_options *options) {
     return usage(r, "compact", name, "loops, cycles, edges, edges:1, edges:2, edges:3 or none");
 }
 
-// Names with commas. Each of the four goes to where it is counted.
-static int read_metrics(struct fble_runner *r, ouro_metric_info *infos, size_t *count,
-                        fble_machine_options *machine) {
-    static const ouro_metric_info known[METRICS] = {[INSTRUCTIONS] = {"instructions", "count"},
-                                                    [TIME] = {"time", "nanoseconds"},
-                                                    [OBJECTS] = {"objects", "count"},
-                                                    [BYTES] = {"bytes", "bytes"}};
-    ouro_metric *numbers[METRICS] = {[INSTRUCTIONS] = &machine->instructions,
-                                     [OBJECTS] = &machine->objects,
-                                     [BYTES] = &machine->bytes};
+static const ouro_metric_info known_metrics[METRICS] = {[INSTRUCTIONS] = {"instructions", "count"},
+                                                        [TIME] = {"time", "nanoseconds"},
+                                                        [OBJECTS] = {"objects", "count"},
+                                                        [BYTES] = {"bytes", "bytes"}};
+
+// Names with commas, as numbers. FBLE_FINE, or it was said what is wrong.
+static int read_names(const struct fble_runner *r, unsigned *metrics, size_t *count) {
     const char *names = r->options->metrics ? r->options->metrics : "instructions";
     unsigned seen = 0;
     for (const char *at = names;; at++) {
-        size_t length = strcspn(at, ","), i = 0;
-        while (i < METRICS &&
-               (strlen(known[i].name) != length || strncmp(known[i].name, at, length)))
+        size_t length = strcspn(at, ",");
+        unsigned i = 0;
+        while (i < METRICS && (strlen(known_metrics[i].name) != length ||
+                               strncmp(known_metrics[i].name, at, length)))
             i++;
         if (i == METRICS || seen >> i & 1)
             return usage(r, "metrics", names, "some of instructions,time,objects,bytes");
         seen |= 1u << i;
-        infos[*count] = known[i];
-        if (i == TIME) {
-            r->clock = machine->clock = true;
-            r->time = (ouro_metric)*count;
-        }
-        *count += 1;
-        if (numbers[i]) *numbers[i] = (ouro_metric)*count; // the machine counts them from 1
+        metrics[(*count)++] = i;
         at += length;
         if (!*at) return FBLE_FINE;
     }
+}
+
+// The machine is fastest if it counts instructions as metric 0 and nothing else. A clock does not
+// disturb that, so a profile of time has them, too.
+static void put_instructions_first(unsigned *metrics, size_t *count) {
+    size_t at = 0;
+    for (size_t i = 0; i < *count; i++)
+        if (metrics[i] == OBJECTS || metrics[i] == BYTES) return;
+    while (at < *count && metrics[at] != INSTRUCTIONS) at++;
+    if (at == *count) ++*count;
+    for (; at > 0; at--) metrics[at] = metrics[at - 1];
+    metrics[0] = INSTRUCTIONS;
+}
+
+// Each of the four goes to where it is counted. What was asked for first is shown first.
+static int read_metrics(struct fble_runner *r, ouro_metric_info *infos, ouro_options *options,
+                        fble_machine_options *machine) {
+    unsigned metrics[METRICS];
+    size_t count = 0;
+    int status = read_names(r, metrics, &count);
+    if (status != FBLE_FINE) return status;
+    unsigned first = metrics[0];
+    put_instructions_first(metrics, &count);
+    for (unsigned i = 0; i < count; i++) {
+        ouro_metric *numbers[METRICS] = {[INSTRUCTIONS] = &machine->instructions,
+                                         [TIME] = &r->time,
+                                         [OBJECTS] = &machine->objects,
+                                         [BYTES] = &machine->bytes};
+        infos[i] = known_metrics[metrics[i]];
+        *numbers[metrics[i]] = metrics[i] == TIME ? i : i + 1; // the machine counts from 1
+        if (metrics[i] == TIME) r->clock = true;
+        if (metrics[i] == first) options->shown_metric = i;
+    }
+    options->metric_count = count;
+    return FBLE_FINE;
 }
 
 static int read_numbers(const struct fble_runner *r, ouro_options *options,
@@ -125,7 +154,7 @@ static bool is_plain(const char *file) {
 
 // The tool beside this program, or just its name, to be found in PATH.
 static const char *find_tool(struct fble_arena *arena) {
-    const char *beside = fble_beside(arena, "ouro"), *path = getenv("PATH");
+    const char *beside = fble_beside(arena, "ouro"), *path = secure_getenv("PATH");
     if (beside && !access(beside, X_OK)) return beside;
     for (const char *end; path && *path; path = *end ? end + 1 : end) {
         end = path + strcspn(path, ":");
@@ -138,10 +167,10 @@ static const char *find_tool(struct fble_arena *arena) {
 static int check_file(const struct fble_runner *r) {
     const char *file = r->options->profile;
     if (!file || is_plain(file) || find_tool(r->arena)) return FBLE_FINE;
-    fprintf(stderr,
-            "fble %s: cannot write %s: formats other than .pb are made by the program ouro, which "
-            "is neither beside fble nor in PATH\n",
-            r->command, file);
+    ouro__say(
+        "fble %s: cannot write %s: formats other than .pb are made by the program ouro, which "
+        "is neither beside fble nor in PATH",
+        r->command, file);
     return FBLE_OTHER;
 }
 
@@ -157,27 +186,54 @@ static int convert(const struct fble_runner *r, const char *from, const char *to
     int failed =
         arguments[0] ? posix_spawn(&child, arguments[0], NULL, NULL, arguments, environ) : ENOENT;
     if (failed) {
-        fprintf(stderr, "fble %s: cannot run ouro: %s\n", r->command, strerror(failed));
+        ouro__say("fble %s: cannot run ouro: %s", r->command, strerror(failed));
         return FBLE_OTHER;
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
     return status == 0 ? FBLE_FINE : FBLE_OTHER; // it said why
 }
 
+// The name of a new, empty file beside `file`. NULL with errno.
+static const char *new_name(const struct fble_runner *r, const char *file) {
+    char *name;
+    int fd = ouro__open_beside(file, 0600, &name);
+    if (fd < 0) return NULL;
+    close(fd);
+    const char *copy = fble_copy(r->arena, name, strlen(name));
+    free(name);
+    return copy;
+}
+
+// The run may have been long, so a profile that cannot be converted is kept, under a name that says
+// what it is. A link replaces nothing and follows nothing; where there is such a file, the name
+// stays as it is.
+static void keep(const struct fble_runner *r, const char *first, const char *file) {
+    const char *name = fble_format(r->arena, "%s.tmp.pb", file);
+    if (link(first, name))
+        name = first;
+    else
+        unlink(first);
+    ouro__say("fble %s: the profile is in %s, as pprof", r->command, name);
+}
+
 static int write_file(const struct fble_runner *r) {
     const char *file = r->options->profile;
     bool plain = is_plain(file);
-    const char *first = plain ? file : fble_format(r->arena, "%s.tmp.pb", file);
+    const char *first = plain ? file : new_name(r, file);
+    if (!first) {
+        ouro__say("fble %s: cannot write %s: %s", r->command, file, strerror(errno));
+        return FBLE_OTHER;
+    }
     if (ouro_profile_write(r->profile, first)) {
-        fprintf(stderr, "fble %s: cannot write %s: %s\n", r->command, first, strerror(errno));
+        ouro__say("fble %s: cannot write %s: %s", r->command, first, strerror(errno));
         return FBLE_OTHER;
     }
     if (plain) return FBLE_FINE;
     int status = convert(r, first, file);
     if (status == FBLE_FINE)
         unlink(first);
-    else // the run may have been long
-        fprintf(stderr, "fble %s: the profile is in %s, as pprof\n", r->command, first);
+    else
+        keep(r, first, file);
     return status;
 }
 
@@ -187,7 +243,7 @@ int fble_profile_start(struct fble_runner *r, fble_machine_options *machine) {
     const struct fble_run_options *run = r->options;
     ouro_metric_info metrics[METRICS];
     ouro_options options = {.metrics = metrics, .path = run->live};
-    int status = read_metrics(r, metrics, &options.metric_count, machine);
+    int status = read_metrics(r, metrics, &options, machine);
     if (status == FBLE_FINE) status = read_rule(r, &options);
     if (status == FBLE_FINE) status = read_numbers(r, &options, machine);
     if (status != FBLE_FINE || (!run->profile && !run->live)) {
@@ -198,8 +254,8 @@ int fble_profile_start(struct fble_runner *r, fble_machine_options *machine) {
     if (status != FBLE_FINE) return status;
     r->profile = machine->profile = ouro_profile_new(&options);
     if (r->profile) return FBLE_FINE;
-    fprintf(stderr, "fble %s: cannot make the profile%s%s: %s\n", r->command, run->live ? " " : "",
-            run->live ? run->live : "", strerror(errno));
+    ouro__say("fble %s: cannot make the profile%s%s: %s", r->command, run->live ? " " : "",
+              run->live ? run->live : "", strerror(errno));
     return FBLE_OTHER;
 }
 
@@ -216,7 +272,7 @@ int fble_profile_begin(struct fble_runner *r) {
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     if (!r->clock || !ouro_clock_start(r->machine->thread->profile, r->time, 0)) return FBLE_FINE;
-    fprintf(stderr, "fble %s: cannot start the clock: %s\n", r->command, strerror(errno));
+    ouro__say("fble %s: cannot start the clock: %s", r->command, strerror(errno));
     return FBLE_OTHER;
 }
 

@@ -3,67 +3,38 @@
 // Runs programs from their sources: see runner.h.
 
 #include "runner.h"
+#include "printable.h"
 #include "profile.h"
 #include "vm/compiled.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-static struct fble_type *without_polys(struct fble_types *types, struct fble_type *type) {
-    for (;;) {
-        type = fble_normal_inside(types, type);
-        if (type->kind != FBLE_T_POLY) return type;
-        type = type->poly.body;
-    }
-}
-
-// Only the number of arguments: which ones they are is between the program and its host.
-static bool can_be_called(struct fble_types *types, struct fble_type *type,
-                          const struct fble_calling *as) {
-    type = without_polys(types, type);
-    for (uint32_t i = 0; i < as->arguments; i++) {
-        if (type->kind != FBLE_T_FUNC) return false;
-        type = without_polys(types, type->func.result);
-    }
-    return !as->gives_action || (type->kind != FBLE_T_STRUCT && type->kind != FBLE_T_UNION);
-}
-
-void fble_check_main(struct fble_program *program, const struct fble_module *main,
-                     const struct fble_calling *as) {
-    if (can_be_called(&program->types, main->path->type, as)) return;
-    fble_report(&program->diagnostics, FBLE_ERROR, main->value ? main->value : main->header,
-                (struct fble_loc){1, 1}, "the module's value cannot be %s",
-                as->gives_action ? "run: it must be a program, of type /Std/Io/Cli%.Main@"
-                                 : "called: it must be a function of one argument");
-}
-
 static int check(struct fble_runner *r) {
     fble_program_load(r->program, r->main);
-    if (fble_program_check(r->program)) fble_check_main(r->program, r->main->module, &r->calling);
+    if (fble_program_check(r->program)) fble_check_main(r->program, r->main->module, r->calling);
     return fble_finish(r->program, false);
 }
 
 static int refuse(const struct fble_runner *r, const char *file, const char *why) {
-    fprintf(stderr, "fble %s: cannot use %s: %s\n", r->command, file, why);
+    ouro__say("fble %s: cannot use %s: %s", r->command, file, why);
     return FBLE_OTHER;
 }
 
 // Their globals are one another's, so that a module that is in two of them is one module.
 static int load_library(struct fble_runner *r, struct fble_evaluation *v, const char *file) {
-    struct fble_arena *arena = r->arena;
-    if (!strchr(file, '/')) file = fble_format(arena, "./%s", file);
-    void *library = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
+    void *library = fble_runner_open(r, file, RTLD_NOW | RTLD_GLOBAL);
     if (!library) return refuse(r, file, dlerror());
-    fble_push(arena, &r->libraries, library);
     const struct fble_compiled *compiled = dlsym(library, FBLE_COMPILED_LIBRARY);
     if (!compiled) return refuse(r, file, "fble compile --library did not make it");
     if (compiled->format != FBLE_COMPILED_FORMAT)
         return refuse(r, file, "it was compiled for another version of fble");
-    if (r->profile && !compiled->profiled) return refuse(r, file, "it has no profiling");
+    if (r->profile && !compiled->profiled)
+        return refuse(r, file, "it was compiled without --profile");
     if (r->profile && compiled->all_blocks != v->all_blocks)
         return refuse(r, file, "it was compiled with another --profile-blocks");
     for (uint32_t i = 0; i < compiled->count; i++)
-        fble_push(arena, &v->compiled,
+        fble_push(r->arena, &v->compiled,
                   (void *)(r->profile ? compiled->profiled : compiled->modules)[i]);
     return FBLE_FINE;
 }

@@ -19,16 +19,16 @@ struct fble_run_options {
     char **arguments;          // of the program
 };
 
-// How the main module's value will be called: with so many arguments, and once more, with unit.
-struct fble_calling {
-    uint32_t arguments;
-    bool gives_action;
+// What will be done with the main module's value: calling.c has the types that it must have then.
+enum fble_calling {
+    FBLE_NOT_CALLED,
+    FBLE_CALLED_AS_PROGRAM,   // as a Main@
+    FBLE_CALLED_WITH_A_NUMBER // as a function of a list of bits
 };
-#define FBLE_CALLED_AS_PROGRAM ((struct fble_calling){3, true})
 
-// Reports it if a program that was checked cannot be called so.
+// Reports it if the value of a program that was checked has another type.
 void fble_check_main(struct fble_program *program, const struct fble_module *main,
-                     const struct fble_calling *as);
+                     enum fble_calling calling);
 
 struct fble_runner {
     struct fble_arena *arena;     // the program's, if there is one
@@ -36,7 +36,7 @@ struct fble_runner {
     struct fble_path *main;       // of the program's sources
     const struct fble_run_options *options;
     const char *command; // for messages
-    struct fble_calling calling;
+    enum fble_calling calling;
     struct fble_machine *machine;
     ouro_profile *profile;
     struct fble_list libraries; // handles of dlopen
@@ -53,6 +53,8 @@ int fble_runner_start(struct fble_runner *runner, const fble_machine_options *op
 // another if something fails only now.
 int fble_runner_end(struct fble_runner *runner, int status);
 
+// Opens a shared object, also one in the current folder, and keeps it open; flags as of dlopen.
+void *fble_runner_open(struct fble_runner *runner, const char *file, int flags);
 // Loads the shared objects of --foreign into the machine.
 int fble_runner_foreign(struct fble_runner *runner);
 // Runs a value of type Main@ and ends the runner. The exit status.

@@ -4,22 +4,30 @@
 // objects, which stay loaded while the machine lives; the arguments and the exit status of a
 // command-line program; the end of a run.
 
+#include "printable.h"
 #include "profile.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
+// dlopen looks for a name without a folder among the system's libraries.
+void *fble_runner_open(struct fble_runner *r, const char *file, int flags) {
+    if (!strchr(file, '/')) file = fble_format(r->arena, "./%s", file);
+    void *library = dlopen(file, flags);
+    if (library) fble_push(r->arena, &r->libraries, library);
+    return library;
+}
+
 int fble_runner_foreign(struct fble_runner *r) {
     const struct fble_list *files = &r->options->foreign;
     for (uint32_t i = 0; i < files->count; i++) {
-        void *library = dlopen(files->at[i], RTLD_NOW);
+        void *library = fble_runner_open(r, files->at[i], RTLD_NOW);
         fble_foreign_entry *entry =
             library ? (fble_foreign_entry *)dlsym(library, FBLE_FOREIGN_ENTRY) : NULL;
-        if (library) fble_push(r->arena, &r->libraries, library);
         if (!entry) {
-            fprintf(stderr, "fble %s: cannot load %s: %s\n", r->command, (const char *)files->at[i],
-                    dlerror());
+            ouro__say("fble %s: cannot load %s: %s", r->command, (const char *)files->at[i],
+                      dlerror());
             return FBLE_OTHER;
         }
         entry(r->machine);
@@ -32,7 +40,7 @@ int fble_runner_end(struct fble_runner *r, int status) {
     const char *error = fble_error(r->machine);
     if (error) {
         fflush(stdout);
-        fputs(error, stderr);
+        ouro__print_foreign_lines(stderr, error);
         status = FBLE_RUNTIME_ERROR;
     }
     int written = fble_profile_finish(r);

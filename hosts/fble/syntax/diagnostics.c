@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // Collects messages and shows them: the location and the text on one line, so that editors and
-// tests can read it, then the source line with a caret, then a hint if there is one. Long source
-// lines (a literal may have a million letters) are cut to a window around the caret.
+// tests can read it, then the source line with a caret, then a hint if there is one, then other
+// places that belong to it. Long source lines (a literal may have a million letters) are cut to a
+// window around the caret.
 
 #include "diagnostics.h"
+#include "printable.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +39,25 @@ void fble_hint(struct fble_diagnostics *all, struct fble_diagnostic *diagnostic,
     va_list arguments;
     va_start(arguments, format);
     diagnostic->hint = fble_vformat(all->arena, format, arguments);
+    va_end(arguments);
+}
+
+static bool same_place(struct fble_loc a, struct fble_loc b) {
+    return a.line == b.line && a.column == b.column;
+}
+
+void fble_add_note(struct fble_diagnostics *all, struct fble_diagnostic *diagnostic,
+                   const struct fble_unit *unit, struct fble_loc loc, const char *format, ...) {
+    struct fble_note **end = &diagnostic->notes;
+    if (diagnostic->unit == unit && same_place(diagnostic->loc, loc)) return;
+    for (; *end; end = &(*end)->next)
+        if ((*end)->unit == unit && same_place((*end)->loc, loc)) return;
+    *end = fble_alloc(all->arena, sizeof **end);
+    (*end)->unit = unit;
+    (*end)->loc = loc;
+    va_list arguments;
+    va_start(arguments, format);
+    (*end)->text = fble_vformat(all->arena, format, arguments);
     va_end(arguments);
 }
 
@@ -91,74 +112,112 @@ static const char *source_line(const struct fble_unit *unit, uint32_t line, size
 
 static bool continues(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
 
+// The source as a terminal may get it: tabs stay, and what ends the line is a space.
+static void print_window(const char *text, FILE *to) {
+    for (size_t used, shown; *text; text += used) {
+        const char *bytes = ouro__printable_at(text, &used, &shown);
+        if (*text == '\t' || *text == '\r') {
+            putc(*text == '\t' ? '\t' : ' ', to);
+        } else {
+            fwrite(bytes, 1, shown, to);
+        }
+    }
+}
+
+// Under the character at `column`.
+static void print_caret(const char *text, size_t column, FILE *to) {
+    size_t used, shown;
+    for (size_t at = 0; at < column && text[at]; at += used) {
+        ouro__printable_at(text + at, &used, &shown);
+        putc(text[at] == '\t' ? '\t' : ' ', to);
+    }
+    fputs("^\n", to);
+}
+
 static void print_source(const struct fble_diagnostic *d, FILE *to) {
     size_t length, column = d->loc.column ? d->loc.column - 1 : 0;
     const char *line = source_line(d->unit, d->loc.line, &length);
     if (!line || column > length) return;
     size_t from = column > WINDOW / 2 && length > WINDOW ? column - WINDOW / 2 : 0;
-    while (from && continues(line[from])) from--;
+    for (int i = 0; i < 3 && from && continues(line[from]); i++) from--;
     size_t until = length - from > WINDOW ? from + WINDOW : length;
-    while (until < length && continues(line[until])) until++;
-    const char *before = from ? "..." : "", *after = until < length ? "..." : "";
-    fprintf(to, "  %s", before);
-    for (size_t i = from; i < until; i++) {
-        unsigned char byte = (unsigned char)line[i];
-        putc(byte == '\t' || (byte >= ' ' && byte != 127) ? byte : byte == '\r' ? ' ' : '?', to);
-    }
-    fprintf(to, "%s\n  %*s", after, from ? 3 : 0, "");
-    for (size_t i = from; i < column; i++)
-        if (!continues(line[i])) putc(line[i] == '\t' ? '\t' : ' ', to);
-    fputs("^\n", to);
+    for (int i = 0; i < 3 && until < length && continues(line[until]); i++) until++;
+    char window[WINDOW + 8];
+    for (size_t i = from; i < until; i++) window[i - from] = line[i] ? line[i] : 1;
+    window[until - from] = '\0';
+    fprintf(to, "  %s", from ? "..." : "");
+    print_window(window, to);
+    fprintf(to, "%s\n  %*s", until < length ? "..." : "", from ? 3 : 0, "");
+    print_caret(window, column - from, to);
 }
 
 static const char *word_for(enum fble_severity severity) {
     return severity == FBLE_ERROR ? "error" : "warning";
 }
 
-void fble_diagnostics_print(const struct fble_diagnostics *all, FILE *to) {
-    uint32_t shown = 0;
-    for (const struct fble_diagnostic *d = all->first; d; d = d->next) {
-        if (shown++ == MOST_SHOWN) {
-            fprintf(to, "%u more messages are not shown\n", all->count - MOST_SHOWN);
-            break;
-        }
-        fprintf(to, "%s:%u:%u: %s: %s\n", d->unit->file, d->loc.line, d->loc.column,
-                word_for(d->severity), d->message);
-        print_source(d, to);
-        if (d->hint) fprintf(to, "  hint: %s\n", d->hint);
-    }
+static void print_one(const struct fble_diagnostic *d, FILE *to) {
+    ouro__say_to(to, "%s:%u:%u: %s: %s", d->unit->file, d->loc.line, d->loc.column,
+                 word_for(d->severity), d->message);
+    print_source(d, to);
+    if (d->hint) ouro__say_to(to, "  hint: %s", d->hint);
+    for (const struct fble_note *note = d->notes; note; note = note->next)
+        ouro__say_to(to, "%s:%u:%u: note: %s", note->unit->file, note->loc.line, note->loc.column,
+                     note->text);
 }
 
-// Bytes that are not UTF-8 become U+FFFD: a source file may contain anything, JSON may not.
-static size_t utf8_length(const unsigned char *at, size_t left) {
-    size_t n = *at < 0x80 ? 1 : *at >= 0xc2 && *at < 0xe0 ? 2 : (*at & 0xf0) == 0xe0 ? 3 : 0;
-    if (*at >= 0xf0 && *at < 0xf5) n = 4;
-    if (!n || n > left) return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((at[i] & 0xc0) != 0x80) return 0;
-    if (n == 3 && ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] >= 0xa0))) return 0;
-    if (n == 4 && ((*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] >= 0x90))) return 0;
-    return n;
+// The first ones. Warnings, however many they are, leave room for the errors.
+void fble_diagnostics_print(const struct fble_diagnostics *all, FILE *to) {
+    uint32_t errors = all->errors < MOST_SHOWN ? all->errors : MOST_SHOWN;
+    uint32_t warnings = MOST_SHOWN - errors, hidden = 0;
+    for (const struct fble_diagnostic *d = all->first; d; d = d->next) {
+        uint32_t *room = d->severity == FBLE_ERROR ? &errors : &warnings;
+        if (!*room) {
+            hidden++;
+            continue;
+        }
+        print_one(d, to);
+        --*room;
+    }
+    if (hidden) fprintf(to, "%u more messages are not shown\n", hidden);
+}
+
+size_t fble_utf8_length(const char *text, size_t left) {
+    char start[5] = "";
+    memcpy(start, text, left < 4 ? left : 4);
+    return ouro__utf8_length(start);
+}
+
+// A source file may contain anything, JSON may not. What a terminal would obey is escaped.
+void fble_print_json(FILE *to, const char *text, size_t length) {
+    putc('"', to);
+    for (size_t n; length; text += n ? n : 1, length -= n ? n : 1) {
+        n = fble_utf8_length(text, length);
+        uint32_t c = n ? ouro__utf8_decode(text, n) : 0xfffd;
+        if (c == '"' || c == '\\')
+            fprintf(to, "\\%c", (char)c);
+        else if (c >= 0x10000 && ouro__is_hidden(c))
+            fprintf(to, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
+        else if (!n || ouro__is_hidden(c))
+            fprintf(to, "\\u%04x", c);
+        else
+            fwrite(text, 1, n, to);
+    }
+    putc('"', to);
 }
 
 static void print_json_string(const char *text, FILE *to) {
-    const unsigned char *at = (const unsigned char *)text;
-    size_t left = strlen(text);
-    putc('"', to);
-    while (left) {
-        size_t n = utf8_length(at, left);
-        if (!n)
-            fputs("\\ufffd", to);
-        else if (*at == '"' || *at == '\\')
-            fprintf(to, "\\%c", *at);
-        else if (*at < ' ')
-            fprintf(to, "\\u%04x", *at);
-        else
-            fwrite(at, 1, n, to);
-        at += n ? n : 1;
-        left -= n ? n : 1;
+    fble_print_json(to, text, strlen(text));
+}
+
+static void print_json_notes(const struct fble_note *notes, FILE *to) {
+    for (const struct fble_note *note = notes; note; note = note->next) {
+        fputs(note == notes ? ", \"notes\": [{\"file\": " : ", {\"file\": ", to);
+        print_json_string(note->unit->file, to);
+        fprintf(to, ", \"line\": %u, \"column\": %u, \"message\": ", note->loc.line,
+                note->loc.column);
+        print_json_string(note->text, to);
+        fputs(note->next ? "}" : "}]", to);
     }
-    putc('"', to);
 }
 
 void fble_diagnostics_print_json(const struct fble_diagnostics *all, FILE *to) {
@@ -174,6 +233,7 @@ void fble_diagnostics_print_json(const struct fble_diagnostics *all, FILE *to) {
             fputs(", \"hint\": ", to);
             print_json_string(d->hint, to);
         }
+        print_json_notes(d->notes, to);
         putc('}', to);
     }
     fprintf(to, "%s], \"errors\": %u, \"warnings\": %u}\n", all->first ? "\n" : "", all->errors,

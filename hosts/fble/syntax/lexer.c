@@ -137,6 +137,7 @@ static int punctuation(struct fble_lexer *lexer, struct fble_token *token) {
 }
 
 struct fble_token fble_lex(struct fble_lexer *lexer) {
+    lexer->behind = lexer->at;
     skip_blanks(lexer);
     struct fble_token token = {.kind = FBLE_END, .loc = here(lexer)};
     if (lexer->at == lexer->end) return token;

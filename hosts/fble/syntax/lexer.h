@@ -33,6 +33,7 @@ struct fble_lexer {
     struct fble_arena *arena;
     struct fble_words *words;
     const char *at, *end, *line_start;
+    const char *behind; // the token before the last one
     uint32_t line;
     struct fble_loc open_quote; // where the quoted word began that the file ends in; line 0: none
 };

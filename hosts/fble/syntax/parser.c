@@ -84,10 +84,17 @@ static bool accept(struct fble_parser *parser, int kind) {
 
 bool fble_parse_name(struct fble_parser *parser, struct fble_name *name, const char *wanted) {
     if (parser->token.kind != FBLE_WORD) return fble_syntax_error(parser, wanted);
-    *name = (struct fble_name){.word = parser->token.word, .loc = parser->token.loc};
+    name->word = parser->token.word;
+    name->loc = parser->token.loc;
+    name->file = parser->unit->number;
     fble_advance(parser);
     name->type = accept(parser, '@');
     return true;
+}
+
+// Where the last token that was taken ends.
+static uint32_t behind(const struct fble_parser *parser) {
+    return (uint32_t)(parser->lexer.behind - parser->unit->text);
 }
 
 static struct fble_expr *new_expr(struct fble_parser *parser, enum fble_kind_of_expr kind) {
@@ -151,6 +158,7 @@ static bool slots(struct fble_parser *parser, struct fble_slot **list, uint32_t 
         slot->implicit = !accept(parser, ':');
         slot->value = slot->implicit ? variable(parser, &slot->name) : fble_parse_expr(parser);
         if (!slot->value) return false;
+        if (slot->implicit) slot->value->end = behind(parser);
         list = &slot->next;
         ++*count;
     } while (accept(parser, ','));
@@ -210,6 +218,7 @@ static struct fble_expr *braces(struct fble_parser *parser) {
     expr->block = fble_parse_body(parser);
     if (!expr->block || !fble_expect(parser, '}', "'}'")) return NULL;
     expr->loc = expr->block->loc;
+    expr->end = behind(parser);
     return expr;
 }
 
@@ -293,6 +302,7 @@ static struct fble_expr *inner_block(struct fble_parser *parser) {
     if (!fble_nest(parser)) return NULL;
     struct fble_expr *expr = block(parser);
     parser->depth--;
+    if (expr) expr->end = behind(parser);
     return expr;
 }
 
@@ -413,6 +423,7 @@ static bool suffix_starts(int kind) {
 static struct fble_expr *with_suffixes(struct fble_parser *parser, struct fble_expr *expr) {
     if (!expr) return NULL;
     struct fble_suffix **list = &expr->suffixes;
+    expr->end = behind(parser);
     while (suffix_starts(parser->token.kind)) {
         struct fble_suffix *suffix = fble_alloc(parser->arena, sizeof *suffix);
         bool good = parser->token.kind == '('                ? call(parser, suffix)
@@ -420,6 +431,7 @@ static struct fble_expr *with_suffixes(struct fble_parser *parser, struct fble_e
                     : parser->token.kind == '|'              ? literal(parser, suffix)
                                                              : access_or_bracket(parser, suffix);
         if (!good) return NULL;
+        suffix->end = behind(parser);
         *list = suffix;
         list = &suffix->next;
     }

@@ -132,6 +132,7 @@ struct fble_letter {
 struct fble_suffix {
     struct fble_suffix *next;
     enum fble_kind_of_suffix kind;
+    uint32_t end;           // behind its last token, as an offset in the text
     struct fble_type *type; // [checker] of the chain up to here
     union {
         struct { // FBLE_CALL, FBLE_LIST, FBLE_TYPE_APPLY
@@ -177,6 +178,7 @@ struct fble_func {
 struct fble_expr {
     struct fble_expr *next; // in a list of arguments
     enum fble_kind_of_expr kind;
+    uint32_t end;          // behind the atom's last token, as an offset in the text
     struct fble_loc start; // the first token
     struct fble_loc loc;   // of the atom: differs from start for { ... }
     struct fble_suffix *suffixes;
@@ -295,6 +297,8 @@ struct fble_mention {
 // One source file: a module's value or its header.
 struct fble_unit {
     const char *file; // as messages name it
+    bool host;        // there is no such file: the text is the host's
+    uint32_t number;  // among the files of the program, as its names have it
     const char *text;
     size_t length;
     bool header;

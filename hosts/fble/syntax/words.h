@@ -39,10 +39,12 @@ struct fble_words {
 struct fble_word *fble_word(struct fble_arena *arena, struct fble_words *words, const char *text,
                             size_t length);
 
-// A word in one of the two namespaces; `loc` is its first byte or its opening quote.
+// A word in one of the two namespaces; `loc` is its first byte or its opening quote, in the file of
+// this number (fble_unit).
 struct fble_name {
     struct fble_word *word;
     struct fble_loc loc;
+    uint32_t file;
     bool type;
 };
 

@@ -36,7 +36,7 @@ def main(command, *arguments):
     folders = [source[i + 1] for i, word in enumerate(source) if word == "-I"]
     program = BUILD / hashlib.sha1(repr((command, source)).encode()).hexdigest()
     if not is_fresh(program, folders):
-        made = subprocess.run([REAL, "compile", *source, "-o", program, "--build-dir", BUILD / "objects",
+        made = subprocess.run([REAL, "compile", "--profile", *source, "-o", program, "--build-dir", BUILD / "objects",
                                *(["--eval"] if command == "eval" else [])])
         if made.returncode:
             sys.exit(made.returncode if command == "eval" else 112 + made.returncode)

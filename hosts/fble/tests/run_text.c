@@ -10,6 +10,11 @@ const char run_prelude[] = "U@ = *(); U@ u = U@(); Flag@ = +(U@ on, U@ off); "
                            "Flag@ on = Flag@(on: u); Flag@ off = Flag@(off: u);\n";
 
 void run_program(struct text_run *run, const struct run_how *how) {
+    run_program_with(run, how, &(struct fble_list){0});
+}
+
+void run_program_with(struct text_run *run, const struct run_how *how,
+                      const struct fble_list *compiled) {
     fble_machine_options options = how->options;
     static const ouro_metric_info metric[] = {{"instructions", "count"}};
     if (how->profile) {
@@ -19,8 +24,10 @@ void run_program(struct text_run *run, const struct run_how *how) {
     }
     run->machine = fble_machine_new(&options);
     if (how->prepare) how->prepare(run->machine);
-    struct fble_evaluation evaluation = {
-        .program = &run->program, .machine = run->machine, .all_blocks = how->all_blocks};
+    struct fble_evaluation evaluation = {.program = &run->program,
+                                         .machine = run->machine,
+                                         .all_blocks = how->all_blocks,
+                                         .compiled = *compiled};
     run->value = fble_evaluate(&evaluation);
 }
 

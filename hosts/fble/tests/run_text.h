@@ -32,6 +32,9 @@ struct run_how {
 bool run_text(struct text_run *run, const char *text, const struct run_how *how);
 // Evaluates a program that was checked.
 void run_program(struct text_run *run, const struct run_how *how);
+// The same, with modules that were compiled: const struct fble_compiled_module *.
+void run_program_with(struct text_run *run, const struct run_how *how,
+                      const struct fble_list *compiled);
 void run_end(struct text_run *run);
 
 #endif

@@ -29,23 +29,42 @@ static void add_function(struct fble_text *text, const uint32_t *parts, uint32_t
     fble_add_string(text, ";\n");
 }
 
+static void add_values(struct fble_text *text, const bool *values, uint32_t n, bool first) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (i || !first) fble_add_string(text, ", ");
+        fble_add_string(text, values[i] ? "on" : "off");
+    }
+}
+
+// Applies g to some values by a tail call, while others wait for the result: in T by tail calls
+// too, or where T is called. Gives the number of all.
+static uint32_t add_tail(struct fble_text *text, uint32_t step, const bool *values, uint32_t n) {
+    uint32_t some = 1 + random_below(n), more = random_below(n - some + 1);
+    uint32_t most = random_below(n - some - more + 1);
+    fble_add_string(text, fble_format(text->arena, "S%u = (U@ _) { g%u(", step, step));
+    add_values(text, values, some, true);
+    fble_add_string(text, fble_format(text->arena, "); }; T%u = (U@ _) { S%u(u", step, step));
+    add_values(text, values + some, more, false);
+    fble_add_string(text, fble_format(text->arena, "); }; g%u = T%u(u", step + 1, step));
+    add_values(text, values + some + more, most, false);
+    fble_add_string(text, ");\n");
+    return some + more + most;
+}
+
 // Applies F step by step through variables, so that partial applications are made, or inside of
 // functions, so that they are tail calls.
 static void add_calls(struct fble_text *text, const bool *values, uint32_t n) {
     fble_add_string(text, "g0 = F;\n");
     uint32_t step = 0;
     for (uint32_t done = 0; done < n; step++) {
+        if (random_below(2)) {
+            done += add_tail(text, step, values + done, n - done);
+            continue;
+        }
         uint32_t some = 1 + random_below(n - done);
-        bool tail = random_below(2);
-        fble_add_string(text, fble_format(text->arena, tail ? "T%u = (U@ _) { g%u(" : "g%u = g%u(",
-                                          tail ? step : step + 1, step));
-        for (uint32_t i = 0; i < some; i++)
-            fble_add_string(text, fble_format(text->arena, "%s%s", i ? ", " : "",
-                                              values[done + i] ? "on" : "off"));
-        fble_add_string(text, ")");
-        if (tail)
-            fble_add_string(text, fble_format(text->arena, "; }; g%u = T%u(u)", step + 1, step));
-        fble_add_string(text, ";\n");
+        fble_add_string(text, fble_format(text->arena, "g%u = g%u(", step + 1, step));
+        add_values(text, values + done, some, true);
+        fble_add_string(text, ");\n");
         done += some;
     }
     fble_add_string(text, fble_format(text->arena, "r = g%u;\n", step));
@@ -143,6 +162,52 @@ TEST(tail_calls_take_neither_stack_nor_heap) {
         CHECK(run.machine->collections > 10);
     }
     run_end(&run);
+}
+
+// Bytes that the program allocates. It does not collect.
+static size_t bytes_of(const char *text, bool profile) {
+    struct text_run run;
+    size_t bytes = 0;
+    struct run_how how = {.profile = profile, .options = {.nursery = 1 << 20}};
+    if (CHECK(run_text(&run, text, &how)) && CHECK(run.value) && CHECK(!run.machine->collections))
+        bytes = (size_t)(run.machine->hp - run.machine->nursery);
+    run_end(&run);
+    return bytes;
+}
+
+// F takes three arguments and gets one or two by a tail call, while the others wait for its caller:
+// after a call, after a tail call, and for a caller in between. Numbers are immediate, so the
+// rounds allocate nothing.
+TEST(a_function_that_gets_the_rest_of_its_arguments_at_once_is_no_object) {
+    static const char *const rounds[] = {
+        "(N@) { N@; } Go = (N@ n) { n.?(z: n); N@ m = G(n, n.s, n); Go(m); };",
+        "(N@) { N@; } Go = (N@ n) { n.?(z: n); N@ m = H(n, n.s, n); Go(m); };",
+        "(N@) { N@; } Go = (N@ n) { n.?(z: n); N@ m = L(n, n, n.s, n); Go(m); };",
+        "(N@) { N@; } Go = (N@ n) { n.?(z: n); Next(n, n.s, n); }, "
+        "(N@, N@, N@) { N@; } Next = (N@ n) { Tail(n); }, "
+        "(N@, N@, N@) { N@; } Tail = (N@ _, N@ b, N@ _) { Go(b); };",
+        "(N@) { N@; } Go = (N@ n) { n.?(z: n); Next(n, n, n.s, n); }, "
+        "(N@, N@, N@, N@) { N@; } Next = (N@ n) { More(n); }, "
+        "(N@, N@, N@, N@) { N@; } More = (N@ _n, N@ m) { Tail(m); }, "
+        "(N@, N@, N@) { N@; } Tail = (N@ _, N@ b, N@ _) { Go(b); };",
+    };
+    for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++)
+        for (int profile = 0; profile < 2; profile++) {
+            size_t bytes[2];
+            for (int more = 0; more < 2; more++) {
+                struct fble_arena arena = {0};
+                bytes[more] = bytes_of(
+                    fble_format(&arena,
+                                NUMBERS
+                                "F = (N@ _, N@ b, N@ _) { b; }; G = (N@ n) { F(n); };\n"
+                                "H = (N@ n, N@ m) { F(n, m); }; L = (N@ _, N@ m) { G(m); };\n"
+                                "n = D(D(D(one))); n2 = D(D(n)); %s\nGo(%s);",
+                                rounds[i], more ? "n2" : "n"),
+                    profile);
+                fble_arena_free(&arena);
+            }
+            CHECK_EQUAL(bytes[1], bytes[0]);
+        }
 }
 
 TEST(long_lists_are_collected_without_recursion) {

@@ -10,10 +10,12 @@ import json, os, re, resource, socket, subprocess, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE + "/../../../tests/support")
+from hostile import HOSTILE, quiet
 from suite import ROOT, arguments, case, has, lacks, main, read, run, same, write
 
 FBLE, PLAIN = arguments("FBLE", "PLAIN")
 UNIT = "*()();\n"
+HOST = os.path.dirname(HERE)
 
 
 def fble(*words, status=None, cwd=None, **environment):
@@ -108,6 +110,45 @@ def a_hint_follows_the_caret():
          "  hint: field 'frist' of *(*() first, *() second): did you mean 'first'?")
 
 
+# An expression of a wrong type in every place that compares types, and where the two types were declared. The module
+# begins with line 1 of MISMATCHES; A@ is of another module.
+MISMATCHES = "A@, List@, U@ .= /Lib%; B@ = *(A@ a); a = A@(x: U@()); b = B@(a); F = (B@ b) { b; };\n"
+MISMATCH = {
+    "F(a);": ["M.fble:1:25: note: B@", "Lib.fble:2:1: note: A@"],
+    "A@ y = b; y;": ["Lib.fble:2:1: note: A@", "M.fble:1:25: note: B@"],
+    "B@(b);": ["Lib.fble:2:1: note: A@", "M.fble:1:25: note: B@"],
+    "A@(y: b);": ["Lib.fble:2:1: note: A@", "M.fble:1:25: note: B@"],
+    "a.?(x: a, y: b);": ["Lib.fble:2:1: note: A@", "M.fble:1:25: note: B@"],
+    "b.@(a: b);": ["Lib.fble:2:1: note: A@", "M.fble:1:25: note: B@"],
+    "B@ z(.a) .= b; z;": ["M.fble:1:25: note: B@", "Lib.fble:2:1: note: A@"],
+    "G = (List@<A@> l) { l; }; G[a, b];": ["Lib.fble:2:1: note: A@", "M.fble:1:25: note: B@"],
+    "G = (List@<A@> l) { l; }; G(List@<B@>(n: U@()));": ["Lib.fble:2:1: note: A@", "M.fble:1:25: note: B@"],
+    "F(@(a: a, b: b));": ["M.fble:1:25: note: B@"],  # the other is where the message is
+    "s = @(a: a, b: b); F(s);": ["M.fble:1:25: note: B@", "M.fble:2:5: note: *(A@ a, B@ b)"],
+    "z = { B@ = *(A@ b); B@(a); }; B@ y = z; y;": ["M.fble:1:25: note: B@", "M.fble:2:7: note: B@"],
+    "<@ T@>(T@ t) { F(t); };": ["M.fble:1:25: note: B@", "M.fble:2:4: note: T@"],
+    "G = ((A@) { B@; } f) { f; }; G((A@ q) { q; });": ["M.fble:1:25: note: B@", "Lib.fble:2:1: note: A@"],
+    "<<@>@ M@>(M@<A@> m, (M@<B@>) { U@; } f) { f(m); };": ["M.fble:1:25: note: B@", "Lib.fble:2:1: note: A@"],
+    "G = (<@ T@>(T@) { A@; } f) { f; }; G(<@ S@>(S@ _) { b; });": ["Lib.fble:2:1: note: A@", "M.fble:1:25: note: B@"],
+}
+
+
+@case
+def a_mismatch_says_where_the_types_were_declared():
+    write("Lib.fble", "U@ = *(); List@ = <@ T@> { L@ = +(*(T@ h, L@ t) c, U@ n); L@; };\n"
+                      "A@ = +(U@ x, A@ y); @(A@, List@, U@);")
+    for text, notes in MISMATCH.items():
+        write("M.fble", MISMATCHES + text)
+        said = [line for line in fble("check", "-I", ".", "-m", "/M%", status=2).err.splitlines() if ": note: " in line]
+        same(said, [note + " is declared here" for note in notes], text)
+        found = json.loads(fble("check", "--json", "-I", ".", "-m", "/M%", status=2).out)["diagnostics"][0]
+        noted = [f"{n['file']}:{n['line']}:{n['column']}: note: {n['message']}" for n in found["notes"]]
+        same(noted, said, text)
+    write("H.fble", MISMATCHES + "@(v: a);")
+    write("H.fble.@", MISMATCHES + "B@ v; @(v);")
+    has(fble("check", "-I", ".", "-m", "/H%", status=2).err, "H.fble.@:1:25: note: B@ is", "Lib.fble:2:1: note: A@ is")
+
+
 @case
 def the_caret_stands_right_after_multibyte_letters():
     write("A.fble", "größe = zz; größe;\n")
@@ -115,6 +156,26 @@ def the_caret_stands_right_after_multibyte_letters():
     lines = err.splitlines()
     assert lines[0].startswith("A.fble:1:11: error"), err
     same(lines[2], "  " + " " * 8 + "^")
+
+
+@case
+def nothing_in_a_source_is_sent_to_a_terminal_that_it_would_obey():
+    write("A.fble", f"x = '{HOSTILE}'; # {HOSTILE}\n")
+    write(f"B{HOSTILE}.fble", f"# {HOSTILE}\n@({HOSTILE}: zz, '{HOSTILE}': yy).'{HOSTILE}';\n")
+    write("C.fble", f"# {HOSTILE}\nzz; # {HOSTILE}\n")
+    for words in (["check", "A.fble"], ["check", f"B{HOSTILE}.fble"], ["check", "C.fble"], ["check", HOSTILE],
+                  ["check", "-m", HOSTILE], ["check", "--json", f"B{HOSTILE}.fble"], ["check", "--" + HOSTILE],
+                  [HOSTILE], ["run", "A.fble"], ["run", "--profile", f"missing/{HOSTILE}.pb", "A.fble"],
+                  ["memory", HOSTILE], ["help", HOSTILE],
+                  ["compile", "A.fble", "-o", HOSTILE], ["compile", HOSTILE], ["deps", HOSTILE]):
+        done = fble(*words)
+        assert done.status, words
+        assert done.out + done.err, words
+        quiet((done.out + done.err).replace("\t", ""), words)
+    lines = fble("check", "C.fble").err.splitlines()
+    same(lines[2].index("^"), 2)
+    write(f"D{HOSTILE}.fble", UNIT)
+    quiet(fble("disassemble", f"D{HOSTILE}.fble", status=0).out, "disassemble")
 
 
 @case
@@ -194,6 +255,15 @@ def very_many_messages_are_cut():
 
 
 @case
+def warnings_do_not_hide_errors():
+    write("Lib.fble", "".join(f"a{i} = *()();\n" for i in range(250)) + "*()();\n")
+    write("A.fble", "b = /Lib%;\nzz;\n")
+    _, _, err = fble("check", "-I", ".", "-m", "/A%", status=2)
+    has(err, "A.fble:2:1: error: ")
+    same((err.count(": warning:"), err.splitlines()[-1]), (99, "151 more messages are not shown"))
+
+
+@case
 def usage_errors_are_told():
     write("A.fble", UNIT)
     for line in ("", "nosuch", "check", "check -m", "check -m A", "check -m /A",
@@ -227,6 +297,7 @@ def the_version_is_one_line():
 @case
 def every_option_is_in_the_manual_and_in_the_completions():
     bash, zsh = document("completions", "fble.bash"), document("completions", "_fble")
+    fish = document("completions", "fble.fish")
     for command in commands():
         text = fble("help", command).out
         page = document("man", "fble-compile.1" if command == "compile" else "fble.1").replace("\\-", "-")
@@ -236,6 +307,8 @@ def every_option_is_in_the_manual_and_in_the_completions():
             has(page, option, about=f"{command}, the manual")
             has(bash, option, about=f"{command}, the completions")
             has(zsh, option, about=f"{command}, the completions")
+            has(fish, f"-l {option[2:]} ", about=f"{command}, the completions")
+        has(fish, f"-a {command} ", about=command)
         has(bash, command, about=command)
         has(zsh, command, about=command)
         has(page, command, about=command)
@@ -294,6 +367,35 @@ def json_replaces_what_is_not_utf8():
     write("B.fble", 'a"\\\x01;\n')
     same(json.loads(fble("check", "--json", "B.fble").out)["diagnostics"][0]["message"],
          'a"\\\x01 is not defined')
+
+
+@case
+def the_standard_input_is_checked_as_a_module_of_the_current_folder():
+    def check(text, *words, status):
+        return run(FBLE, "check", *words, "-", stdin=text, status=status)
+    write("B.fble", "@(x: *()());")
+    same(check("/B%.x;", status=0), (0, "", ""))
+    same(check("x = /B%.x; y;", status=2).err.split("\n")[0], "<stdin>:1:12: error: y is not defined")
+    same(json.loads(check("/B%.y;", "--json", status=2).out)["diagnostics"][0]["file"], "<stdin>")
+    same(check("", status=2).err.split(": ")[0], "<stdin>:1:1")
+    check("*()();\0", status=2)
+    # Private types depend on the module's path, and the file of that path need not be there, or is not read.
+    private = "A@ = *().%(@/P%); A@();"
+    check(private, status=2)
+    check(private, "-m", "/P/Q%", status=0)
+    write("P.fble", "nothing;")
+    check(private, "-m", "/P%", status=0)
+    has(check(private, "-m", "/'a/b'%", status=4).err, "no file can have the name of /'a/b'%")
+    has(run(FBLE, "eval", "-", stdin=UNIT, status=4).err, "a file must be called NAME.fble")
+
+
+@case
+def a_standard_input_that_cannot_be_read_is_another_error():
+    folder = os.open(".", os.O_RDONLY)
+    try:
+        has(run(FBLE, "check", "-", stdin=folder, status=5).err, "cannot read the standard input")
+    finally:
+        os.close(folder)
 
 
 @case
@@ -379,6 +481,87 @@ def a_file_that_cannot_be_looked_at_is_not_missing():
     code, _, err = fble("check", "L.fble")
     same(code, 5)
     assert err.startswith("fble check: cannot read L.fble: "), err
+
+
+TESTS = """
+Unit@ .= /Std/Unit%; B = /Std/Bool%; Str, StringE .= /Std/String%; One, Two .= /Std/Int%;
+Tests, Test, Pass, Fail, SameInt, Holds .= /Std/Test%;
+Tests[
+  { Unit@ _ := Test(Str|'is fine'); Pass; },
+  { Unit@ _ := Test(Str|'is wrong'); SameInt(One, Two); },
+  { Unit@ _ := Test(Str|'breaks'); Unit@ _ = B.True.false; Pass; },
+  { Unit@ _ := Test(StringE|'two\\nlines\\x1b[0m'); Fail(StringE|'one\\n\\x1b two\\n'); },
+  Test(Str|'goes on', (Unit@ _) { Holds(B.True); })];
+"""
+SAID = """\
+ok /T% is fine
+not ok /T% is wrong
+    sub/T.fble:6:38: expected 2, got 1
+not ok /T% breaks
+    sub/T.fble:7:53: error: the union has another tag, in /T%
+not ok /T% two lines [0m
+    sub/T.fble:8:51: one
+      two
+ok /T% goes on
+"""
+
+
+def test(*words, status):
+    return run(FBLE, "test", "-p", "std", *words, status=status, env={**os.environ, "FBLE_PACKAGE_PATH": HOST})
+
+
+@case
+def tests_are_run_and_said_to_be_fine_or_not():
+    write("sub/T.fble", TESTS)
+    same(test("sub/T.fble", status=1), (1, SAID + "# 2 passed, 3 failed\n", ""))
+    same(test("-w", "fine", "--word", "goes", "sub/T.fble", status=0).out,
+         "ok /T% is fine\nok /T% goes on\n# 2 passed, 0 failed, 3 left out\n")
+    has(test("-w", "nothing", "sub/T.fble", status=5).err, "there was no test to run")
+    same(test("-I", "sub", "-m", "/T%", "-w", "goes", status=0).out.split("\n")[0], "ok /T% goes on")
+
+
+@case
+def tests_are_found_in_a_folder_by_their_type():
+    write("sub/T.fble", TESTS)
+    write("sub/Deep/Er.fble", "T = /Std/Test%; T.Tests[T.Test(/Std/String%.Str|one, (*() _) { T.Pass; })];")
+    write("sub/Helper.fble", "T = /Std/Test%; @(pass: T.Pass);")  # uses the framework, is no module of tests
+    write("sub/Other.fble", UNIT)
+    write("sub/Broken.fble", "not Fble")
+    write("sub/no fble.txt", "")
+    os.symlink(".", "sub/loop")
+    same(test("sub", "-w", "one", "-w", "fine", status=0).out,
+         "ok /Deep/Er% one\nok /T% is fine\n# 2 passed, 0 failed, 4 left out\n")
+    # Below a folder of the search path they are modules of that.
+    write("sub/Deep/Private.fble", "T@ = *().%(@/Deep%); T = /Std/Test%; t = T@();"
+          "T.Tests[T.Test(/Std/String%.Str|two, (*() _) { _ = t; T.Pass; })];")
+    same(test("-I", "sub", "sub/Deep", status=0).out.split("\n")[-2], "# 2 passed, 0 failed")
+    has(test("sub/Deep", status=1).out, "not ok /Private% (it does not compile)")
+
+
+@case
+def a_module_of_tests_that_does_not_compile_or_fails_is_one_that_failed():
+    write("sub/A.fble", "Tests .= /Std/Test%; Tests[x];")
+    write("sub/B.fble", "Unit@ _ = /Std/Bool%.True.false; /Std/Test%.Tests[];".replace("Unit@", "*()"))
+    write("sub/C.fble", "T = /Std/Test%; T.Tests[T.Test(/Std/String%.Str|last, (*() _) { T.Pass; })];")
+    got = test("sub", status=1)
+    same(got.out, "not ok /A% (it does not compile)\nnot ok /B% (it fails)\nok /C% last\n# 1 passed, 2 failed\n")
+    has(got.err, "sub/A.fble:1:28: error: x is not defined", "sub/B.fble:1:25: error: the union has another tag")
+
+
+@case
+def what_is_no_test_is_refused():
+    write("A.fble", UNIT)
+    write("empty/README", "")
+    has(test("A.fble", status=5).err, "not a module of type /Std/Test%.Tests@: /A%")
+    has(test("empty", status=5).err, "there is no module of tests in the folder empty")
+    has(test(status=5).err, "there is no module of tests in the folder .")
+    has(test("missing.fble", status=5).err, "cannot read missing.fble")
+    has(test("A.fble", "empty", status=4).err, "one file at a time")
+    write("sub/T.fble", TESTS)
+    write("sub/U.fble", TESTS)
+    has(test("sub", "--profile", "t.pb", status=5).err, "a profile is of one module")
+    test("sub/T.fble", "--profile", "t.pb", status=1)
+    assert os.path.getsize("t.pb") > 100
 
 
 @case

@@ -6,12 +6,13 @@ Whatever the interpreter does, compiled code does too: all conformance programs,
 the programs, errors, profiles path by path. Then what only compiled code has: compilers and their flags, objects that
 are kept, libraries for the interpreter, the symbols. FBLE_CHECKED has the sanitizers.
 """
-import concurrent.futures, os, pathlib, re, resource, shutil, signal, subprocess, sys, tempfile
+import concurrent.futures, os, pathlib, pty, re, resource, shutil, signal, subprocess, sys, tempfile
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, TESTS + "/../../../tests/support")
 import suite
-from suite import Done, arguments, case, has, main, same, write
+from cases import read_cases
+from suite import Done, arguments, case, has, lacks, main, same, skip, write
 
 FBLE, OURO, CHECKED = arguments("FBLE", "OURO", "FBLE_CHECKED")
 WORK = tempfile.TemporaryDirectory()  # objects that all cases share
@@ -76,28 +77,9 @@ def same_profiles(one, other, metrics=("calls", "instructions")):
         same(values(other, metric), want, metric)
 
 
-def read_cases(file):
-    """The format is explained in cases.h."""
-    preludes, cases, prelude, to = {"none": ""}, [], None, None
-    for line in open(file, encoding="utf-8", errors="surrogateescape"):
-        if m := re.match(r"=== prelude (\S+)", line):
-            prelude, to = m.group(1), None
-            preludes[prelude] = ""
-        elif m := re.match(r"=== (\S+) \((\w+)( alone)?\) ([^:]*(?:\d:\d+)?)", line):
-            to, name = {"Main.fble": preludes[m.group(2)]}, "Main.fble"
-            cases.append((m.group(1), m.group(4).split()[0], bool(m.group(3)), to))
-        elif m := re.match(r"--- (.+)", line):
-            name = m.group(1)
-            to[name] = ""
-        elif to is not None and not line.startswith(">>>"):
-            to[name] += line
-        elif to is None and prelude:
-            preludes[prelude] += line
-    return cases
-
-
 def does_the_same(name, expected, alone, files):
     """True if the program was looked at. Several run at a time, each in a folder of its own."""
+    expected, = expected[:1]
     if alone or expected == "error":
         return False
     os.mkdir(name)
@@ -105,14 +87,14 @@ def does_the_same(name, expected, alone, files):
         write(os.path.join(name, file), text)
     module = "-I", ".", "-m", "/Main%"
     if expected in ("constant", "growth"):
-        compiled(*module, "--library", "--no-profile", output="lib.so", cwd=name)
+        compiled(*module, "--library", output="lib.so", cwd=name)
         small, large, mine, more = (int(run(FBLE, "memory", *options, *module, n, status=0, cwd=name).out)
                                     for options in ((), ("--compiled", "lib.so")) for n in ("1000", "2000"))
         sizes = f"{name}: {small} and {large} interpreted, {mine} and {more} compiled"
         same(more > mine + 1000, expected == "growth", sizes)
         assert more < 1.3 * large + 1000, sizes
     else:
-        compiled(*module, "--eval", "--no-profile", cwd=name)
+        compiled(*module, "--eval", cwd=name)
         same(run("./out", cwd=name), run(FBLE, "eval", *module, cwd=name), name)
     return True
 
@@ -123,6 +105,30 @@ def the_programs_of_the_reference_do_the_same():
         done = [pool.submit(does_the_same, *one) for one in read_cases(os.path.join(TESTS, "reference.cases"))]
     looked_at = sum(one.result() for one in done)
     assert looked_at > 78, looked_at
+
+
+# As much of a framework as fble test knows: its types.
+FRAMEWORK = """U@ = *(); P@ = +(U@ 1, P@ 2p0, P@ 2p1); I@ = +(P@ n, U@ 0, P@ p); C@ = *(I@ code);
+S@ = +(*(C@ head, S@ tail) items, U@ empty); R@ = +(U@ passed, S@ failed); Test@ = *(S@ name, (U@) { R@; } run);
+Tests@ = +(*(Test@ head, Tests@ tail) items, U@ empty); B@ = +(U@ t, U@ f);
+P@ 3 = P@(2p1: P@(1: U@())); C@ a = @(code: I@(p: P@(2p1: P@(2p0: P@(2p0: P@(2p0: P@(2p0: 3)))))));
+Tests = (Tests@ t) { t; }; S@ name = S@(items: @(head: a, tail: S@(empty: U@())));
+@(U@, R@, Test@, Tests@, Tests, name, B@);"""
+MINE = """U@, R@, Test@, Tests, name, B@ .= /Std/Test%;
+Tests[Test@(name, (U@ _) { R@(passed: U@()); }), Test@(name, (U@ _) { R@(failed: name); }),
+  Test@(name, (U@ u) { R@(passed: B@(t: u).f); })];"""
+
+
+@case
+def tests_run_compiled_as_interpreted():
+    for name, text in (("Std/Test", FRAMEWORK), ("One", MINE), ("Two", MINE)):
+        write(f"m/{name}.fble", text)
+    for module in ("/One%", "/Two%"):
+        compiled("-I", "m", "-m", module, "--library", output=module[1:-1] + ".so")
+    want = run(FBLE, "test", "m", status=1)
+    has(want.out, "ok /One% a\nnot ok /One% a\n    m/One.fble:2:71: a\nnot ok /One% a\n    m/One.fble:3:44: error: ",
+        "# 2 passed, 4 failed")
+    same(run(FBLE, "test", "--compiled", "One.so", "--compiled", "Two.so", "m"), want)
 
 
 @case
@@ -141,7 +147,7 @@ def does_a_million_rounds(cc, flags):
 
     folder = f"{cc} {flags}"
     write(os.path.join(folder, "Main.fble"), LOOPS)
-    compiled("Main.fble", "--eval", "--no-profile", cc=cc, flags=flags, cwd=folder)
+    compiled("Main.fble", "--eval", cc=cc, flags=flags, cwd=folder)
     same(run("./out", preexec_fn=small_stack, cwd=folder), (0, "", ""), folder)
 
 
@@ -162,12 +168,37 @@ def every_compiler_and_every_flag_makes_real_tail_calls_and_deep_recursion():
 def profiles_are_the_same_path_by_path():
     write("Main.fble", LOOPS.replace("K(K(one))", "K(one)"))
     for cc, flags in (("cc", "-O2"), ("clang", "-O0")):
-        compiled("Main.fble", "--eval", flags=flags, cc=cc if shutil.which(cc) else "cc")
+        compiled("Main.fble", "--eval", "--profile", flags=flags, cc=cc if shutil.which(cc) else "cc")
         for more in ([], ["--profile-metrics", "objects,instructions,bytes"], ["--profile-period", "100"],
                      ["--profile-compact", "none", "--profile-max-nodes", "5000"]):
             same(run(FBLE, "eval", "--profile", "i.pb", *more, "Main.fble"), (0, "", ""))
             same(run("./out", "--profile", "c.pb", *more), (0, "", ""))
             same_profiles("i.pb", "c.pb", ["calls", "instructions"] + ["objects", "bytes"] * ("bytes" in str(more)))
+
+
+@case
+def time_is_charged_where_it_is_spent_and_shown_first():
+    """Nearly all of the time is spent in Busy, which only loops, and in what it calls."""
+    write("Main.fble", NUMBERS + """
+(N@, N@, (N@) { N@; }) { N@; } Busy = (N@ n, N@ again, (N@) { N@; } f) {
+  n.?(s: Busy(f(n).s, again, f));
+  again.?(z: n);
+  Busy(K(K(one)), again.s, f);
+};
+Id = (N@ n) { n; };
+Main = (N@ n) { N@ m = Busy(zero, n, Id); m; };
+Main(D(D(D(one)))).z;
+""")
+    compiled("Main.fble", "--eval", "--profile", flags="-O1")
+    for line in (["./out"], [FBLE, "eval"]):
+        for metrics in ("time", "time,instructions", "instructions,time"):
+            more = ["Main.fble"] if len(line) > 1 else []
+            same(run(*line, "--profile", "t.pb", "--profile-metrics", metrics, *more), (0, "", ""))
+            has(run(OURO, "report", "t.pb", status=0).out, f" {metrics.split(',')[0]}\n")
+            rows = run(OURO, "report", "--self", "--metric", "time", "t.pb", status=0).out.splitlines()
+            share = sum(float(re.search(r"([\d.]+)%", row).group(1)) for row in rows
+                        if re.search(r"/Main%\.(Busy|Id|Twice)\b", row))
+            assert share > 90, rows
 
 
 @case
@@ -186,7 +217,7 @@ def finer_blocks_are_chosen_when_compiling():
 def a_failing_program_has_a_place_a_trace_and_a_profile():
     write("Main.fble", NUMBERS + "G = (Flag@ f) { f.on; };\n"
           "(N@) { U@; } Down = (N@ n) { n.?(z: G(off)); U@ x = Down(n.s); x; };\n@(a: G(on), b: Down(D(D(one))));\n")
-    compiled("Main.fble", "--eval")
+    compiled("Main.fble", "--eval", "--profile")
     want = run(FBLE, "eval", "--profile", "i.pb", "Main.fble")
     same(want.status, 3)
     has(want.err, "Main.fble:6:", "called by /Main%.Down")
@@ -198,7 +229,7 @@ def a_failing_program_has_a_place_a_trace_and_a_profile():
 @case
 def programs_take_options_before_their_arguments():
     write("Main.fble", "*();")
-    compiled("Main.fble", "--eval")
+    compiled("Main.fble", "--eval", "--profile")
     same(run("./out", "some", "--profile", "x"), (0, "", ""))
     for line in (["--profile"], ["--profile", "a.pb", "b"], ["--profile-metrics", "nonsense", "--profile", "a"]):
         code, _, err = run("./out", *line)
@@ -209,14 +240,14 @@ def programs_take_options_before_their_arguments():
         assert values("e.pb", "instructions")
         os.remove("e.pb")
     same(run("./out", env={**os.environ, "FBLE_PROFILE": "--profile e.pb more"}).status, 4)
-    compiled("Main.fble", "--eval", "--no-profile")
-    has(run("./out", "--profile", "a.pb", status=4).err, "--no-profile")
+    compiled("Main.fble", "--eval")
+    has(run("./out", "--profile", "a.pb", status=4).err, "compiled without --profile")
 
 
 @case
 def signals_write_the_profile():
     write("Main.fble", NUMBERS + "(N@) { U@; } A = (N@ n) { B(n); }, (N@) { U@; } B = (N@ n) { A(n); }; A(one);\n")
-    compiled("Main.fble", "--eval", flags="-O2")
+    compiled("Main.fble", "--eval", "--profile", flags="-O2")
     for number in (signal.SIGINT, signal.SIGTERM):
         child = subprocess.Popen(["./out", "--profile", "s.pb"], stderr=subprocess.PIPE, text=True)
         try:
@@ -237,16 +268,169 @@ def a_changed_module_is_compiled_alone():
 
     write("Lib.fble", MIX)
     write("Main.fble", MIX_MAIN)
-    same(build(), ("5", "5"))
-    same(build(), ("0", "5"))
+    same(build(), ("3", "3"))
+    same(build(), ("0", "3"))
+    same(build("--profile"), ("3", "5"))  # a second object of each module, and another main
     write("Lib.fble", MIX + "# a comment at the end changes the hash of the source, which is in the module\n")
-    same(build(), ("2", "5"))
+    same(build(), ("1", "3"))
     write("Main.fble", MIX_MAIN.replace("Xor).t", "Xor).f"))
-    same(build(), ("2", "5"))
+    same(build("--profile"), ("3", "5"))
     same(run("./out").status, 3)
-    same(build("--no-profile"), ("1", "3"))
+    same(build(), ("0", "3"))
     write("Main.fble", MIX_MAIN)
-    same(build(), ("0", "5"))
+    same(build(), ("0", "3"))
+    same(run("./out"), (0, "", ""))
+
+
+def kept(status=0, options=(), before=None, **environment):
+    """Compiles with these variables: how many of how many files, and what was said."""
+    clean = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
+    done = run(FBLE, "compile", "--eval", "--verbose", "Main.fble", "-o", "out", "-j", "1", *options, status=status,
+               preexec_fn=before, env={**clean, "CFLAGS": "-O0", **environment})
+    found = re.search(r"(\d+) of (\d+) files", done.err)
+    return found and found.groups(), done.err
+
+
+def spoil(folder, how):
+    """Ways in which a folder may be somebody else's."""
+    if how == "others may write to it":
+        os.chmod(folder, 0o777)
+    elif how == "it is a link or a file":
+        os.rename(folder, folder + ".real")
+        os.symlink(os.path.abspath(folder + ".real"), folder)
+    elif how == "it belongs to another user":
+        os.chown(folder, 65534, -1)
+
+
+SPOILS = ["others may write to it", "it is a link or a file"] + ["it belongs to another user"] * (os.geteuid() == 0)
+
+
+@case
+def objects_are_kept_where_nobody_else_can_write():
+    write("Main.fble", "*();")
+    for variable in ({"XDG_CACHE_HOME": os.path.abspath("x")}, {"HOME": os.path.abspath("h")}):
+        for made in ("2", "2"), ("0", "2"):
+            same(kept(before=lambda: os.umask(0o002), **variable)[0], made, variable)
+    for folder in ("x", "x/fble", "h/.cache", "h/.cache/fble"):
+        same(os.stat(folder).st_mode & 0o777, 0o700, folder)
+    for name in os.listdir("x/fble"):
+        if name.endswith(".o"):
+            same(os.stat("x/fble/" + name).st_mode & 0o777, 0o600, name)
+
+
+@case
+def a_folder_that_may_be_somebody_elses_is_not_used():
+    write("Main.fble", "*();")
+    for how in SPOILS:
+        kept(XDG_CACHE_HOME=os.path.abspath("x"))
+        spoil("x/fble", how)
+        made, said = kept(XDG_CACHE_HOME=os.path.abspath("x"), HOME=os.path.abspath("h"))
+        same(made, ("2", "2"), how)
+        has(said, f"not using the objects in {os.path.abspath('x/fble')}: {how}\n")
+        shutil.rmtree("x")
+        shutil.rmtree("h")
+        kept(options=("--build-dir", "o"))
+        spoil("o", how)
+        has(kept(options=("--build-dir", "o"), status=5)[1], f"cannot keep objects in o: {how}")
+        run("rm", "-rf", "o", "o.real", status=0)
+
+
+@case
+def a_folder_that_came_with_the_sources_is_not_used():
+    write("Main.fble", "*();")
+    kept(options=("--build-dir", ".fble"))
+    os.chmod(".fble", 0o755)  # as version control makes it
+    has(kept(options=("--build-dir", ".fble"), status=5)[1], "cannot keep objects in .fble: its mode is not 0700")
+    shutil.copytree(".fble", ".cache/fble")
+    shutil.copytree(".fble", "fble")
+    os.mkdir("h")
+    for here in (".", "", "fble/.."):
+        made, said = kept(XDG_CACHE_HOME=here, HOME=os.path.abspath("h"))
+        lacks(said, " .fble/", " ./", " fble/", about=here)
+        same(made, ("2", "2"), here)
+        shutil.rmtree("h/.cache")
+        lacks(kept(XDG_CACHE_HOME=os.path.abspath("h"), HOME=here)[1], " .fble/", " ./", " fble/", about=here)
+        shutil.rmtree("h/fble")
+
+
+@case
+def who_has_no_home_gets_a_folder_for_once():
+    if os.geteuid() or run("true", preexec_fn=lambda: os.setuid(54321)).status or \
+            run(FBLE, "--version", preexec_fn=lambda: os.setuid(54321)).status:
+        skip("cannot become a user without a home")
+    os.chmod(".", 0o777)
+    write("Main.fble", "*();")
+    os.mkdir("t")
+    os.chmod("t", 0o777)
+    for _ in range(2):
+        made, said = kept(TMPDIR=os.path.abspath("t"), before=lambda: os.setuid(54321))
+        same(made, ("2", "2"))
+        has(said, os.path.abspath("t/fble-"))
+        same((os.listdir("t"), sorted(os.listdir())), ([], ["Main.fble", "out", "t"]))
+
+
+@case
+def an_object_that_may_be_somebody_elses_is_made_again():
+    write("Main.fble", "*();")
+    kept(options=("--build-dir", "o"))
+    objects = sorted(f for f in os.listdir("o") if f.endswith(".o"))
+    for how in SPOILS:
+        spoil("o/" + objects[0], how)
+        same(kept(options=("--build-dir", "o"))[0], ("1", "2"), how)
+        same(kept(options=("--build-dir", "o"))[0], ("0", "2"), how)
+        run("rm", "-f", f"o/{objects[0]}.real", status=0)
+
+
+@case
+def objects_are_made_again_when_a_header_of_the_runtime_changes():
+    """An installation of its own, in which every header that an object includes is changed in turn."""
+    os.makedirs("bin")
+    os.makedirs("lib/fble/include")
+    shutil.copy(FBLE, "bin/fble")
+    os.symlink(os.path.join(os.path.dirname(os.path.abspath(FBLE)), "libfble_runtime.a"), "lib/fble/libfble_runtime.a")
+    root = pathlib.Path(TESTS).parent.parent.parent
+    for header in [*(root / "hosts/fble/vm").glob("*.h"), root / "include/ouro.h", root / "include/ouro_site.h"]:
+        shutil.copy(header, "lib/fble/include")
+    write("Main.fble", "*();")
+
+    def make():
+        line = ["bin/fble", "compile", "Main.fble", "--eval", "--verbose", "-o", "out", "--build-dir", "."]
+        return run(*line, status=0, env={**os.environ, "CFLAGS": "-O0 -H"}).err
+
+    included = sorted(set(re.findall(r"^\.+ \S*lib/fble/include/(\w+\.h)$", make(), flags=re.M)))
+    assert {"compiled.h", "machine.h", "ouro.h", "ouro_site.h"} <= set(included), included
+    has(make(), "0 of ")
+    for header in included:
+        with open("lib/fble/include/" + header, "a") as f:
+            f.write("// changed\n")
+        assert "0 of " not in make(), header
+
+
+def at_a_terminal(*line):
+    """What a command shows at a terminal."""
+    here, there = pty.openpty()
+    child = subprocess.Popen([str(word) for word in line], stdout=there, stderr=there, stdin=subprocess.DEVNULL,
+                             env={**os.environ, "CFLAGS": "-O0"})
+    os.close(there)
+    shown = b""
+    try:
+        while part := os.read(here, 4096):
+            shown += part
+    except OSError:  # the other end is closed
+        pass
+    os.close(here)
+    same(child.wait(60), 0)
+    return shown.decode()
+
+
+@case
+def a_terminal_shows_how_far_it_is():
+    write("Lib.fble", MIX)
+    write("Main.fble", MIX_MAIN)
+    line = FBLE, "compile", "-I", ".", "-m", "/Main%", "--eval", "-o", "out", "--build-dir", "o", "-j", "1"
+    same(re.findall(r"fble compile: (\d) of 3 files", at_a_terminal(*line)), ["0", "1", "2"])
+    same("files" in at_a_terminal(*line), False)
+    same("files" in run(*line, "--build-dir", "other", status=0, env={**os.environ, "CFLAGS": "-O0"}).err, False)
     same(run("./out"), (0, "", ""))
 
 
@@ -254,7 +438,7 @@ def a_changed_module_is_compiled_alone():
 def compiled_libraries_serve_interpreted_programs():
     write("Lib.fble", MIX)
     write("Main.fble", MIX_MAIN)
-    compiled("-I", ".", "-m", "/Lib%", "--library", output="lib.so", flags="-O2")
+    compiled("-I", ".", "-m", "/Lib%", "--library", "--profile", output="lib.so", flags="-O2")
     same(run(FBLE, "eval", "-I", ".", "-m", "/Main%", "--profile", "i.pb"), (0, "", ""))
     same(run(FBLE, "eval", "-I", ".", "-m", "/Main%", "--compiled", "lib.so", "--profile", "c.pb"), (0, "", ""))
     same_profiles("i.pb", "c.pb")
@@ -288,7 +472,7 @@ S@ = *(L@ all, L@ odd, (L@) { L@; } f);
 """.replace("L@(L@) { L@; } Same", "(L@) { L@; } Same"))
     memory = "memory", "-I", ".", "-m", "/Main%"
     for flags in ("-O0 -fsanitize=address", "-O2"):
-        compiled("-I", ".", "-m", "/Main%", "--library", output="lib.so", flags=flags)
+        compiled("-I", ".", "-m", "/Main%", "--library", "--profile", output="lib.so", flags=flags)
         run(CHECKED, *memory, "12345", status=0)
         for more in ((), ("--profile", "x.pb")):
             same(run(CHECKED, *memory, "--compiled", "lib.so", *more, "12345", status=0).err, "")
@@ -311,7 +495,7 @@ def symbols_have_the_names_of_functions():
 def the_c_can_be_read_and_compiled_by_hand():
     write("Lib.fble", MIX)
     write("Main.fble", MIX_MAIN)
-    same(run(FBLE, "compile", "--eval", "--no-profile", "-I", ".", "-m", "/Main%", "--emit-c", "c/d"), (0, "", ""))
+    same(run(FBLE, "compile", "--eval", "-I", ".", "-m", "/Main%", "--emit-c", "c/d"), (0, "", ""))
     build = os.path.dirname(FBLE)
     same(run("cc", "-Wall", "-Wno-unused", "-o", "out", "-I", build + "/packages/vm", "-I",
              build + "/packages/../../include", "c/d/Main.c", "c/d/Lib.c", "c/d/main.c",
@@ -344,8 +528,8 @@ def an_installed_fble_compiles():
     found = list(pathlib.Path.cwd().rglob("bin/fble"))
     same(len(found), 1, found)
     write("Main.fble", "Unit@ .= /Std/Unit%; Unit@();\n")
-    same(run(found[0], "compile", "-p", "std", "--eval", "--no-profile", "Main.fble", "-o", "out", "--build-dir", "o",
-             env={**os.environ, "CFLAGS": "-O0"}), (0, "", ""))
+    same(run(found[0], "compile", "-p", "std", "--eval", "Main.fble", "-o", "out", "--build-dir", "o",
+             env={**os.environ, "CFLAGS": "-O1"}), (0, "", ""))
     same(run("./out"), (0, "", ""))
 
 

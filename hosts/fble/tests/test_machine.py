@@ -129,6 +129,9 @@ def what_cannot_be_converted_is_kept_as_pprof():
     write("A.fble", NUMBERS + "K(one);")
     has(fble("eval", "--profile", "p.strange", "A.fble", status=5).err, "the profile is in p.strange.tmp.pb")
     same(paths("p.strange.tmp.pb")["/A%;/A%.K"], 1)
+    kept = re.search("the profile is in (.*), as pprof", fble("eval", "--profile", "p.strange", "A.fble", status=5).err)
+    assert kept and kept[1] != "p.strange.tmp.pb", "what stands there stays"
+    same(paths(kept[1])["/A%;/A%.K"], 1)
 
 
 @case
@@ -216,6 +219,12 @@ def functions_in_c_come_from_shared_objects():
     same([int(n) for n in out], [fnv(b""), fnv(b"hello"), fnv("ä".encode())])
     has(fble("run", "-p", "std", program, status=115).err, "nobody has supplied the foreign value Fnv of /Fnv%")
     has(fble("run", "-p", "std", "--foreign", "./none.so", program, status=117).err, "cannot load ./none.so")
+    # A name without a folder is a file of the current folder, for every option that takes one.
+    shutil.copy(LIBFNV, "here.so")
+    out = fble("run", "-p", "std", "--foreign", "here.so", program, "--", "hello", status=0).out
+    same(int(out), fnv(b"hello"))
+    has(fble("run", "-p", "std", "--foreign", "none.so", program, status=117).err, "cannot load none.so")
+    has(fble("run", "-p", "std", "--compiled", "here.so", program, status=117).err, "cannot use here.so")
 
 
 @case
@@ -241,6 +250,56 @@ def only_programs_are_run():
     same(fble("memory", "A.fble", "5").status, 2)
 
 
+# A program that knows nothing of the standard library. Its types are laid out as those of Main@, with names of its own.
+OWN_MAIN = """U@ = *(); P@ = +(U@ one, P@ even, P@ odd); I@ = +(P@ less, U@ zero, P@ more); C@ = *(I@ number);
+L@ = <@ T@> { X@ = +(*(T@ first, X@ others) cell, U@ end); X@; };
+<<@>@ M@>(*(@<M@> M@, <@ X@>(X@) { M@<X@>; } give, <@ X@>(M@<X@>)<@ Y@>((X@) { M@<Y@>; }) { M@<Y@>; } then) m,
+          *(<@ X@>((U@) { X@; }) { M@<X@>; } go) _, L@<L@<C@>> args) {
+  args.?(cell: m.then(m.give(I@(more: P@(odd: P@(one: U@())))), (I@ i) { m.give(i); }), : m.give(I@(zero: U@())));
+};
+"""
+
+
+@case
+def what_is_run_has_the_whole_type_of_a_program():
+    write("A.fble", OWN_MAIN)
+    same(fble("run", "A.fble"), (0, "", ""))
+    same(fble("run", "A.fble", "--", "x"), (3, "", ""))
+    std = ("Int@, Int .= /Std/Int%; List@ .= /Std/List%; String@, Str .= /Std/String%; "
+           "Monad@ .= /Std/Monad%; Io@ .= /Std/Io%;\n")
+    wanted = "should have type <<@>@ M@>(Monad@<M@>, Io@<M@>, List@<String@>) { M@<Int@>; }, but has type "
+    for text, found in (
+            ("L@ = +(*(*() h, L@ t) c, *() n);\n<@ M@>(L@ a, L@ _, L@ _) { (L@ _) { a.c.t; }; };", "<@ M@>(L@, L@"),
+            ("*()();", "*()\n"),
+            ("*();", "@<*()>"),
+            (OWN_MAIN.replace("P@ less, U@ zero,", "U@ zero, P@ less,"), "{ M@<I@>; }"),
+            (OWN_MAIN.replace("cell, U@ end", "cell, U@ end, U@ other"), "L@<L@<C@>>"),
+            (OWN_MAIN.replace("number);", "number, U@ u);"), "L@<L@<C@>>"),
+            (std + "<<@>@ M@>(Monad@<M@> m, Io@<M@> _, List@<String@> _) { m.return(Str|a); };", "{ M@<String@>; }"),
+            (std + "<<@>@ M@>(Monad@<M@> m, Io@<M@> _, List@<Int@> _) { m.return(Int|1); };", "List@<Int@>) {"),
+            (std + "<<@>@ M@>(Io@<M@> _, Monad@<M@> m, List@<String@> _) { m.return(Int|1); };", "(Io@<M@>, Monad@"),
+            (std + "<<@>@ M@>(Monad@<M@> m, Io@<M@> _) { m.return(Int|1); };", "(Monad@<M@>, Io@<M@>) {"),
+            (std + "<<@>@ M@>(Monad@<M@> m, Io@<M@> _, List@<String@> _, Int@ i) { m.return(i); };", "Int@) {"),
+            (std + "(List@<String@> _) { Int|1; };", "(List@<String@>) { Int@; }")):
+        write("A.fble", text)
+        said = re.escape("A.fble:1:1: error: the module's value cannot be run: a program, /Std/Io/Cli%.Main@, ")
+        for line, status in (("run",), 114), (("compile", "-o", "x", "--build-dir", "o"), 2):
+            err = fble(*line, "-p", "std", "A.fble", status=status).err
+            assert re.search(said + re.escape(wanted) + ".*" + re.escape(found), err + "\n"), err
+    assert not os.path.exists("x")
+
+
+@case
+def what_memory_is_measured_of_takes_a_number():
+    write("A.fble", "N@ = +(*(+(*() 0, *() 1) h, N@ t) c, *() n); (N@ n) { n; };")
+    assert int(fble("memory", "A.fble", "5", status=0).out) >= 0
+    for text in ("N@ = +(*(+(*() 0, *() 1, *() 2) h, N@ t) c, *() n); (N@ n) { n; };",
+                 "N@ = +(*() n, *(+(*() 0, *() 1) h, N@ t) c); (N@ n) { n; };",
+                 "N@ = +(N@ s, *() z); (N@ n) { n.s; };"):
+        write("A.fble", text)
+        has(fble("memory", "A.fble", "5", status=2).err, "called with a number: it should have type (Bits@) {")
+
+
 @case
 def files_that_nobody_has_are_closed_when_there_are_too_many():
     write("A.fble", """Int@, Int, Zero, One, IsZero, Previous .= /Std/Int%; Str, String@ .= /Std/String%;
@@ -263,8 +322,10 @@ Main(<<@>@ M@>(Monad@<M@> m, Io@<M@> io, List@<String@> _) {
 @case
 def what_does_not_fit_is_a_compile_error():
     tags = ", ".join(f"U@ t{i}" for i in range(70000))
-    write("A.fble", f"U@ = *(); B@ = +({tags}); B@(t69999: U@()).t69999;")
-    has(fble("eval", "A.fble", status=2).err, "error: a struct or union has too many fields")
+    text = f"U@ = *(); B@ = +({tags}); B@(t69999: U@()).t69999;"
+    write("A.fble", text)
+    has(fble("eval", "A.fble", status=2).err, f"A.fble:1:{text.index('B@(t') + 1}: error: a struct or union "
+        "that is used here has more than 65535 fields")
     write("A.fble", f"U@ = *(); u = U@(); B@ = *({tags}); B@({', '.join(70000 * ['u'])}).t69999;")
     same(fble("eval", "A.fble").status, 2)
 

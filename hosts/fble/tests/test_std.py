@@ -7,7 +7,7 @@ integers, maps and text with Python's own, and runs every program on known input
 Python where they know the answer. Every program runs again with profiles of functions and of all blocks, which
 must change nothing.
 """
-import collections, hashlib, itertools, json, math, os, pathlib, random, re, sys
+import collections, ctypes, hashlib, itertools, json, math, os, pathlib, random, re, sys
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, TESTS + "/../../../tests/support")
@@ -63,6 +63,10 @@ def the_programs_of_the_page_run():
     programs = re.findall(r"```fble\n(.*?)```", page, re.S)
     want = [(["you", "Zoë"], "", "hello\nhello, you\nhello, Zoë\n"), ([], "b\na\nb\n", "1 a\n2 b\n"),
             ([], "", "1\n4\n9\n")]
+    write("Sums.fble", programs.pop())
+    shown = suite.run(FBLE, "test", "-p", "std", "Sums.fble", env={**os.environ, "FBLE_PACKAGE_PATH": str(HOST)})
+    same((shown.status, shown.err), (1, ""))
+    has(page, shown.out.replace("\n", "\n    ").strip())
     same(len(programs), len(want))
     for text, (arguments, stdin, out) in zip(programs, want):
         write("Page.fble", text)
@@ -125,6 +129,92 @@ def integers_agree_with_python():
     same(len(out), len(lines))
     for (op, a, b), got in zip(lines, out):
         same(got, str(ops[op](a, b)), f"{a} {op} {b}")
+
+
+def answers(*lines):
+    """What Extras says to each line."""
+    got = fble("run", "tests", "/Extras%", stdin="".join(line + "\n" for line in lines))
+    same((got.status, got.err), (0, ""))
+    return got.out.split("\n")[:-1]
+
+
+@case
+def square_roots_agree_with_python():
+    dice = random.Random(4)
+    numbers = [*range(20)] + [dice.getrandbits(dice.choice([5, 31, 64, 300])) for _ in range(40)]
+    numbers += [n ** 2 + d for n in (7, 10 ** 9, 3 ** 50) for d in (-1, 0, 1)]
+    same(answers(*(f"sqrt {n}" for n in numbers)), [f"{math.isqrt(n)} {math.isqrt(n) ** 2 == n}" for n in numbers])
+
+
+@case
+def a_square_root_below_zero_is_a_run_time_error():
+    write("Root.fble", "/Std/Int/Sqrt%.Sqrt(/Std/Int%.Int|'-1');")
+    same(fble("eval", ".", "/Root%")[0], 3)
+
+
+@case
+def random_numbers_are_those_of_the_standard_of_cpp():
+    same(answers("next 1 10000"), ["399268537"])  # C++ says so of minstd_rand, [rand.predef]
+
+
+def below(seed, n, count):
+    """The same by other means: digits to the base of all outcomes, drawn again where they would favour some."""
+    state, base = seed % (2 ** 31 - 1) or 1, 2 ** 31 - 2
+    while count:
+        value, span = 0, 1
+        while span < n:
+            state = state * 48271 % (base + 1)
+            value, span = value * base + state - 1, span * base
+        if value < span // n * n:
+            count -= 1
+            yield value % n
+
+
+@case
+def random_numbers_below_agree_with_python():
+    asked = [(1, 6), (0, 2), (-5, 10), (2 ** 31 - 1, 100), (77, 2 ** 31 - 3), (3, 3 * 2 ** 29), (12345, 10 ** 30),
+             (9, 1)]
+    want = ["List[" + ", ".join(map(str, reversed([*below(s, n, 20)]))) + "]" for s, n in asked]
+    same(answers(*(f"below {s} {n}" for s, n in asked)), want)
+
+
+@case
+def classes_of_characters_are_those_of_c():
+    names = "cntrl graph print blank alnum punct xdigit digit upper lower alpha space".split()
+    classes = [getattr(ctypes.CDLL(None), "is" + name) for name in names]
+    codes, want = [*range(256), 0x391, 0x2028, 0x1d7ce], []
+    for code in codes:
+        bits = [code < 128] + [code < 128 and f(code) != 0 for f in classes]
+        value = f"Just({int(chr(code), 16)})" if bits[7] else "Nothing"
+        want.append("".join(map(str, map(int, bits))) + " " + value)
+    same(answers(*(f"class {code}" for code in codes)), want)
+
+
+@case
+def shown_texts_are_read_back():
+    texts = ["plain", "it's", r"back\\slash", r"\n\t\r\0\x1f\x7f", r"é 漢 😀 \u{10ffff}", "''''", "tab\there"]
+    shown = answers(*texts)
+    assert all(re.fullmatch(r"'[^\x00-\x1f\x7f]*'", one) for one in shown), shown
+    again = [f"S.Eq(S.StringE|{one}, S.StringE|'%s')" % text.replace("'", "''") for one, text in zip(shown, texts)]
+    write("Shown.fble", "S = /Std/String%; A = /Std/Abort%; @(" + ", ".join(
+        f"a{i}: A.Assert(S.Str|a{i}, {one})" for i, one in enumerate(again)) + ");")
+    same(fble("eval", ".", "/Shown%"), (0, "", ""))
+
+
+@case
+def orders_sort_as_python_does():
+    dice = random.Random(5)
+    pairs = [(dice.choice(["a", "b", "ab", "é"]), dice.randrange(-5, 5)) for _ in range(40)]
+    want = sorted(sorted(pairs, key=lambda p: p[1]), key=lambda p: p[0], reverse=True)
+    shown = "List[" + ", ".join(f"Pair('{a}', {n})" for a, n in want) + "]"
+    same(answers("sort " + " ".join(f"{a} {n}" for a, n in pairs)), [shown])
+
+
+@case
+def the_tests_that_the_framework_runs_pass():
+    got = suite.run(FBLE, "test", "-p", "std", FOLDERS["tests"], env={**os.environ, "FBLE_PACKAGE_PATH": str(HOST)})
+    same((got.status, got.err), (0, ""))
+    has(got.out, "ok /Values% a sorted list is in order\n", "\n# 16 passed, 0 failed\n")
 
 
 @case
@@ -286,6 +376,30 @@ def pancakes_are_flipped():
     for n in (2, 3, 5, 6):
         total, most = fannkuch(n)
         same(bench("/Fannkuch%", str(n)), f"{total}\nPfannkuchen({n}) = {most}\n")
+
+
+@case
+def programs_whose_call_sites_have_many_targets_find_what_python_finds():
+    for n in (1, 2, 9, 20):
+        primes = sum(all(k % d for d in range(2, k)) for k in range(2, n + 1))
+        has(bench("/Monads%", str(n)), f"{primes} primes in ")
+    for n in (1, 5):
+        words = [w for w in itertools.product("abc", repeat=n) if all(a != b for a, b in zip(w, w[1:]))]
+        same(bench("/Streams%", str(n)), f"{len(words)} words\n")
+    for n in (1, 4):
+        has(bench("/Circuit%", str(n)), f"{n} bits, ", " gates, 1 carries\n")
+    for n in (0, 4):
+        has(bench("/Parse%", str(n)), " characters\n")
+
+
+@case
+def shapes_are_drawn():
+    for n in (1, 6, 9):
+        *rows, last = bench("/Render%", str(n)).splitlines()
+        diamond = sum(abs(x) + abs(y) <= n for x in range(-n, n + 1) for y in range(-n, n + 1))
+        same(last, f"{diamond} points in the diamond")
+        same([row[::-1] for row in rows], rows)
+        same([len(row) for row in rows], [2 * n + 1] * (2 * n + 1))
 
 
 def pi_digits(n):

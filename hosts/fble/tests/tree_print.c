@@ -8,6 +8,15 @@
 
 #include "types/types.h"
 
+// A word may have a NUL in it, which path->text ends at.
+static void print_path(struct fble_text *text, const struct fble_path *path) {
+    for (uint32_t i = 0; i < path->count; i++) {
+        fble_add(text, "/", 1);
+        fble_add_word(text, path->words[i]);
+    }
+    fble_add(text, "%", 1);
+}
+
 static void print_expr(struct fble_text *text, const struct fble_expr *expr, int indent);
 static void print_lines(struct fble_text *text, const struct fble_body *body, int indent);
 
@@ -135,7 +144,7 @@ static void print_atom(struct fble_text *text, const struct fble_expr *expr, int
         fble_add_string(text, "@"); // then the path
     /* fall through */
     case FBLE_MODULE:
-        fble_add_string(text, expr->path->text);
+        print_path(text, expr->path);
         break;
     case FBLE_TYPEOF:
         fble_add_string(text, "@<");

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The cache and the compiler's processes. The name of an object file is a hash of everything that
-// it depends on: the C, the compiler's words, the runtime's headers. So an object that is found is
-// up to date, and the folder can be deleted at any time. Files are written under another name and
-// renamed, so builds at the same time do not disturb each other. No shell is involved.
+// What is to be compiled, and the compiler's processes. The name of an object file is a hash of
+// everything that it depends on: the C, the compiler's words, the runtime's headers. So an object
+// that is found is up to date, and the folder can be deleted at any time. Files are written under
+// another name and renamed, so builds at the same time do not disturb each other.
 
 #include "build.h"
+#include "printable.h"
 #include "syntax/beside.h"
 #include "syntax/hash.h"
 
@@ -50,61 +51,18 @@ static bool split_words(struct fble_arena *arena, const char *text, struct fble_
     return true;
 }
 
-static bool starts(const char *word, const char *start) {
-    return !strncmp(word, start, strlen(start));
-}
-
-// Flags under which gcc is known to make real jumps of the calls at the ends of steps. With any
-// other, steps go by the trampoline. Clang promises the jumps and needs no list.
-static bool is_harmless(const char *word) {
-    static const char *const all[] = {"-g",
-                                      "-W",
-                                      "-w",
-                                      "-D",
-                                      "-U",
-                                      "-I",
-                                      "-pipe",
-                                      "-std=",
-                                      "-march=",
-                                      "-mtune=",
-                                      "-fPIC",
-                                      "-fPIE",
-                                      "-fpic",
-                                      "-fpie",
-                                      "-fno-plt",
-                                      "-fno-pie",
-                                      "-fomit-frame-pointer",
-                                      "-fno-omit-frame-pointer",
-                                      "-fstack-protector",
-                                      "-fcf-protection",
-                                      "-fno-strict-aliasing",
-                                      "-ffile-prefix-map=",
-                                      "-fdebug-prefix-map=",
-                                      "-fdiagnostics"};
-    static const char *const levels[] = {"-O", "-O1", "-O2", "-O3", "-Os", "-Ofast"};
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
-        if (!strcmp(word, levels[i])) return true;
-    if (starts(word, "-Wl,") || starts(word, "-Wa,") || starts(word, "-Wp,")) return false;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (starts(word, all[i])) return true;
-    return false;
-}
-
 static bool read_words(struct fble_build *b) {
-    const char *cc = getenv("CC"), *flags = getenv("CFLAGS");
-    bool direct = true;
+    const char *cc = secure_getenv("CC"), *flags = secure_getenv("CFLAGS");
     if (!split_words(b->arena, cc && *cc ? cc : "cc", &b->compiler) || !b->compiler.count) {
         fprintf(stderr, "fble compile: CC has a quote without an end\n");
         return false;
     }
     // At a fixed address nothing has to be relocated at the start. CFLAGS can say otherwise.
     fble_push(b->arena, &b->compiler, (void *)(b->shared ? "-fPIC" : "-fno-pie"));
-    if (!split_words(b->arena, flags ? flags : "-O2", &b->compiler)) {
+    if (!split_words(b->arena, flags ? flags : "-O1", &b->compiler)) {
         fprintf(stderr, "fble compile: CFLAGS has a quote without an end\n");
         return false;
     }
-    for (uint32_t i = 1; i < b->compiler.count; i++) direct &= is_harmless(b->compiler.at[i]);
-    if (direct) fble_push(b->arena, &b->compiler, (void *)"-DFBLE_DIRECT");
     return true;
 }
 
@@ -131,34 +89,15 @@ static bool find_runtime(struct fble_build *b) {
     return false;
 }
 
-static bool make_folders(struct fble_arena *arena, const char *folder) {
-    char *path = fble_copy(arena, folder, strlen(folder));
-    for (char *p = path + 1;; p++) {
-        if (*p && *p != '/') continue;
-        char end = *p;
-        *p = 0;
-        if (mkdir(path, 0777) && errno != EEXIST) return false;
-        *p = end;
-        if (!end) return true;
-    }
-}
-
-static bool find_folder(struct fble_build *b) {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (!b->folder && cache && *cache) b->folder = fble_format(b->arena, "%s/fble", cache);
-    if (!b->folder && home && *home) b->folder = fble_format(b->arena, "%s/.cache/fble", home);
-    if (!b->folder) b->folder = ".fble";
-    if (make_folders(b->arena, b->folder)) return true;
-    fprintf(stderr, "fble compile: cannot make the folder %s: %s\n", b->folder, strerror(errno));
-    return false;
-}
-
 bool fble_build_start(struct fble_build *b) {
     if (!b->jobs) {
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
         b->jobs = cores > 0 ? (unsigned)cores : 1;
     }
-    return read_words(b) && find_runtime(b) && find_folder(b);
+    if (!read_words(b) || !find_runtime(b) || !fble_cache_open(b->arena, &b->cache, b->folder))
+        return false;
+    fble_build_probe(b);
+    return true;
 }
 
 // ---------------------------------------------------------------- units
@@ -171,9 +110,8 @@ static void add_file(struct fble_text *text, const char *file) {
     if (from) fclose(from);
 }
 
-// Everything that an object depends on.
-static const char *key_of(const struct fble_build *b, const char *text, size_t length,
-                          const char *definition) {
+const char *fble_build_key(const struct fble_build *b, const char *text, size_t length,
+                           const char *definition) {
     static const char *const headers[] = {"compiled.h", "machine.h", "code.h",
                                           "opcodes.h",  "value.h",   "fble.h"};
     struct fble_text all = {.arena = b->arena};
@@ -185,6 +123,7 @@ static const char *key_of(const struct fble_build *b, const char *text, size_t l
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
         add_file(&all, fble_format(b->arena, "%s/%s", b->include[0], headers[i]));
     add_file(&all, fble_format(b->arena, "%s/ouro.h", b->include[1]));
+    add_file(&all, fble_format(b->arena, "%s/ouro_site.h", b->include[1]));
     fble_add(&all, text, length);
     return fble_hash(b->arena, all.at, all.length);
 }
@@ -196,21 +135,23 @@ static bool write_source(struct fble_arena *arena, const char *file, const char 
     bool good = to && fwrite(text, 1, length, to) == length;
     if (to && fclose(to)) good = false;
     if (good) good = !rename(fresh, file);
-    if (!good) fprintf(stderr, "fble compile: cannot write %s: %s\n", file, strerror(errno));
+    if (!good) ouro__say("fble compile: cannot write %s: %s", file, strerror(errno));
     return good;
 }
 
 void fble_build_add(struct fble_build *b, const char *name, const char *text, size_t length,
                     const char *definition) {
-    const char *key = key_of(b, text, length, definition);
+    const char *key = fble_build_key(b, text, length, definition);
     struct unit *unit = fble_alloc(b->arena, sizeof *unit);
     unit->name = name;
     unit->definition = definition;
-    unit->source = fble_format(b->arena, "%s/%s.c", b->folder, key);
-    unit->object = fble_format(b->arena, "%s/%s.o", b->folder, key);
-    unit->fresh = fble_format(b->arena, "%s/%s.%ld.o", b->folder, key, (long)getpid());
-    if (!exists(unit->object) && !write_source(b->arena, unit->source, text, length))
-        unit->source = NULL;
+    unit->source = fble_format(b->arena, "%s/%s.c", b->cache.folder, key);
+    unit->object = fble_format(b->arena, "%s/%s.o", b->cache.folder, key);
+    unit->fresh = fble_format(b->arena, "%s/%s.%ld.o", b->cache.folder, key, (long)getpid());
+    if (!fble_cache_has(unit->object)) {
+        b->stale++;
+        if (!write_source(b->arena, unit->source, text, length)) unit->source = NULL;
+    }
     fble_push(b->arena, &b->units, unit);
 }
 
@@ -218,13 +159,14 @@ void fble_build_add(struct fble_build *b, const char *name, const char *text, si
 
 static pid_t start(const struct fble_build *b, struct fble_list *words) {
     fble_push(b->arena, words, NULL);
-    for (uint32_t i = 0; b->verbose && i + 1 < words->count; i++)
-        fprintf(stderr, "%s%c", (const char *)words->at[i], i + 2 < words->count ? ' ' : '\n');
+    for (uint32_t i = 0; b->verbose && i + 1 < words->count; i++) {
+        ouro__print_foreign(stderr, words->at[i]);
+        fputc(i + 2 < words->count ? ' ' : '\n', stderr);
+    }
     pid_t child;
     int failed = posix_spawnp(&child, words->at[0], NULL, NULL, (char **)words->at, environ);
     if (!failed) return child;
-    fprintf(stderr, "fble compile: cannot run %s: %s\n", (const char *)words->at[0],
-            strerror(failed));
+    ouro__say("fble compile: cannot run %s: %s", (const char *)words->at[0], strerror(failed));
     return -1;
 }
 
@@ -234,25 +176,40 @@ static struct fble_list compiler_words(const struct fble_build *b) {
     return words;
 }
 
-static bool start_unit(struct fble_build *b, struct unit *unit) {
+// Steps are jumped to by address, so optimizing at link time would gain nothing. It renames
+// symbols, and whether calls become jumps would be decided only then.
+struct fble_list fble_build_words(const struct fble_build *b) {
     struct fble_list words = compiler_words(b);
     const char *more[] = {"-fno-tree-slp-vectorize",
+                          "-fno-lto",
                           "-std=gnu11",
                           "-w",
                           "-I",
                           b->include[0],
                           "-I",
                           b->include[1],
-                          "-c",
-                          "-o",
-                          unit->fresh,
-                          unit->source,
-                          unit->definition,
                           NULL};
+    for (int i = 0; more[i]; i++) fble_push(b->arena, &words, (void *)more[i]);
+    return words;
+}
+
+static bool start_unit(struct fble_build *b, struct unit *unit) {
+    struct fble_list words = fble_build_words(b);
+    const char *more[] = {"-c", "-o", unit->fresh, unit->source, unit->definition, NULL};
     for (int i = 0; more[i]; i++) fble_push(b->arena, &words, (void *)more[i]);
     unit->child = start(b, &words);
     b->compiled++;
     return unit->child > 0;
+}
+
+// For people who wait at a terminal: a line that counts, and is taken away at the end. It has no
+// names of modules, which may have anything in them.
+static void show_progress(const struct fble_build *b, uint32_t done) {
+    if (b->verbose || !isatty(STDERR_FILENO)) return;
+    if (done < b->stale)
+        fprintf(stderr, "\r\033[Kfble compile: %u of %u files", done, b->stale);
+    else
+        fputs("\r\033[K", stderr);
 }
 
 static bool end_unit(struct fble_build *b, pid_t child, int status) {
@@ -260,10 +217,10 @@ static bool end_unit(struct fble_build *b, pid_t child, int status) {
         struct unit *unit = b->units.at[i];
         if (unit->child != child) continue;
         unit->child = 0;
-        if (!status && !rename(unit->fresh, unit->object)) return true;
+        if (!status && !chmod(unit->fresh, 0600) && !rename(unit->fresh, unit->object)) return true;
         unlink(unit->fresh);
-        fprintf(stderr, "fble compile: the C compiler failed on %s (%s)\n", unit->source,
-                unit->name);
+        show_progress(b, b->stale);
+        ouro__say("fble compile: the C compiler failed on %s (%s)", unit->source, unit->name);
     }
     return false;
 }
@@ -273,7 +230,9 @@ static bool wait_for_one(struct fble_build *b, uint32_t *running) {
     pid_t child;
     while ((child = waitpid(-1, &status, 0)) < 0 && errno == EINTR) continue;
     --*running;
-    return child > 0 && end_unit(b, child, status);
+    bool good = child > 0 && end_unit(b, child, status);
+    if (good) show_progress(b, b->compiled - *running);
+    return good;
 }
 
 static bool compile_all(struct fble_build *b) {
@@ -281,23 +240,27 @@ static bool compile_all(struct fble_build *b) {
     bool good = true;
     for (uint32_t i = 0; i < b->units.count && good; i++) {
         struct unit *unit = b->units.at[i];
-        if (exists(unit->object)) continue;
+        if (fble_cache_has(unit->object)) continue;
         while (good && running >= b->jobs) good = wait_for_one(b, &running);
         good = good && unit->source && start_unit(b, unit);
         if (good) running++;
+        if (good && b->compiled == 1) show_progress(b, 0);
     }
     while (running) good &= wait_for_one(b, &running);
     return good;
 }
 
+void fble_build_link_words(const struct fble_build *b, struct fble_list *words) {
+    const char *linker = secure_getenv("LDFLAGS");
+    if (!b->shared) fble_push(b->arena, words, (void *)"-no-pie");
+    if (linker) split_words(b->arena, linker, words);
+}
+
 static bool link_all(struct fble_build *b) {
-    struct fble_list words = compiler_words(b), flags = {0};
-    const char *linker = getenv("LDFLAGS");
+    struct fble_list words = compiler_words(b);
     for (uint32_t i = 0; i < b->units.count; i++)
         fble_push(b->arena, &words, (void *)((struct unit *)b->units.at[i])->object);
-    if (!b->shared) fble_push(b->arena, &words, (void *)"-no-pie");
-    if (linker) split_words(b->arena, linker, &flags);
-    for (uint32_t i = 0; i < flags.count; i++) fble_push(b->arena, &words, flags.at[i]);
+    fble_build_link_words(b, &words);
     const char *program[] = {"-rdynamic", "-o",   b->output, b->library,
                              "-lpthread", "-ldl", "-lm",     NULL};
     const char *shared[] = {"-shared", "-o", b->output, NULL};
@@ -306,13 +269,12 @@ static bool link_all(struct fble_build *b) {
     int status = -1;
     pid_t child = start(b, &words);
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    if (child > 0 && status) fprintf(stderr, "fble compile: linking %s failed\n", b->output);
+    if (child > 0 && status) ouro__say("fble compile: linking %s failed", b->output);
     return child > 0 && !status;
 }
 
 bool fble_build_finish(struct fble_build *b) {
     if (!compile_all(b) || !link_all(b)) return false;
-    if (b->verbose)
-        fprintf(stderr, "fble compile: %u of %u files compiled\n", b->compiled, b->units.count);
+    if (b->verbose) ouro__say("fble compile: %u of %u files compiled", b->compiled, b->units.count);
     return true;
 }

@@ -164,8 +164,11 @@ static void note_indices(struct translator *t) {
 }
 
 static void write_head(struct translator *t, FILE *to, const char *name) {
-    fprintf(to, "// %s, made from %s by fble compile.\n\n#include <compiled.h>\n\n",
-            t->emitted->module->path->text, t->emitted->module->value->file);
+    fputs("// ", to);
+    fble_write_c_string(to, t->emitted->module->path->text);
+    fputs(", made from ", to);
+    fble_write_c_string(to, t->emitted->module->value->file);
+    fputs(" by fble compile.\n\n#include <compiled.h>\n\n", to);
     fprintf(to, "static struct fble_code codes[%u];\n", t->emitted->codes.count);
     fprintf(to, "static struct fble_spot spots[%u];\n", t->spots + 1);
     fprintf(to, "#define AT(spot) ((const uint64_t *)(spots + (spot)))\n");

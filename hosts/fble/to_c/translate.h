@@ -40,9 +40,9 @@ struct translator {
     struct fble_arena *arena;
     const struct fble_emitted *emitted;
     FILE *steps, *tables, *code;
-    struct fble_pairs indices;                       // of codes and foreign uses, + 1
-    uint32_t sites, returns, lists, literals, spots; // so many were written
-    const char *file;                                // of the last #line
+    struct fble_pairs indices;                                 // of codes and foreign uses, + 1
+    uint32_t sites, returns, lists, literals, spots, branches; // so many were written
+    const char *file;                                          // of the last #line
     uint32_t line;
 
     // The function.
@@ -51,15 +51,18 @@ struct translator {
     uint32_t first_spot; // in the module's table
     uint32_t *mark;      // per instruction: the step that it was last seen in, + 1
     bool *join;          // per instruction: it begins a step of its own
+    bool *long_select;   // per instruction: all its branches begin steps
+    uint64_t *need;      // per instruction: bytes, of most_bytes
+    uint32_t marks;      // so many were used
     struct c_step *all;
     uint32_t count;
 
     // The step.
     const struct c_step *step;
-    uint32_t last; // its last instruction
-    bool hoisted;  // all its memory is reserved at its beginning
-    bool quiet;    // the first pass: nothing is written
-    bool *used;    // per slot: it has a local
+    uint32_t *members, member_count; // its instructions, in the order of the code
+    bool hoisted;                    // all its memory is reserved at its beginning
+    bool quiet;                      // the first pass: nothing is written
+    bool *used;                      // per slot: it has a local
     struct c_slots now;
     // Known of the result of the instruction that is being written.
     uint8_t result_flags;
@@ -87,6 +90,10 @@ void c_define(struct translator *t, uint32_t slot);
 void c_charge(struct translator *t);
 void c_store(struct translator *t, uint32_t slot); // to the frame, if it is not there
 bool c_is_live(const uint64_t *live, uint32_t slots, uint32_t slot);
+// Do all branches of a select leave the step, and are there many of them?
+bool c_branches_by_table(const struct translator *t, const struct emit_ins *ins);
+// Stores what the target expects in the frame.
+void c_store_for(struct translator *t, uint32_t target);
 // Jumps to an instruction of this step, or to the step that begins there.
 void c_jump_to(struct translator *t, uint32_t target);
 uint32_t c_write_site(struct translator *t, const struct fble_site *site);

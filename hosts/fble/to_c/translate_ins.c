@@ -7,6 +7,10 @@
 #include "translate.h"
 #include "vm/machine.h"
 
+#include <stdlib.h>
+
+enum { MANY_OPERANDS = 32 };
+
 uint32_t c_index_of(struct translator *t, const void *item) {
     return (uint32_t)(uintptr_t)*fble_pair(t->arena, &t->indices, item, NULL) - 1;
 }
@@ -16,8 +20,33 @@ static uint32_t spot_of(const struct translator *t, uint32_t i) {
     return t->first_spot + t->f->facts[i].spot;
 }
 
-static const uint16_t *list_of(const struct translator *t, const struct emit_ins *ins) {
+static const uint32_t *list_of(const struct translator *t, const struct emit_ins *ins) {
     return t->f->lists + ins->list;
+}
+
+static uint32_t write_list(struct translator *t, const struct emit_ins *ins) {
+    if (t->quiet) return 0;
+    fprintf(t->tables, "static const uint16_t list%u[] = {", t->lists);
+    for (uint32_t i = 0; i < ins->list_count; i++)
+        fprintf(t->tables, "%s%u", i ? ", " : "", list_of(t, ins)[i]);
+    fputs("};\n", t->tables);
+    return t->lists++;
+}
+
+// Many operands are read from the frame, in a loop. Calls have few enough.
+static bool reads_frame(const struct emit_ins *ins) {
+    uint8_t list = fble_operands[ins->op].list;
+    return list == FBLE_ROLE_PAIRS || (list != FBLE_ROLE_ARGS && ins->list_count > MANY_OPERANDS);
+}
+
+// Writes the operands of a list into the words of the object o, from `first` on.
+static void fill_words(struct translator *t, const struct emit_ins *ins, const char *o,
+                       uint32_t first) {
+    if (reads_frame(ins))
+        c_out(t, " FBLE_FILL(%s, %u, fp, list%u, %u);", o, first, write_list(t, ins),
+              ins->list_count);
+    for (uint32_t i = 0; i < ins->list_count && !reads_frame(ins); i++)
+        c_out(t, " FBLE_WORD(%s, %u) = s%u;", o, first + i, list_of(t, ins)[i]);
 }
 
 // ---------------------------------------------------------------- values
@@ -46,8 +75,7 @@ static void field(struct translator *t, const struct emit_ins *ins, uint32_t i) 
 
 static void new_struct(struct translator *t, const struct emit_ins *ins, uint32_t tag) {
     c_out(t, "{ fble_value o; FBLE_NEW(o, FBLE_HEADER(FBLE_STRUCT, %u, %u));", tag, ins->c);
-    for (uint32_t i = 0; i < ins->c; i++)
-        c_out(t, " FBLE_WORD(o, %u) = s%u;", i, list_of(t, ins)[i]);
+    fill_words(t, ins, "o", 0);
     c_out(t, " s%u = o; }", ins->a);
     t->result_flags = C_IS_STRUCT;
     if (ins->op == FBLE_OP_CELL) t->result_tag = (uint16_t)(tag + 1);
@@ -64,11 +92,13 @@ static void payload(struct translator *t, const struct emit_ins *ins, uint32_t i
 }
 
 static void copy(struct translator *t, const struct emit_ins *ins, uint32_t i) {
-    const uint16_t *list = list_of(t, ins);
+    const uint32_t *list = list_of(t, ins);
     c_out(t, "FBLE_NEED_UNION(s%u, FBLE_NO_COPY, AT(%u), %u);", ins->b, spot_of(t, i),
           t->now.charge);
     c_out(t, "{ fble_value o = fble_pointer(hp); hp = fble_copy_struct(hp, s%u);", ins->b);
-    for (uint32_t k = 0; k < ins->c; k++)
+    if (reads_frame(ins))
+        c_out(t, " FBLE_REPLACE_FIELDS(o, fp, list%u, %u);", write_list(t, ins), ins->c);
+    for (uint32_t k = 0; k < ins->c && !reads_frame(ins); k++)
         c_out(t, " FBLE_WORD(o, %u) = s%u;", list[2 * k], list[2 * k + 1]);
     c_out(t, " s%u = o; }", ins->a);
     t->result_flags = C_IS_STRUCT;
@@ -79,14 +109,12 @@ static void closure(struct translator *t, const struct emit_ins *ins) {
     c_out(t, "{ fble_value o; FBLE_NEW(o, FBLE_HEADER(FBLE_CLOSURE, %u, %u));", code->arity,
           ins->c + 1);
     c_out(t, " FBLE_WORD(o, 0) = fble_pointer(&codes[%u]);", c_index_of(t, code));
-    for (uint32_t i = 0; i < ins->list_count; i++)
-        c_out(t, " FBLE_WORD(o, %u) = s%u;", i + 1, list_of(t, ins)[i]);
+    fill_words(t, ins, "o", 1);
     c_out(t, " s%u = o; }", ins->a);
 }
 
 static void fill(struct translator *t, const struct emit_ins *ins) {
-    for (uint32_t i = 0; i < ins->c; i++)
-        c_out(t, "FBLE_WORD(s%u, %u) = s%u;", ins->a, i + 1, list_of(t, ins)[i]);
+    fill_words(t, ins, fble_format(t->arena, "s%u", ins->a), 1);
 }
 
 static void placeholder(struct translator *t, const struct emit_ins *ins) {
@@ -94,18 +122,8 @@ static void placeholder(struct translator *t, const struct emit_ins *ins) {
           ins->a);
 }
 
-static uint32_t write_list(struct translator *t, const struct emit_ins *ins) {
-    if (t->quiet) return 0;
-    fprintf(t->tables, "static const uint16_t list%u[] = {", t->lists);
-    for (uint32_t i = 0; i < ins->list_count; i++)
-        fprintf(t->tables, "%s%u", i ? ", " : "", list_of(t, ins)[i]);
-    fputs("};\n", t->tables);
-    return t->lists++;
-}
-
 // The list has pairs: the slot of a placeholder, the slot of a value, which may change.
 static void resolve(struct translator *t, const struct emit_ins *ins, uint32_t i) {
-    for (uint32_t k = 0; k < ins->list_count; k++) c_store(t, list_of(t, ins)[k]);
     c_charge(t);
     c_out(t, "FBLE_STAND;\nif (!fble_resolve_now(m, fp, list%u, %u, AT(%u))) return NULL;",
           write_list(t, ins), ins->c, spot_of(t, i));
@@ -124,6 +142,11 @@ static void foreign(struct translator *t, const struct emit_ins *ins, uint32_t i
 }
 
 static void list(struct translator *t, const struct emit_ins *ins) {
+    if (reads_frame(ins)) {
+        c_out(t, "{ fble_value l = s%u; FBLE_CELLS(l, fp, list%u, %u); s%u = l; }", ins->b,
+              write_list(t, ins), ins->c, ins->a);
+        return;
+    }
     c_out(t, "{ fble_value l = s%u, o;", ins->b);
     for (uint32_t i = ins->c; i-- > 0;)
         c_out(t,
@@ -147,34 +170,103 @@ static void literal(struct translator *t, const struct emit_ins *ins) {
 
 // ---------------------------------------------------------------- control
 
+// A select whose branches are steps: a table of them. All that one of them needs is stored before.
+static void choose_by_table(struct translator *t, const struct emit_ins *ins) {
+    const uint32_t *targets = t->f->targets + ins->targets;
+    for (uint32_t tag = 0; tag < ins->target_count; tag++)
+        if (!tag || targets[tag] != targets[tag - 1]) c_store_for(t, targets[tag]);
+    c_charge(t);
+    c_out(t, "FBLE_BRANCH(branches%u + fble_tag_of(s%u, %u));", t->branches, ins->b, ins->x);
+    if (t->quiet) return;
+    fprintf(t->tables, "static const struct fble_branch branches%u[] = {", t->branches++);
+    for (uint32_t tag = 0; tag < ins->target_count; tag++)
+        fprintf(t->tables, "{f%u_j%u, %u},%c", t->index, targets[tag],
+                t->f->facts[targets[tag]].charge, tag % 8 == 7 ? '\n' : ' ');
+    fputs("};\n", t->tables);
+}
+
+struct branch {
+    uint32_t target, tag;
+};
+
+static int by_target(const void *a, const void *b) {
+    const struct branch *x = a, *y = b;
+    if (x->target != y->target) return x->target < y->target ? -1 : 1;
+    return x->tag < y->tag ? -1 : x->tag > y->tag;
+}
+
+// The branches of a select, those with the same target one after the other.
+static struct branch *sorted_branches(struct translator *t, const struct emit_ins *ins) {
+    struct branch *all = fble_alloc(t->arena, ins->target_count * sizeof *all);
+    for (uint32_t tag = 0; tag < ins->target_count; tag++)
+        all[tag] = (struct branch){t->f->targets[ins->targets + tag], tag};
+    qsort(all, ins->target_count, sizeof *all, by_target);
+    return all;
+}
+
+static uint32_t same_target(const struct branch *all, uint32_t from, uint32_t count) {
+    uint32_t end = from;
+    while (end < count && all[end].target == all[from].target) end++;
+    return end;
+}
+
+// Where the longest run of tags with the same target begins: it is the default of the switch.
+static uint32_t find_default(const struct branch *all, uint32_t count) {
+    uint32_t best = 0, most = 0;
+    for (uint32_t from = 0, end; from < count; from = end) {
+        end = same_target(all, from, count);
+        if (end - from >= most) best = from, most = end - from;
+    }
+    return best;
+}
+
+static void write_labels(struct translator *t, const struct branch *all, uint32_t from,
+                         uint32_t end, bool is_default) {
+    if (t->quiet) return;
+    if (is_default) fputs("default:", t->code);
+    for (uint32_t i = from; i < end && !is_default; i++)
+        fprintf(t->code, "case %u:%s", all[i].tag, i % 16 == 15 ? "\n" : " ");
+    fputc('\n', t->code);
+}
+
 // A select: its branches become the cases of a switch.
 static void choose(struct translator *t, const struct emit_ins *ins, uint32_t i) {
     uint8_t *flags = t->now.flags;
     uint16_t *tags = t->now.tags;
-    if (!tags[ins->b])
+    bool known = tags[ins->b] != 0, by_table = c_branches_by_table(t, ins);
+    if (!known && by_table)
         c_out(t, "FBLE_NEED_UNION(s%u, FBLE_NO_SELECT, AT(%u), %u);", ins->b, spot_of(t, i),
               t->now.charge);
-    c_out(t, "switch (fble_tag_of(s%u, %u)) {", ins->b, ins->x);
+    if (by_table) {
+        choose_by_table(t, ins);
+        return;
+    }
+    if (known)
+        c_out(t, "switch (fble_tag_of(s%u, %u)) {", ins->b, ins->x);
+    else
+        c_out(t,
+              "{ uint32_t tag; FBLE_TAG(tag, s%u, %u, FBLE_NO_SELECT, AT(%u), %u);"
+              " switch (tag) {",
+              ins->b, ins->x, spot_of(t, i), t->now.charge);
     uint8_t flags_before = flags[ins->b];
     uint16_t tag_before = tags[ins->b];
-    uint32_t before = t->now.charge;
-    for (uint32_t tag = 0; tag < ins->target_count; tag++) {
-        tags[ins->b] = (uint16_t)(tag + 1);
-        if (tag + 1 < ins->target_count)
-            c_out(t, "case %u:", tag);
-        else
-            c_out(t, "default:");
-        uint32_t target = t->f->targets[ins->targets + tag];
-        t->now.charge = before + t->f->facts[target].charge;
-        c_jump_to(t, target);
+    uint32_t before = t->now.charge, count = ins->target_count;
+    const struct branch *all = sorted_branches(t, ins);
+    uint32_t other = find_default(all, count);
+    for (uint32_t from = 0, end; from < count; from = end) {
+        end = same_target(all, from, count);
+        write_labels(t, all, from, end, from == other);
+        if (end == from + 1) tags[ins->b] = (uint16_t)(all[from].tag + 1);
+        t->now.charge = before + t->f->facts[all[from].target].charge;
+        c_jump_to(t, all[from].target);
         flags[ins->b] = flags_before;
         tags[ins->b] = tag_before;
     }
-    c_out(t, "}");
+    c_out(t, known ? "}" : "} }");
 }
 
 static const char *argument(struct translator *t, const struct emit_ins *ins, uint32_t i) {
-    return i < ins->list_count ? fble_format(t->arena, "s%u", list_of(t, ins)[i]) : "0";
+    return i < ins->list_count ? fble_format(t->arena, "s%u", list_of(t, ins)[i]) : "FBLE_ANYTHING";
 }
 
 static void write_return(struct translator *t, uint32_t i) {
@@ -260,15 +352,15 @@ static void simple(struct translator *t, const struct emit_ins *ins) {
     t->result_tag = t->now.tags[ins->b];
 }
 
-// Loads the slots that the instruction reads into their locals. RESOLVE reads the frame.
+// Loads the slots that the instruction reads into their locals, or stores them to the frame.
 static void use_operands(struct translator *t, const struct emit_ins *ins) {
     const struct fble_operands *roles = fble_operands + ins->op;
     if (roles->a == FBLE_ROLE_IN) c_use(t, ins->a);
     if (roles->b == FBLE_ROLE_IN) c_use(t, ins->b);
     if (roles->b == FBLE_ROLE_CAPTURED) c_use(t, FBLE_FP_SELF);
-    if (roles->list == FBLE_ROLE_PAIRS) return;
     bool fields = roles->list == FBLE_ROLE_FIELDS; // every second is the number of a field
-    for (uint32_t i = fields; i < ins->list_count; i += 1 + fields) c_use(t, list_of(t, ins)[i]);
+    void (*read)(struct translator *, uint32_t) = reads_frame(ins) ? c_store : c_use;
+    for (uint32_t i = fields; i < ins->list_count; i += 1 + fields) read(t, list_of(t, ins)[i]);
 }
 
 static void write_ins(struct translator *t, const struct emit_ins *ins, uint32_t i) {

@@ -2,7 +2,7 @@
 //
 // Cuts a function into steps. A step begins where the function is entered, where a call returns to,
 // or at a join, where branches of several steps meet. Short code after a join is repeated in each
-// of them instead.
+// of them instead. Long steps are cut, as if there were a join.
 //
 // Within a step all branches go forward, so two passes in the order of the code are enough. The
 // first, quiet one finds out which slots are in locals at each target: those that are on all
@@ -18,7 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG_JOIN = 16, MOST_HOISTED = 1 << 15 };
+// Instructions from which on code is a step of its own: where several steps meet, where only one
+// leads, and of a select with all its branches.
+enum { LONG_JOIN = 16, LONG_STEP = 400, LONG_SELECT = 1000 };
+enum { MANY_BRANCHES = 8, MOST_HOISTED = 1 << 15, LONGEST_NAME = 1000 };
+enum { SEVERAL = UINT32_MAX };
 
 void c_out(struct translator *t, const char *format, ...) {
     if (t->quiet) return;
@@ -105,8 +109,25 @@ static void meet(struct translator *t, uint32_t target) {
 
 // ---------------------------------------------------------------- between steps
 
+// A call may return to where a join is, so the two kinds of steps have names of their own.
+static const char *const step_marks[] = {[C_AFTER_CALL] = "", [C_AT_JOIN] = "j"};
+
 static void write_step_name(const struct translator *t, FILE *to, const struct c_step *step) {
-    fprintf(to, step->kind == C_ENTERING ? "f%u" : "f%u_%u", t->index, step->start);
+    fprintf(to, "f%u", t->index);
+    if (step->kind != C_ENTERING) fprintf(to, "_%s%u", step_marks[step->kind], step->start);
+}
+
+bool c_branches_by_table(const struct translator *t, const struct emit_ins *ins) {
+    for (uint32_t i = 0; i < ins->target_count; i++)
+        if (!t->join[t->f->targets[ins->targets + i]]) return false;
+    return ins->target_count >= MANY_BRANCHES;
+}
+
+void c_store_for(struct translator *t, uint32_t target) {
+    bool away = t->join[target];
+    for (uint32_t slot = 0; slot < t->f->most; slot++)
+        if (live_at(t, target, slot) && (away || !(t->at[target].flags[slot] & C_IN_LOCAL)))
+            c_store(t, slot);
 }
 
 void c_jump_to(struct translator *t, uint32_t target) {
@@ -119,14 +140,12 @@ void c_jump_to(struct translator *t, uint32_t target) {
     uint8_t *before = malloc(t->f->most);
     if (!before) fble_out_of_memory();
     memcpy(before, t->now.flags, t->f->most);
-    for (uint32_t slot = 0; slot < t->f->most; slot++)
-        if (live_at(t, target, slot) && (away || !(t->at[target].flags[slot] & C_IN_LOCAL)))
-            c_store(t, slot);
+    c_store_for(t, target);
     memcpy(t->now.flags, before, t->f->most);
     free(before);
     if (away || t->at[target].arrivals > 1) c_charge(t);
     if (away)
-        c_out(t, "FBLE_JUMP(f%u_%u, fp, hp, 0, 0, c);", t->index, target);
+        c_out(t, "FBLE_JUMP(f%u_j%u, fp, hp, 0, 0, c);", t->index, target);
     else
         c_out(t, "goto l%u;", target);
 }
@@ -142,73 +161,132 @@ uint32_t c_write_site(struct translator *t, const struct fble_site *site) {
 
 // ---------------------------------------------------------------- which steps there are
 
-// Marks what belongs to the step that begins at `start` and gives the number of instructions.
-static uint32_t mark_step(struct translator *t, uint32_t start, uint32_t mark, uint32_t *visits) {
-    uint32_t last = start, count = 0;
-    t->mark[start] = mark;
-    for (uint32_t i = start; i <= last; i++) {
-        const struct emit_ins *ins = t->f->ins + i;
-        if (t->mark[i] != mark) continue;
-        count++;
-        if (visits && t->f->facts[i].target) visits[i]++;
-        if (fble_op_is_call(ins->op) || fble_op_ends_function(ins->op)) continue;
-        uint32_t n = fble_op_is_branch(ins->op) ? ins->target_count : 1;
-        for (uint32_t k = 0; k < n; k++) {
-            uint32_t next = fble_op_is_branch(ins->op) ? t->f->targets[ins->targets + k] : i + 1;
-            if (t->join[next]) continue;
-            t->mark[next] = mark;
-            if (next > last) last = next;
-        }
+static int by_number(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void add_member(struct translator *t, uint32_t i, uint32_t mark) {
+    if (t->mark[i] == mark || t->join[i]) return;
+    t->mark[i] = mark;
+    t->members[t->member_count++] = i;
+}
+
+// Finds what belongs to the step that begins at `start`, and gives the number of instructions.
+static uint32_t find_members(struct translator *t, uint32_t start, uint32_t mark) {
+    bool was_join = t->join[start]; // a step does not jump to itself
+    t->join[start] = false;
+    t->member_count = 0;
+    add_member(t, start, mark);
+    for (uint32_t k = 0; k < t->member_count; k++) {
+        const struct emit_ins *ins = t->f->ins + t->members[k];
+        for (uint32_t n = 0; fble_op_is_branch(ins->op) && n < ins->target_count; n++)
+            add_member(t, t->f->targets[ins->targets + n], mark);
+        if (fble_op_goes_on(ins->op)) add_member(t, t->members[k] + 1, mark);
     }
-    t->last = last;
-    return count;
+    t->join[start] = was_join;
+    return t->member_count;
 }
 
 static void add_step(struct translator *t, uint32_t start, enum c_step_kind kind) {
     t->all[t->count++] = (struct c_step){start, kind};
 }
 
+// Steps are cut at all branches of a long select, which so begin steps of their own.
+static uint32_t own_branches(struct translator *t, const struct emit_ins *ins, uint32_t *owner,
+                             uint32_t last) {
+    for (uint32_t n = 0; n < ins->target_count; n++)
+        if (!owner[t->f->targets[ins->targets + n]])
+            owner[t->f->targets[ins->targets + n]] = ++last;
+    return last;
+}
+
+// Per instruction: the only step that leads there, as a number, or SEVERAL. All branches go
+// forward, so one pass is enough.
+static void find_owners(struct translator *t, uint32_t *owner) {
+    const struct emit_function *f = t->f;
+    uint32_t last = t->count;
+    memset(owner, 0, (f->count + 1) * sizeof *owner);
+    for (uint32_t i = 0; i < t->count; i++) owner[t->all[i].start] = i + 1;
+    for (uint32_t i = 0; i < f->count; i++)
+        if (t->long_select[i]) last = own_branches(t, f->ins + i, owner, last);
+    for (uint32_t i = 0; i < f->count; i++) {
+        const struct emit_ins *ins = f->ins + i;
+        for (uint32_t n = 0; n < ins->target_count && !t->long_select[i]; n++) {
+            uint32_t *to = owner + f->targets[ins->targets + n];
+            *to = !*to || *to == owner[i] ? owner[i] : SEVERAL;
+        }
+        if (!fble_op_goes_on(ins->op)) continue;
+        owner[i + 1] = !owner[i + 1] || owner[i + 1] == owner[i] ? owner[i] : SEVERAL;
+    }
+}
+
+static void cut_at(struct translator *t, uint32_t i) { t->join[i] = true; }
+
+static void cut_branches(struct translator *t, const struct emit_ins *ins) {
+    for (uint32_t n = 0; n < ins->target_count; n++) cut_at(t, t->f->targets[ins->targets + n]);
+}
+
+// The time that a compiler needs grows faster than the size of functions. So steps are cut where
+// they become too long, and selects that do are cut at all their branches.
+static void cut_steps(struct translator *t, const uint32_t *owner) {
+    const struct emit_function *f = t->f;
+    memset(t->join, 0, (f->count + 1) * sizeof *t->join);
+    for (uint32_t i = f->count; i-- > 0;) {
+        const struct emit_ins *ins = f->ins + i;
+        bool several = owner[i] == SEVERAL && f->facts[i].target;
+        bool flows = f->facts[i].target || (i && fble_op_goes_on(f->ins[i - 1].op));
+        if (ins->target_count > 1 && find_members(t, i, ++t->marks) >= LONG_SELECT)
+            t->long_select[i] = true;
+        if (t->long_select[i]) cut_branches(t, ins);
+        if (i && flows && f->facts[i].live &&
+            find_members(t, i, ++t->marks) >= (several ? LONG_JOIN : LONG_STEP))
+            cut_at(t, i);
+    }
+}
+
 static void find_steps(struct translator *t) {
     const struct emit_function *f = t->f;
-    uint32_t *visits = fble_alloc(t->arena, (f->count + 1) * sizeof *visits), mark = 1;
+    t->marks = 0;
     t->mark = fble_alloc(t->arena, (f->count + 1) * sizeof *t->mark);
     t->join = fble_alloc(t->arena, (f->count + 1) * sizeof *t->join);
+    t->long_select = fble_alloc(t->arena, (f->count + 1) * sizeof *t->long_select);
+    t->members = fble_alloc(t->arena, (f->count + 1) * sizeof *t->members);
+    t->need = fble_alloc(t->arena, (f->count + 1) * sizeof *t->need);
     t->all = fble_alloc(t->arena, (2 * (size_t)f->count + 1) * sizeof *t->all);
     t->count = 0;
     add_step(t, 0, C_ENTERING);
     for (uint32_t i = 0; i < f->count; i++)
         if (fble_op_is_call(f->ins[i].op)) add_step(t, i + 1, C_AFTER_CALL);
-    for (uint32_t i = 0; i < t->count; i++) mark_step(t, t->all[i].start, mark++, visits);
-    for (uint32_t i = f->count; i-- > 0;)
-        if (visits[i] > 1 && mark_step(t, i, mark++, NULL) >= LONG_JOIN) {
-            t->join[i] = true;
-            add_step(t, i, C_AT_JOIN);
-        }
+    // Where a long select was cut, what follows it is reached by several steps.
+    uint32_t *owner = fble_alloc(t->arena, (f->count + 1) * sizeof *owner);
+    for (int pass = 0; pass < 2; pass++) {
+        find_owners(t, owner);
+        cut_steps(t, owner);
+    }
+    for (uint32_t i = 0; i < f->count; i++)
+        if (t->join[i]) add_step(t, i, C_AT_JOIN);
 }
 
 // Bytes that the most demanding path through the step needs.
-static uint64_t most_bytes(struct translator *t, uint32_t mark) {
+static uint64_t most_bytes(struct translator *t) {
     const struct emit_function *f = t->f;
-    uint32_t start = t->step->start;
-    uint64_t *memory = calloc(t->last - start + 2, sizeof *memory), most = 0;
-    if (!memory) fble_out_of_memory();
-    uint64_t *need = memory - start;
-    for (uint32_t i = t->last + 1; i-- > start;) {
+    uint64_t most = 0;
+    for (uint32_t k = t->member_count; k-- > 0;) {
+        uint32_t i = t->members[k];
         const struct emit_ins *ins = f->ins + i;
-        if (t->mark[i] != mark) continue;
         most = 0;
         if (fble_op_is_branch(ins->op)) {
-            for (uint32_t k = 0; k < ins->target_count; k++) {
-                uint32_t next = f->targets[ins->targets + k];
-                if (!t->join[next] && need[next] > most) most = need[next];
+            for (uint32_t n = 0; n < ins->target_count; n++) {
+                uint32_t next = f->targets[ins->targets + n];
+                if (!t->join[next] && t->need[next] > most) most = t->need[next];
             }
         } else if (fble_op_goes_on(ins->op) && !t->join[i + 1]) {
-            most = need[i + 1];
+            most = t->need[i + 1];
         }
-        need[i] = most += f->facts[i].heap ? f->facts[i].bytes : 0;
+        t->need[i] = most += f->facts[i].heap ? f->facts[i].bytes : 0;
     }
-    free(memory);
-    return most;
+    return most + f->facts[t->step->start].rest;
 }
 
 // ---------------------------------------------------------------- the beginning of a step
@@ -271,6 +349,15 @@ static void write_line(struct translator *t, uint32_t line) {
     fputc('\n', t->code);
 }
 
+// A function that calls nothing needs no more stack than is left in any case, and it ends.
+static bool is_small_leaf(const struct emit_function *f) {
+    for (uint32_t i = 0; i < f->count; i++) {
+        unsigned op = f->ins[i].op;
+        if (fble_op_is_call(op) || op == FBLE_OP_TAIL || op == FBLE_OP_TAIL_CODE) return false;
+    }
+    return f->most <= FBLE_STACK_RESERVE;
+}
+
 static void write_beginning(struct translator *t, uint64_t bytes) {
     const struct fble_code *code = t->f->code;
     const struct c_step *step = t->step;
@@ -281,7 +368,7 @@ static void write_beginning(struct translator *t, uint64_t bytes) {
     fputs("static fble_any_step ", t->code);
     write_step_name(t, t->code, step);
     fputs("(FBLE_STEP_PARAMETERS) {\n", t->code);
-    if (step->kind == C_ENTERING)
+    if (step->kind == C_ENTERING && !is_small_leaf(t->f))
         c_out(t, "FBLE_NEED_STACK(codes + %u, %u);", t->index, t->f->most);
     if (step->kind == C_AFTER_CALL) c_out(t, "fp -= %u;", t->f->most);
     if (t->hoisted && bytes) write_room(t, bytes);
@@ -309,12 +396,12 @@ static void collect_here(struct translator *t, uint32_t i) {
     c_out(t, "}");
 }
 
-static void walk(struct translator *t, uint32_t mark) {
+static void walk(struct translator *t) {
     const struct emit_function *f = t->f;
     bool open = true; // the instruction before leads on to this one
-    for (uint32_t i = t->step->start; i <= t->last; i++) {
+    for (uint32_t k = 0; k < t->member_count; k++) {
+        uint32_t i = t->members[k];
         const struct emit_ins *ins = f->ins + i;
-        if (t->mark[i] != mark) continue;
         if (f->facts[i].target && (i != t->step->start || t->at[i].flags)) {
             if (open && t->at[i].flags) c_jump_to(t, i);
             if (t->at[i].flags) {
@@ -334,35 +421,51 @@ static void walk(struct translator *t, uint32_t mark) {
     }
 }
 
-static void translate_step(struct translator *t, const struct c_step *step, uint32_t mark) {
+static void translate_step(struct translator *t, const struct c_step *step) {
     t->step = step;
+    find_members(t, step->start, ++t->marks);
+    qsort(t->members, t->member_count, sizeof *t->members, by_number);
     bool was_join = t->join[step->start]; // a step does not jump to itself
     t->join[step->start] = false;
-    mark_step(t, step->start, mark, NULL);
-    uint64_t bytes = most_bytes(t, mark);
+    uint64_t bytes = most_bytes(t);
     t->hoisted = bytes <= MOST_HOISTED;
     memset(t->used, 0, t->f->most);
     begin_slots(t);
     t->quiet = true;
-    walk(t, mark);
+    walk(t);
     begin_slots(t);
     t->quiet = false;
     write_beginning(t, bytes);
-    walk(t, mark);
+    walk(t);
     fputs("}\n", t->code);
     t->join[step->start] = was_join;
-    for (uint32_t i = step->start; i <= t->last; i++) slots_free(t->at + i);
+    for (uint32_t k = 0; k < t->member_count; k++) slots_free(t->at + t->members[k]);
 }
 
-static void declare_step(const struct translator *t, const struct c_step *step) {
+// Assemblers differ in what they take within quotes. What none of them minds stays, everything else
+// is % and two hex digits. The numbers at the end tell symbols apart, whatever the names are.
+static const char *symbol_of(struct translator *t, const struct c_step *step) {
+    struct fble_text text = {.arena = t->arena};
+    const unsigned char *p = (const unsigned char *)t->f->code->name;
+    // A long name ends after a whole character.
+    for (; *p && (text.length < LONGEST_NAME || (*p & 0xc0) == 0x80); p++) {
+        char hex[8];
+        if (*p < ' ' || *p == 127 || strchr("\"\\@", *p))
+            fble_add(&text, hex, (size_t)snprintf(hex, sizeof hex, "%%%02x", *p));
+        else
+            fble_add(&text, (const char *)p, 1);
+    }
+    fble_add_string(&text, fble_format(t->arena, "~%u", t->index));
+    if (step->kind != C_ENTERING)
+        fble_add_string(&text, fble_format(t->arena, ".%s%u", step_marks[step->kind], step->start));
+    return text.at;
+}
+
+static void declare_step(struct translator *t, const struct c_step *step) {
     fputs("FBLE_STEP(", t->steps);
     write_step_name(t, t->steps, step);
     fputs(", ", t->steps);
-    const char *name = t->f->code->name;
-    fble_write_c_string(t->steps,
-                        step->kind == C_ENTERING
-                            ? fble_format(t->arena, "%s~%u", name, t->index)
-                            : fble_format(t->arena, "%s~%u.%u", name, t->index, step->start));
+    fble_write_c_string(t->steps, symbol_of(t, step));
     fputs(");\n", t->steps);
 }
 
@@ -375,10 +478,9 @@ void c_write_function(struct translator *t, uint32_t index) {
     t->used = fble_alloc(t->arena, t->f->most);
     t->at = fble_alloc(t->arena, (t->f->count + 1) * sizeof *t->at);
     t->now = slots_new(t);
-    uint32_t mark = 3 * t->f->count + 3; // above the marks of find_steps
     for (uint32_t i = 0; i < t->count; i++) {
         declare_step(t, t->all + i);
-        translate_step(t, t->all + i, mark + i);
+        translate_step(t, t->all + i);
     }
     slots_free(&t->now);
 }

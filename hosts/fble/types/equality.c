@@ -39,7 +39,7 @@ static void later(struct fble_types *types, struct fble_type *a, struct fble_typ
 static bool same_fields(struct fble_types *types, const struct fble_type *a,
                         const struct fble_type *b) {
     if (a->data.count != b->data.count) return false;
-    for (uint32_t i = 0; i < a->data.count; i++)
+    for (uint32_t i = 0; i < a->data.count && !types->as_host; i++)
         if (!fble_same_name(&a->data.fields[i].name, &b->data.fields[i].name)) return false;
     for (uint32_t i = 0; i < a->data.count; i++)
         later(types, a->data.fields[i].type, b->data.fields[i].type);

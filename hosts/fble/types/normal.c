@@ -229,6 +229,7 @@ static void copy_poly(struct substitution *s, struct fble_type *copy) {
     if (s->arg->depth > above) above = s->arg->depth;
     copy->poly.param = fble_parameter(s->types, &old->variable.name, old->variable.type_kind,
                                       above + old->depth - s->param->depth);
+    copy->poly.param->unit = old->unit;
     old->copy = copy->poly.param;
     old->copy_stamp = s->types->copy_stamp;
     copy->poly.body = copy_of(s, copy->poly.body);

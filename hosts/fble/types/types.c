@@ -9,10 +9,16 @@
 void fble_types_enter(struct fble_types *types, const struct fble_path *module) {
     types->module = module;
     types->module_stamp++;
+    types->as_host = false;
+}
+
+void fble_types_enter_as_host(struct fble_types *types) {
+    types->module_stamp++;
+    types->as_host = true;
 }
 
 bool fble_has_access(const struct fble_types *types, const struct fble_path *package) {
-    return fble_path_within(types->module, package);
+    return types->as_host || fble_path_within(types->module, package);
 }
 
 static struct fble_type *new_type(struct fble_types *types, enum fble_kind_of_type kind,
@@ -20,14 +26,16 @@ static struct fble_type *new_type(struct fble_types *types, enum fble_kind_of_ty
     struct fble_type *type = fble_alloc(types->arena, sizeof *type);
     type->kind = kind;
     type->depth = depth;
+    type->unit = types->unit;
     return type;
 }
 
 static uint32_t deeper(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 struct fble_type *fble_data_type(struct fble_types *types, enum fble_kind_of_type kind,
-                                 struct fble_field *fields, uint32_t count) {
+                                 struct fble_field *fields, uint32_t count, struct fble_loc loc) {
     struct fble_type *type = new_type(types, kind, 0);
+    type->loc = loc;
     type->data.fields = fields;
     type->data.count = count;
     for (uint32_t i = 0; i < count; i++) type->depth = deeper(type->depth, fields[i].type->depth);
@@ -80,6 +88,7 @@ struct fble_type *fble_private_type(struct fble_types *types, struct fble_type *
 struct fble_type *fble_parameter(struct fble_types *types, const struct fble_name *name,
                                  struct fble_kind *kind, uint32_t depth) {
     struct fble_type *type = new_type(types, FBLE_T_VARIABLE, depth);
+    type->loc = name->loc;
     type->variable.kind = FBLE_V_PARAMETER;
     type->variable.name = *name;
     type->variable.type_kind = kind;
@@ -89,9 +98,27 @@ struct fble_type *fble_parameter(struct fble_types *types, const struct fble_nam
 struct fble_type *fble_let_variable(struct fble_types *types, const struct fble_name *name,
                                     uint32_t depth) {
     struct fble_type *type = new_type(types, FBLE_T_VARIABLE, depth);
+    type->loc = name->loc;
     type->variable.kind = name->type ? FBLE_V_TYPE : FBLE_V_VALUE;
     type->variable.name = *name;
     return type;
+}
+
+const struct fble_type *fble_declaration_of(struct fble_type *type) {
+    for (;;) {
+        if (type->written) type = type->written;
+        if (type->kind == FBLE_T_TYPEOF)
+            type = type->inner;
+        else if (type->kind == FBLE_T_APPLY)
+            type = type->apply.head;
+        else if (type->kind == FBLE_T_PRIVATE)
+            type = type->private.inner;
+        else if (type->kind == FBLE_T_VARIABLE && type->variable.kind == FBLE_V_VALUE &&
+                 type->variable.definition)
+            type = type->variable.definition;
+        else
+            return type->loc.line && type->unit && !type->unit->host ? type : NULL;
+    }
 }
 
 // The variable's depth was a guess from above. A definition with a smaller depth does not mention

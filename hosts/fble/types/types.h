@@ -69,6 +69,9 @@ struct fble_type {
         } variable;
         struct fble_type *inner; // of type-of
     };
+    // For messages: where a variable or a struct or union was declared. line 0: nowhere.
+    const struct fble_unit *unit;
+    struct fble_loc loc;
     struct fble_type *type_of; // memory of fble_type_of
     struct fble_type *written; // the application it was made from, for messages
     // Memory of normal.c, equality.c and inference.c.
@@ -84,7 +87,9 @@ struct fble_type {
 struct fble_types {
     struct fble_arena *arena;
     const struct fble_path *module;
+    const struct fble_unit *unit; // the file that types are being made for
     uint64_t module_stamp, copy_stamp;
+    bool as_host;    // see fble_types_enter_as_host
     uint64_t budget; // nodes that may still be copied, see FBLE_MOST_COPIES
     bool exhausted;  // the budget was not enough: types may be wrong from now on
     bool exhausted_said;
@@ -97,10 +102,13 @@ struct fble_types {
 enum { FBLE_MOST_COPIES = 1000000 };
 
 void fble_types_enter(struct fble_types *types, const struct fble_path *module);
+// As a host sees values: private types are open and the names of fields do not count, so types are
+// equal if their values are laid out alike. Until a module is entered again.
+void fble_types_enter_as_host(struct fble_types *types);
 
 // Constructors. The depth is computed from the parts.
 struct fble_type *fble_data_type(struct fble_types *types, enum fble_kind_of_type kind,
-                                 struct fble_field *fields, uint32_t count);
+                                 struct fble_field *fields, uint32_t count, struct fble_loc loc);
 struct fble_type *fble_func_type(struct fble_types *types, struct fble_type *arg,
                                  struct fble_type *result);
 struct fble_type *fble_poly_type(struct fble_types *types, struct fble_type *param,
@@ -151,6 +159,10 @@ void fble_infer_start(struct fble_type **params, uint32_t count);
 void fble_infer_match(struct fble_types *types, struct fble_type *expected,
                       struct fble_type *actual, uint32_t outermost);
 void fble_infer_end(struct fble_type **params, uint32_t count);
+
+// The declaration behind what a message calls the type: of a variable, of the head of an
+// application, of a struct or union without a name. NULL: there is none.
+const struct fble_type *fble_declaration_of(struct fble_type *type);
 
 // A type as the programmer wrote it, with names, cut to a sensible length. The second form opens
 // the outermost name, for telling apart two types of the same name.

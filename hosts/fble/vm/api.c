@@ -115,6 +115,21 @@ char *fble_get_string(fble_machine *m, fble_ref ref, size_t *length) {
     return text;
 }
 
+bool fble_function_place(fble_machine *m, fble_ref function, const char **file, uint32_t *line,
+                         uint32_t *column) {
+    fble_value value = fble_force(m->refs[function]);
+    while (!fble_is_immediate(value) && fble_kind(fble_object(value)->header) == FBLE_PARTIAL)
+        value = fble_force(fble_object(value)->words[0]);
+    if (fble_is_immediate(value) || fble_kind(fble_object(value)->header) != FBLE_CLOSURE)
+        return false;
+    const struct fble_code *code =
+        (const struct fble_code *)(uintptr_t)fble_object(value)->words[0];
+    *file = code->file;
+    *line = code->line;
+    *column = code->column;
+    return code->file;
+}
+
 fble_ref fble_call(fble_machine *m, fble_ref function, uint32_t count, const fble_ref *refs) {
     fble_value arguments[FBLE_MOST_ARGUMENTS];
     for (uint32_t i = 0; i < count; i++) arguments[i] = m->refs[refs[i]];

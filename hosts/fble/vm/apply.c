@@ -11,6 +11,9 @@
 // function that was returned is entered from the caller (REST_ENTER), after a tail call it
 // replaces the function that made it (REST_TAIL).
 //
+// A tail call with too few arguments that would return to such a frame takes the arguments that
+// wait there, so the partial application is never made.
+//
 // Also here: what happens when a recursive let is done.
 
 #include "compiled.h"
@@ -24,18 +27,19 @@ static const struct fble_site rest_site = {.slots = FBLE_SITE_REST};
 static const struct fble_site args_site = {.slots = FBLE_SITE_ARGS};
 
 // The result goes to fp[2], where it is about to be called.
-static uint64_t rest_enter[4], rest_tail[4];
+uint64_t fble_rests[2][FBLE_REST_PC + 1];
 
-__attribute__((constructor)) static void make_rests(void) {
-    rest_enter[0] = rest_tail[0] = fble_return_word(FBLE_FP_SELF, 0, 0);
-    rest_enter[1] = rest_tail[1] = fble_pointer(&rest_site);
-    rest_enter[2] = (uint64_t)(uintptr_t)fble_rest_enter;
-    rest_tail[2] = (uint64_t)(uintptr_t)fble_rest_tail;
-    rest_enter[3] = FBLE_OP_REST_ENTER;
-    rest_tail[3] = FBLE_OP_REST_TAIL;
+static void make_rest(uint64_t *rest, fble_step *step, unsigned op) {
+    rest[0] = fble_return_word(FBLE_FP_SELF, 0, 0);
+    rest[1] = fble_pointer(&rest_site);
+    rest[2] = (uint64_t)(uintptr_t)step;
+    rest[FBLE_REST_PC] = op;
 }
 
-const uint64_t *fble_rest_pc(void) { return rest_enter + 3; }
+__attribute__((constructor)) static void make_rests(void) {
+    make_rest(fble_rests[FBLE_BY_CALL], fble_rest_enter, FBLE_OP_REST_ENTER);
+    make_rest(fble_rests[FBLE_BY_TAIL], fble_rest_tail, FBLE_OP_REST_TAIL);
+}
 
 static fble_value *scratch(struct fble_machine *m, uint32_t count) {
     if (m->scratch_size < count) {
@@ -78,12 +82,49 @@ static void leave_rest(struct fble_machine *m, uint32_t arity, enum fble_enterin
     m->fp[FBLE_FP_ARGS] = (fble_value)rest << 1 | 1;
     memcpy(m->fp + FBLE_FP_ARGS + 1, arguments + arity, 8 * (size_t)rest);
     uint64_t *callee = m->fp + frame;
-    callee[FBLE_FP_RETURN] = fble_pointer((how == FBLE_BY_CALL ? rest_enter : rest_tail) + 3);
+    callee[FBLE_FP_RETURN] = fble_pointer(fble_rests[how] + FBLE_REST_PC);
     callee[FBLE_FP_CALLER] = fble_pointer(m->fp);
     callee[FBLE_FP_SELF] = function;
     memcpy(callee + FBLE_FP_ARGS, arguments, 8 * (size_t)arity);
     m->fp = callee;
     m->argument_count = arity;
+}
+
+static bool arguments_wait(const struct fble_machine *m) {
+    return fble_site_of((const uint64_t *)(uintptr_t)m->fp[FBLE_FP_RETURN]) == &rest_site;
+}
+
+// The frame at fp is left, as by a return, for the one where arguments wait.
+static const uint64_t *leave_frame(struct fble_machine *m) {
+    const uint64_t *pc = (const uint64_t *)(uintptr_t)m->fp[FBLE_FP_RETURN];
+    if (m->recorder) {
+        ouro_here_leave(ouro_thread_here(m->recorder));
+        ouro_thread_stand(m->recorder, fble_caller_here(m->fp));
+    }
+    m->fp = (uint64_t *)(uintptr_t)m->fp[FBLE_FP_CALLER];
+    for (;;) {
+        if (fble_op(*pc) == FBLE_OP_UNDERFLOW)
+            pc = fble_stack_underflow(m);
+        else if (fble_op(*pc) == FBLE_OP_BARRIER)
+            pc = fble_stack_barrier(m);
+        else
+            return pc;
+    }
+}
+
+// The arguments so far come before those that wait. Gives how these are to be applied.
+static enum fble_entering take_waiting(struct fble_machine *m) {
+    uint32_t n = m->argument_count;
+    fble_value function = m->fp[FBLE_FP_SELF], *arguments = scratch(m, n);
+    memcpy(arguments, m->fp + FBLE_FP_ARGS, 8 * (size_t)n);
+    m->pc = leave_frame(m);
+    uint32_t rest = (uint32_t)(m->fp[FBLE_FP_ARGS] >> 1);
+    need_slots(m, FBLE_FP_ARGS + 1 + rest, FBLE_FP_ARGS + n + rest);
+    memmove(m->fp + FBLE_FP_ARGS + n, m->fp + FBLE_FP_ARGS + 1, 8 * (size_t)rest);
+    memcpy(m->fp + FBLE_FP_ARGS, arguments, 8 * (size_t)n);
+    m->fp[FBLE_FP_SELF] = function;
+    m->argument_count = n + rest;
+    return m->pc == fble_rests[FBLE_BY_CALL] + FBLE_REST_PC ? FBLE_BY_CALL : FBLE_BY_TAIL;
 }
 
 static bool enter(struct fble_machine *m, const struct fble_object *function,
@@ -122,8 +163,13 @@ bool fble_apply_args(struct fble_machine *m, enum fble_entering how) {
         }
         uint32_t arity = fble_tag(object->header);
         if (arity == m->argument_count) return enter(m, object, how);
+        if (arity > m->argument_count && how == FBLE_BY_TAIL && arguments_wait(m)) {
+            how = take_waiting(m);
+            continue;
+        }
         if (arity > m->argument_count) {
             make_partial(m);
+            m->entering = how;
             return false;
         }
         leave_rest(m, arity, how);

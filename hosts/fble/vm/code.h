@@ -56,7 +56,7 @@ enum {
     FBLE_FP_SELF = 2,
     FBLE_FP_TOKEN = 3,
     FBLE_FP_ARGS = 4,
-    FBLE_MOST_SLOTS = 65000,   // of a frame
+    FBLE_MOST_SLOTS = 65535,   // of a frame
     FBLE_MOST_ARGUMENTS = 250, // of a call; one with more is several calls
 };
 

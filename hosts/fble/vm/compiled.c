@@ -118,23 +118,46 @@ static fble_any_step replace_stepwise(FBLE_STEP_PARAMETERS) {
     FBLE_JUMP(code->enter, fp, hp, a, b, c);
 }
 
-fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) {
+// The last resort, with what `m->call_key` says.
+static fble_any_step enter_by_search(FBLE_STEP_PARAMETERS) {
     if (m->stepwise) FBLE_JUMP(enter_stepwise, fp, hp, a, b, c);
     const struct fble_code *code = m->applied;
     ouro_here *here = (ouro_here *)(uintptr_t)c;
-    fp[FBLE_FP_TOKEN] = c;
-    here = ouro_site_search(m->recorder, here, m->call_site, code, code->block);
+    here = ouro_site_search(m->recorder, here, m->call_site, m->call_key, code->block);
+    fble_move(m, here);
     FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(here));
 }
 
-fble_any_step fble_replace_slowly(FBLE_STEP_PARAMETERS) {
+static fble_any_step replace_by_search(FBLE_STEP_PARAMETERS) {
     if (m->stepwise) FBLE_JUMP(replace_stepwise, fp, hp, a, b, c);
     const struct fble_code *code = m->applied;
     ouro_here *here = (ouro_here *)(uintptr_t)c, *to;
-    to = ouro_site_search(m->recorder, here, m->call_site, code, code->block);
+    to = ouro_site_search(m->recorder, here, m->call_site, m->call_key, code->block);
     ouro_here_leave(here);
+    fble_move(m, to);
     FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(to));
 }
+
+// Enters m->applied by what is remembered of the key. These steps call nothing, so that they need
+// no stack frame.
+#define GO_BY_KEY(key, before, event, search)                          \
+    do {                                                               \
+        ouro_here *here_ = (ouro_here *)(uintptr_t)c;                  \
+        ouro_here *to_ = ouro_site_recall(m->recorder, here_, key);    \
+        before;                                                        \
+        if (!to_) {                                                    \
+            m->call_key = (key);                                       \
+            FBLE_JUMP(search, fp, hp, a, b, c);                        \
+        }                                                              \
+        event;                                                         \
+        fble_move(m, to_);                                             \
+        FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_pointer(to_)); \
+    } while (0)
+#define ENTER_BY_KEY(key) GO_BY_KEY(key, fp[FBLE_FP_TOKEN] = c, (void)0, enter_by_search)
+#define REPLACE_BY_KEY(key) GO_BY_KEY(key, (void)0, ouro_here_leave(here_), replace_by_search)
+
+fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) { ENTER_BY_KEY(m->applied); }
+fble_any_step fble_replace_slowly(FBLE_STEP_PARAMETERS) { REPLACE_BY_KEY(m->applied); }
 
 fble_any_step fble_return_slowly(FBLE_STEP_PARAMETERS) {
     m->hp = hp;
@@ -205,23 +228,131 @@ static fble_any_step apply(FBLE_STEP_PARAMETERS) {
     hp = m->hp;
     b = m->value;
     m->value = 0;
-    if (a == FBLE_BY_TAIL) FBLE_JUMP(fble_return_slowly, fp, hp, b, 0, 0);
+    if (m->entering == FBLE_BY_TAIL) FBLE_JUMP(fble_return_slowly, fp, hp, b, 0, 0);
     FBLE_JUMP_BACK(b, fble_here(m));
 }
 
+// A code is also the key of plain calls, which take from it that the number of arguments is right.
+// So calls that are not plain have another one.
+static const void *other_key(const struct fble_code *code) { return (const char *)code + 1; }
+
+static fble_any_step enter_otherwise(FBLE_STEP_PARAMETERS) { ENTER_BY_KEY(other_key(m->applied)); }
+static fble_any_step replace_otherwise(FBLE_STEP_PARAMETERS) {
+    REPLACE_BY_KEY(other_key(m->applied));
+}
+
+// Enters m->applied, whose arguments are in the frame.
+static fble_any_step enter_applied(FBLE_STEP_PARAMETERS) {
+    const struct fble_code *code = m->applied;
+    const ouro_here *here = (const ouro_here *)(uintptr_t)c;
+    a = fp[FBLE_FP_ARGS];
+    b = fp[FBLE_FP_ARGS + 1];
+    if (!m->profile) FBLE_JUMP(code->enter, fp, hp, a, b, fp[FBLE_FP_ARGS + 2]);
+    if (!ouro_site_knows(here, m->call_site, other_key(code)))
+        FBLE_JUMP(enter_otherwise, fp, hp, a, b, c);
+    fp[FBLE_FP_TOKEN] = c;
+    ouro_here *to = ouro_site_follow(here, m->call_site);
+    fble_move(m, to);
+    FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(to));
+}
+
+static fble_any_step replace_applied(FBLE_STEP_PARAMETERS) {
+    const struct fble_code *code = m->applied;
+    const ouro_here *here = (const ouro_here *)(uintptr_t)c;
+    a = fp[FBLE_FP_ARGS];
+    b = fp[FBLE_FP_ARGS + 1];
+    if (!m->profile) FBLE_JUMP(code->enter, fp, hp, a, b, fp[FBLE_FP_ARGS + 2]);
+    if (!ouro_site_knows(here, m->call_site, other_key(code)))
+        FBLE_JUMP(replace_otherwise, fp, hp, a, b, c);
+    ouro_here_leave(here);
+    ouro_here *to = ouro_site_follow(here, m->call_site);
+    fble_move(m, to);
+    FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(to));
+}
+
+// A partial application that gets all that its function still wants: puts the arguments together.
+// False: it is something else, or there is too little room.
+static inline bool unfold(struct fble_machine *m, uint64_t *fp) {
+    const struct fble_object *partial = fble_object(fp[FBLE_FP_SELF]);
+    if (fble_kind(partial->header) != FBLE_PARTIAL) return false;
+    uint32_t more = fble_count(partial->header) - 1, n = m->argument_count;
+    fble_value function = partial->words[0];
+    if (FBLE_SHAPE_OF(function) != FBLE_SHAPE(FBLE_CLOSURE, n + more)) return false;
+    m->applied = FBLE_CODE_OF(function);
+    if (fp + m->applied->frame_slots > m->stack_limit) return false;
+    for (uint32_t i = n; i-- > 0;) fp[FBLE_FP_ARGS + more + i] = fp[FBLE_FP_ARGS + i];
+    for (uint32_t i = 0; i < more; i++) fp[FBLE_FP_ARGS + i] = partial->words[1 + i];
+    fp[FBLE_FP_SELF] = function;
+    return true;
+}
+
+// A function of up to three arguments that gets more: leaves the rest in the frame, as apply.c
+// says, and gives the frame above it, for the function. NULL as above.
+static inline uint64_t *leave_rest(struct fble_machine *m, uint64_t *fp, enum fble_entering how) {
+    fble_value function = fp[FBLE_FP_SELF];
+    uint32_t arity = fble_tag(fble_object(function)->header), rest = m->argument_count - arity;
+    if (fble_kind(fble_object(function)->header) != FBLE_CLOSURE) return NULL;
+    if (arity > 3 || arity >= m->argument_count) return NULL;
+    uint64_t *callee = fp + FBLE_FP_ARGS + 1 + rest;
+    m->applied = FBLE_CODE_OF(function);
+    if (callee + m->applied->frame_slots > m->stack_limit) return NULL;
+    fble_value x = fp[FBLE_FP_ARGS], y = fp[FBLE_FP_ARGS + 1], z = fp[FBLE_FP_ARGS + 2];
+    fp[FBLE_FP_ARGS] = (fble_value)rest << 1 | 1;
+    for (uint32_t i = 0; i < rest; i++) fp[FBLE_FP_ARGS + 1 + i] = fp[FBLE_FP_ARGS + arity + i];
+    callee[FBLE_FP_RETURN] = fble_pointer(fble_rests[how] + FBLE_REST_PC);
+    callee[FBLE_FP_CALLER] = fble_pointer(fp);
+    callee[FBLE_FP_SELF] = function;
+    FBLE_SPILL(callee, 3, x, y, z);
+    return callee;
+}
+
+// The arguments of a function that wants more. 0 as above.
+static inline fble_value partial(const struct fble_machine *m, const uint64_t *fp, char *hp) {
+    const struct fble_object *function = fble_object(fp[FBLE_FP_SELF]);
+    uint32_t n = m->argument_count;
+    if (fble_kind(function->header) != FBLE_CLOSURE || fble_tag(function->header) <= n) return 0;
+    if (FBLE_FULL(fble_bytes_of_words(n + 1))) return 0;
+    struct fble_object *made = (struct fble_object *)(void *)hp;
+    made->header = FBLE_HEADER(FBLE_PARTIAL, 0, n + 1);
+    made->words[0] = fble_pointer(function);
+    for (uint32_t i = 0; i < n; i++) made->words[1 + i] = fp[FBLE_FP_ARGS + i];
+    return fble_pointer(made);
+}
+
+// The three ways that are not plain and yet common, then all the others.
 fble_any_step fble_call_slowly(FBLE_STEP_PARAMETERS) {
-    m->argument_count = (uint32_t)a;
-    FBLE_JUMP(apply, fp, hp, FBLE_BY_CALL, b, c);
+    m->argument_count = (uint16_t)a;
+    m->call_site = (ouro_site)(a >> 16);
+    if (unfold(m, fp)) FBLE_JUMP(enter_applied, fp, hp, a, b, c);
+    uint64_t *callee = leave_rest(m, fp, FBLE_BY_CALL);
+    if (callee) FBLE_JUMP(enter_applied, callee, hp, a, b, c);
+    a = partial(m, fp, hp);
+    if (!a) FBLE_JUMP(apply, fp, hp, FBLE_BY_CALL, b, c);
+    hp += fble_object_bytes(fble_object(a)->header);
+    FBLE_JUMP_BACK(a, c);
 }
 
 fble_any_step fble_tail_slowly(FBLE_STEP_PARAMETERS) {
-    m->argument_count = (uint32_t)a;
+    m->argument_count = (uint16_t)a;
+    m->call_site = (ouro_site)(a >> 16);
+    if (unfold(m, fp)) FBLE_JUMP(replace_applied, fp, hp, a, b, c);
+    uint64_t *callee = leave_rest(m, fp, FBLE_BY_TAIL);
+    if (callee) FBLE_JUMP(enter_applied, callee, hp, a, b, c);
+    a = m->stepwise ? 0 : partial(m, fp, hp);
     m->pc = (const uint64_t *)(uintptr_t)b;
-    FBLE_JUMP(apply, fp, hp, FBLE_BY_TAIL, b, c);
+    if (!a) FBLE_JUMP(apply, fp, hp, FBLE_BY_TAIL, b, c);
+    hp += fble_object_bytes(fble_object(a)->header);
+    if (m->profile) {
+        ouro_here_leave((const ouro_here *)(uintptr_t)c);
+        c = fp[FBLE_FP_TOKEN];
+        fble_move(m, fble_caller_here(fp));
+    }
+    FBLE_JUMP_BACK(a, c);
 }
 
 // A function was returned to a frame where the rest of its arguments waits: see apply.c.
-static void take_rest(struct fble_machine *m, uint64_t *fp, fble_value function, fble_value pc) {
+static inline void take_rest(struct fble_machine *m, uint64_t *fp, fble_value function,
+                             fble_value pc) {
     m->pc = (const uint64_t *)(uintptr_t)pc;
     m->argument_count = (uint32_t)(fp[FBLE_FP_ARGS] >> 1);
     for (uint32_t i = 0; i < m->argument_count; i++)
@@ -229,16 +360,36 @@ static void take_rest(struct fble_machine *m, uint64_t *fp, fble_value function,
     fp[FBLE_FP_SELF] = function;
 }
 
+// True if it is a function, or a partial application, that wants just these, and there is room. No
+// site of the block is meant: the number must not be asked for what it knows.
+static inline bool is_plain(struct fble_machine *m, uint64_t *fp) {
+    fble_value function = fp[FBLE_FP_SELF];
+    if (m->stepwise) return false;
+    m->call_site = OURO_SITES_MOST - 1;
+    if (unfold(m, fp)) return true;
+    if (FBLE_SHAPE_OF(function) != FBLE_SHAPE(FBLE_CLOSURE, m->argument_count)) return false;
+    m->applied = FBLE_CODE_OF(function);
+    return fp + m->applied->frame_slots <= m->stack_limit;
+}
+
 fble_any_step fble_rest_enter(FBLE_STEP_PARAMETERS) {
     fp = FBLE_CALLER_OF(fp);
     take_rest(m, fp, a, b);
-    FBLE_JUMP(apply, fp, hp, FBLE_BY_CALL, b, c);
+    if (!is_plain(m, fp)) FBLE_JUMP(apply, fp, hp, FBLE_BY_CALL, b, c);
+    a = fp[FBLE_FP_ARGS];
+    b = fp[FBLE_FP_ARGS + 1];
+    if (!m->profile) FBLE_JUMP(m->applied->enter, fp, hp, a, b, fp[FBLE_FP_ARGS + 2]);
+    FBLE_JUMP(enter_otherwise, fp, hp, a, b, c);
 }
 
 fble_any_step fble_rest_tail(FBLE_STEP_PARAMETERS) {
     fp = FBLE_CALLER_OF(fp);
     take_rest(m, fp, a, b);
-    FBLE_JUMP(apply, fp, hp, FBLE_BY_TAIL, b, c);
+    if (!is_plain(m, fp)) FBLE_JUMP(apply, fp, hp, FBLE_BY_TAIL, b, c);
+    a = fp[FBLE_FP_ARGS];
+    b = fp[FBLE_FP_ARGS + 1];
+    if (!m->profile) FBLE_JUMP(m->applied->enter, fp, hp, a, b, fp[FBLE_FP_ARGS + 2]);
+    FBLE_JUMP(replace_otherwise, fp, hp, a, b, c);
 }
 
 // ---------------------------------------------------------------- between the kinds of code

@@ -5,8 +5,8 @@
 // Steps. Each function of Fble becomes one step for its beginning and one for what comes after each
 // call; a step ends by jumping to another, so the C stack never grows. With an attribute musttail
 // the compiler promises that. gcc of today does it under most flags but does not promise, so it is
-// only relied on where FBLE_DIRECT says that the flags are good (fble compile looks at them).
-// Everywhere else a step returns its successor to the trampoline in machine.c.
+// only relied on where FBLE_DIRECT says that the flags are good (fble compile tries them out).
+// Elsewhere, or with FBLE_TRAMPOLINE, a step returns its successor to the trampoline of machine.c.
 //
 // A step calls nothing that comes back, but in rare cases: what is slow is jumped to and jumps back
 // to the beginning of the step. So values stay in registers and steps have no prologue.
@@ -14,15 +14,15 @@
 // Slots. Within a step, slot 5 is the local s5; it is stored to fp[5] where a call or the collector
 // needs it, and loaded from there where it is first used.
 //
-// Profiles. With FBLE_PROFILED the same text records calls and instructions; fble compile makes
-// both versions, and the program uses one or the other. See the host's bench page for why. Then
-// `c` of every step is where the thread stands. A step charges all it has run at its end, in one
-// addition. Calls record by their call sites (ouro_site.h).
+// Profiles. With FBLE_PROFILED the same text records calls and instructions; with --profile, fble
+// compile makes both versions, and the program uses one or the other. See the host's bench page
+// for why. Then `c` of every step is where the thread stands. A step charges all it has run at its
+// end, in one addition. Calls record by their call sites (ouro_site.h).
 
 #ifndef FBLE_VM_COMPILED_H
 #define FBLE_VM_COMPILED_H
 
-#if defined(__has_attribute)
+#if defined(__has_attribute) && !defined(FBLE_TRAMPOLINE)
 #if __has_attribute(musttail)
 #define FBLE_MUSTTAIL __attribute__((musttail))
 #endif
@@ -30,6 +30,16 @@
 #if !defined(FBLE_MUSTTAIL) && defined(FBLE_DIRECT) && defined(__OPTIMIZE__)
 #pragma GCC optimize("optimize-sibling-calls")
 #define FBLE_MUSTTAIL
+#endif
+
+// The symbol of a cold part would be the quoted one (FBLE_SYMBOL) with .cold behind it.
+#if !defined(__clang__) && (defined(FBLE_DIRECT) || defined(FBLE_TRAMPOLINE))
+#pragma GCC optimize("no-reorder-blocks-and-partition")
+#endif
+// Of what -O2 has and -O1 does not, these two make code faster: one tail for equal ends of steps,
+// and an order of blocks in which the likely ones follow one another.
+#if !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC optimize("crossjumping", "reorder-blocks-algorithm=stc")
 #endif
 
 #include "machine.h"
@@ -52,16 +62,37 @@ static inline fble_any_step fble_bounce(FBLE_STEP_PARAMETERS, fble_any_step step
 }
 #endif
 
+// What a step does not look at: whatever is in the register. The trampoline keeps such values, and
+// the collector looks at some of them.
+#ifdef FBLE_MUSTTAIL
+static inline fble_value fble_anything(void) {
+    fble_value anything;
+    __asm__("" : "=r"(anything));
+    return anything;
+}
+#define FBLE_ANYTHING fble_anything()
+#else
+#define FBLE_ANYTHING 0
+#endif
+
 #define FBLE_LIKELY(x) __builtin_expect(!!(x), 1)
 #define FBLE_RARELY(x) __builtin_expect(!!(x), 0)
 
-// Symbols are called as the functions are in Fble, for debuggers and perf.
-#ifdef __clang__
+// Symbols are called as the functions are in Fble, for debuggers and perf. For the assembler of gcc
+// they are quoted, so gcc must not make clones, whose symbols have something after the quotes.
+// Flags that make symbols of symbols in other ways get FBLE_PLAIN_SYMBOLS.
+#if defined(FBLE_PLAIN_SYMBOLS)
+#define FBLE_SYMBOL(text)
+#define FBLE_NO_CLONES
+#elif defined(__clang__)
 #define FBLE_SYMBOL(text) __asm__(text)
+#define FBLE_NO_CLONES
 #else
 #define FBLE_SYMBOL(text) __asm__("\"" text "\"")
+#define FBLE_NO_CLONES __attribute__((noclone))
 #endif
-#define FBLE_STEP(name, symbol) static fble_any_step name(FBLE_STEP_PARAMETERS) FBLE_SYMBOL(symbol)
+#define FBLE_STEP(name, symbol) \
+    static FBLE_NO_CLONES fble_any_step name(FBLE_STEP_PARAMETERS) FBLE_SYMBOL(symbol)
 
 // ---------------------------------------------------------------- tables
 
@@ -132,7 +163,8 @@ fble_step fble_more_stack;
 // Collects with the site `a`, then jumps to step `b` with slots from number c & 0xffff on as its
 // arguments and fp + (c >> 16 & 0xffff) as its frame; c >> 32 is how many bytes it needs.
 fble_step fble_collect_step;
-// Applies as fble_apply_args does, a arguments; b is a place for errors of a tail call.
+// Applies as fble_apply_args does; `a` is the number of arguments | call site << 16, `b` is a place
+// for errors of a tail call.
 fble_step fble_call_slowly, fble_tail_slowly;
 // Records entering machine->applied, and enters it.
 fble_step fble_enter_slowly, fble_replace_slowly;
@@ -157,9 +189,16 @@ bool fble_resolve_now(struct fble_machine *m, uint64_t *fp, const uint16_t *list
 fble_value fble_block_enter(struct fble_machine *m, char *hp, ouro_site site, ouro_block block);
 void fble_block_exit(struct fble_machine *m, char *hp, fble_value token);
 void fble_block_replace(struct fble_machine *m, char *hp, ouro_site site, ouro_block block);
+// Code that records goes there. The clock's handler may look between any two instructions.
+static inline void fble_move(struct fble_machine *m, ouro_here *to) {
+    __atomic_store_n(&m->here, to, __ATOMIC_RELAXED);
+}
+
 // `c` of a step, in code that records; and for the thread to know it.
 static inline void fble_stand(struct fble_machine *m, fble_value c) {
-    if (m->profile && !m->stepwise) ouro_thread_stand(m->recorder, (ouro_here *)(uintptr_t)c);
+    if (!m->profile || m->stepwise) return;
+    ouro_thread_stand(m->recorder, (ouro_here *)(uintptr_t)c);
+    fble_move(m, NULL);
 }
 
 // ---------------------------------------------------------------- instructions
@@ -183,6 +222,22 @@ static inline void fble_stand(struct fble_machine *m, fble_value c) {
         fble_object(value)->header = (head); \
         hp += fble_object_bytes(head);       \
     } while (0)
+
+// Objects with many words are filled from slots of the frame.
+#define FBLE_FILL(object, first, fp, list, n) \
+    for (uint32_t i_ = 0; i_ < (n); i_++) FBLE_WORD(object, (first) + i_) = (fp)[(list)[i_]]
+#define FBLE_REPLACE_FIELDS(object, fp, list, n) \
+    for (uint32_t i_ = 0; i_ < (n); i_++)        \
+    FBLE_WORD(object, (list)[2 * i_]) = (fp)[(list)[2 * i_ + 1]]
+// Puts cells before the list `to`.
+#define FBLE_CELLS(to, fp, list, n)                      \
+    for (uint32_t i_ = (n); i_-- > 0;) {                 \
+        fble_value cell_;                                \
+        FBLE_NEW(cell_, FBLE_HEADER(FBLE_STRUCT, 0, 2)); \
+        FBLE_WORD(cell_, 0) = (fp)[(list)[i_]];          \
+        FBLE_WORD(cell_, 1) = (to);                      \
+        (to) = cell_;                                    \
+    }
 
 // The struct must be one: a placeholder is seen through for good.
 #define FBLE_NEED_STRUCT(value, place, charge)                                   \
@@ -246,12 +301,28 @@ static inline uint32_t fble_tag_of(fble_value value, unsigned bits) {
         }                                                                         \
     } while (0)
 
-#define FBLE_PAYLOAD(to, value, tag, bits, place, charge)      \
-    do {                                                       \
-        FBLE_NEED_UNION(value, FBLE_NO_STRUCT, place, charge); \
-        if (FBLE_RARELY(fble_tag_of(value, bits) != (tag)))    \
-            FBLE_FAIL(FBLE_WRONG_TAG, place, charge, 0);       \
-        (to) = fble_payload(value, bits);                      \
+// The tag of a union, as FBLE_NEED_UNION and fble_tag_of would find it.
+#define FBLE_TAG(tag, value, bits, failure, place, charge)                            \
+    do {                                                                              \
+        if (fble_is_immediate(value)) {                                               \
+            (tag) = fble_immediate_tag(value, bits);                                  \
+        } else {                                                                      \
+            uint64_t header_ = fble_object(value)->header;                            \
+            (tag) = fble_tag(header_);                                                \
+            if (FBLE_RARELY(fble_kind(header_) == FBLE_PLACEHOLDER)) {                \
+                (value) = fble_force(value);                                          \
+                if (fble_is_placeholder(value)) FBLE_FAIL(failure, place, charge, 0); \
+                (tag) = fble_tag_of(value, bits);                                     \
+            }                                                                         \
+        }                                                                             \
+    } while (0)
+
+#define FBLE_PAYLOAD(to, value, tag, bits, place, charge)                            \
+    do {                                                                             \
+        uint32_t tag_;                                                               \
+        FBLE_TAG(tag_, value, bits, FBLE_NO_STRUCT, place, charge);                  \
+        if (FBLE_RARELY(tag_ != (tag))) FBLE_FAIL(FBLE_WRONG_TAG, place, charge, 0); \
+        (to) = fble_payload(value, bits);                                            \
     } while (0)
 
 // The letters of a literal as a list; the first cell is the newest object.
@@ -283,6 +354,19 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
 // distance that it knows, so that it need not wait for a load.
 #define FBLE_CALLER_OF(frame) ((uint64_t *)(uintptr_t)(frame)[FBLE_FP_CALLER])
 
+// A branch of a select that is a step of its own, and what its stretch charges.
+struct fble_branch {
+    fble_step *step;
+    uint32_t charge;
+};
+
+#define FBLE_BRANCH(branch)                             \
+    do {                                                \
+        const struct fble_branch *const to_ = (branch); \
+        FBLE_CHARGE(to_->charge);                       \
+        FBLE_JUMP(to_->step, fp, hp, 0, 0, c);          \
+    } while (0)
+
 #define FBLE_NEED_STACK(code_, slots)                     \
     do {                                                  \
         if (FBLE_RARELY(fp + (slots) > m->stack_limit)) { \
@@ -291,7 +375,7 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
         }                                                 \
     } while (0)
 
-#define FBLE_FULL(bytes) FBLE_RARELY((size_t)(m->heap_limit - hp) < (bytes))
+#define FBLE_FULL(bytes) FBLE_RARELY(hp + (bytes) > m->heap_limit)
 #define FBLE_COLLECT(site, step, first, slots, bytes)                                           \
     do {                                                                                        \
         FBLE_STAND;                                                                             \
@@ -320,16 +404,17 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
 
 // What the step has run is charged before the position changes. All that is read is read before
 // anything is counted, because that is assembly, after which the compiler would read it again.
-#define FBLE_RECORD(step, code_, site, frame, n, x, y, z, charge, event)                    \
-    do {                                                                                    \
-        FBLE_PASS_THIRD(frame, n, z);                                                       \
-        if (ouro_site_knows(FBLE_STANDS, site, code_)) {                                    \
-            ouro_here *const here_ = FBLE_STANDS;                                           \
-            fble_step *const step_ = (step);                                                \
-            FBLE_CHARGE(charge);                                                            \
-            event;                                                                          \
-            FBLE_JUMP(step_, frame, hp, x, y, fble_pointer(ouro_site_follow(here_, site))); \
-        }                                                                                   \
+#define FBLE_RECORD(step, code_, site, frame, n, x, y, z, event)  \
+    do {                                                          \
+        FBLE_PASS_THIRD(frame, n, z);                             \
+        if (ouro_site_knows(FBLE_STANDS, site, code_)) {          \
+            ouro_here *const here_ = FBLE_STANDS;                 \
+            fble_step *const step_ = (step);                      \
+            event;                                                \
+            ouro_here *const to_ = ouro_site_follow(here_, site); \
+            fble_move(m, to_);                                    \
+            FBLE_JUMP(step_, frame, hp, x, y, fble_pointer(to_)); \
+        }                                                         \
     } while (0)
 #define FBLE_SLOWLY(slowly, code_, site, frame, x, y) \
     do {                                              \
@@ -338,9 +423,10 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
         FBLE_JUMP(slowly, frame, hp, x, y, c);        \
     } while (0)
 #define FBLE_ENTER(step, code_, site, charge, frame, n, x, y, z) \
-    FBLE_RECORD(step, code_, site, frame, n, x, y, z, charge, (frame)[FBLE_FP_TOKEN] = c)
+    FBLE_RECORD(step, code_, site, frame, n, x, y, z,            \
+                (FBLE_CHARGE(charge), (frame)[FBLE_FP_TOKEN] = c))
 #define FBLE_REPLACE(step, code_, site, charge, n, x, y, z) \
-    FBLE_RECORD(step, code_, site, fp, n, x, y, z, charge, ouro_here_leave(FBLE_STANDS))
+    FBLE_RECORD(step, code_, site, fp, n, x, y, z, ouro_here_leave_after(FBLE_STANDS, charge))
 
 #define FBLE_JUMP_ENTERING(step, code_, site, charge, frame, n, x, y, z) \
     do {                                                                 \
@@ -374,13 +460,16 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
             FBLE_SLOWLY(fble_replace_slowly, code_, site, fp, x, y);  \
     } while (0)
 
-#define FBLE_RETURN(value, charge)                                                        \
-    do {                                                                                  \
-        FBLE_CHARGE(charge);                                                              \
-        if (FBLE_RARELY(m->stepwise)) FBLE_JUMP(fble_return_slowly, fp, hp, value, 0, c); \
-        ouro_here_leave(FBLE_STANDS);                                                     \
-        c = fp[FBLE_FP_TOKEN];                                                            \
-        FBLE_JUMP_BACK(value, c);                                                         \
+#define FBLE_RETURN(value, charge)                              \
+    do {                                                        \
+        if (FBLE_RARELY(m->stepwise)) {                         \
+            FBLE_CHARGE(charge);                                \
+            FBLE_JUMP(fble_return_slowly, fp, hp, value, 0, c); \
+        }                                                       \
+        ouro_here_leave_after(FBLE_STANDS, charge);             \
+        c = fp[FBLE_FP_TOKEN];                                  \
+        fble_move(m, FBLE_STANDS);                              \
+        FBLE_JUMP_BACK(value, c);                               \
     } while (0)
 
 #define FBLE_BLOCK_ENTER(to, block, site) \
@@ -391,7 +480,7 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
 
 #else
 
-#define FBLE_HERE 0
+#define FBLE_HERE FBLE_ANYTHING
 #define FBLE_THIRD c
 #define FBLE_SPILL_THIRD(n) ((n) > 2 ? (void)(fp[FBLE_FP_ARGS + 2] = c) : (void)0)
 #define FBLE_CHARGE(n) ((void)0)
@@ -403,7 +492,7 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
     if (FBLE_IS_FUNCTION(function, n)) FBLE_JUMP(FBLE_CODE_OF(function)->enter, frame, hp, x, y, z)
 #define FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z) \
     if (FBLE_IS_FUNCTION(function, n)) FBLE_JUMP(FBLE_CODE_OF(function)->enter, fp, hp, x, y, z)
-#define FBLE_RETURN(value, charge) FBLE_JUMP_BACK(value, 0)
+#define FBLE_RETURN(value, charge) FBLE_JUMP_BACK(value, FBLE_ANYTHING)
 #define FBLE_BLOCK_ENTER(to, block, site) ((to) = 1)
 #define FBLE_BLOCK_EXIT(token) ((void)0)
 #define FBLE_BLOCK_REPLACE(block, site) ((void)0)
@@ -429,20 +518,20 @@ static inline char *fble_copy_struct(char *hp, fble_value source) {
     } while (0)
 
 // The frame to be called is at `frame`, but for its first three arguments.
-#define FBLE_CALL_VALUE(function, site, charge, frame, n, x, y, z)  \
-    do {                                                            \
-        (frame)[FBLE_FP_SELF] = (function);                         \
-        FBLE_CALL_KNOWN(function, site, charge, frame, n, x, y, z); \
-        FBLE_SPILL(frame, n, x, y, z);                              \
-        FBLE_JUMP(fble_call_slowly, frame, hp, n, 0, FBLE_HERE);    \
+#define FBLE_CALL_VALUE(function, site, charge, frame, n, x, y, z)                \
+    do {                                                                          \
+        (frame)[FBLE_FP_SELF] = (function);                                       \
+        FBLE_CALL_KNOWN(function, site, charge, frame, n, x, y, z);               \
+        FBLE_SPILL(frame, n, x, y, z);                                            \
+        FBLE_JUMP(fble_call_slowly, frame, hp, (n) | (site) << 16, 0, FBLE_HERE); \
     } while (0)
 
-#define FBLE_TAIL_VALUE(function, site, charge, place, n, x, y, z)              \
-    do {                                                                        \
-        fp[FBLE_FP_SELF] = (function);                                          \
-        FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z);                    \
-        FBLE_SPILL(fp, n, x, y, z);                                             \
-        FBLE_JUMP(fble_tail_slowly, fp, hp, n, fble_pointer(place), FBLE_HERE); \
+#define FBLE_TAIL_VALUE(function, site, charge, place, n, x, y, z)                               \
+    do {                                                                                         \
+        fp[FBLE_FP_SELF] = (function);                                                           \
+        FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z);                                     \
+        FBLE_SPILL(fp, n, x, y, z);                                                              \
+        FBLE_JUMP(fble_tail_slowly, fp, hp, (n) | (site) << 16, fble_pointer(place), FBLE_HERE); \
     } while (0)
 
 #endif

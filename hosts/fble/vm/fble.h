@@ -45,7 +45,6 @@ typedef struct {
     // metrics counts what: the metric's number + 1; 0: none does.
     ouro_profile *profile;
     ouro_metric instructions, objects, bytes;
-    bool clock;           // a clock charges the profile: see ouro_clock_start
     uint64_t period;      // of instructions; 0 = 1: every one is charged where it ran
     size_t nursery;       // bytes; 0 = the usual
     size_t collect_after; // not 0: collect everything after this many bytes, and measure finely
@@ -111,6 +110,10 @@ FBLE_API void *fble_get_handle(fble_machine *machine, fble_ref value);
 // what it runs then cannot wait for other green threads.
 FBLE_API fble_ref fble_call(fble_machine *machine, fble_ref function, uint32_t count,
                             const fble_ref *arguments);
+
+// Where the body of a function begins in its source; false if it has none, as a function in C.
+FBLE_API bool fble_function_place(fble_machine *machine, fble_ref function, const char **file,
+                                  uint32_t *line, uint32_t *column);
 
 // References made after a mark are given back.
 FBLE_API uint32_t fble_mark(const fble_machine *machine);

@@ -104,7 +104,7 @@ static struct fble_thread *fork_thread(struct fble_machine *m, fble_value functi
     callee[FBLE_FP_ARGS] = 3; // one argument, see apply.c
     callee[FBLE_FP_ARGS + 1] = FBLE_UNIT;
     t->fp = callee;
-    t->pc = fble_rest_pc();
+    t->pc = fble_rests[FBLE_BY_CALL] + FBLE_REST_PC;
     t->site = &start_call;
     return t;
 }

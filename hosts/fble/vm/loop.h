@@ -518,6 +518,7 @@ switch_slowly:
 
 apply:
     SAVE;
+    PROFILE(FLUSH;)
 #if MODE == METERED
     m->counted = hp;
 #endif
@@ -528,14 +529,15 @@ apply:
         hp = m->hp;
         fp = m->fp;
         value = m->value;
+        PROFILE(here = ouro_thread_here(recorder);)
         if (m->failed) goto failed;
-        if (how == FBLE_BY_TAIL) goto return_value;
+        if (m->entering == FBLE_BY_TAIL) goto return_value;
         goto return_without_exit;
     }
     fp = m->fp;
     code = m->applied;
 #if MODE != PLAIN
-    FLUSH;
+    here = ouro_thread_here(recorder);
     if (m->entering == FBLE_BY_CALL) fp[FBLE_FP_TOKEN] = fble_pointer(here);
     if (m->entering == FBLE_BY_CALL)
         ouro_enter(recorder, code->block);

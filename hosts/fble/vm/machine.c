@@ -42,15 +42,14 @@ __attribute__((constructor)) static void make_halt(void) {
 #define NO_METRIC UINT32_MAX // of no profile, so that counting it does nothing
 
 // Which loop: the plain one, the one for the usual profile, or the one for everything.
-static void choose_loop(struct fble_machine *m, bool clock) {
+static void choose_loop(struct fble_machine *m) {
     m->interpret = fble_interpret_plain;
-    (void)clock;
 #ifndef FBLE_NO_PROFILE
     if (m->profile) {
         bool usual = m->metric_instructions == 0 && m->period == 1 &&
                      m->metric_objects == NO_METRIC && m->metric_bytes == NO_METRIC;
         m->interpret = usual ? fble_interpret_profiled : fble_interpret_metered;
-        m->stepwise = !usual || clock;
+        m->stepwise = !usual;
     }
 #endif
 }
@@ -73,9 +72,10 @@ fble_machine *fble_machine_new(const fble_machine_options *options) {
         m->nursery_size = NURSERY_SMALL;
     }
     fble_heap_start(m);
-    choose_loop(m, options->clock);
+    choose_loop(m);
     m->main_thread = fble_thread_new(m, m->first_chunk);
     m->main_thread->profile = ouro_thread_new(m->profile);
+    ouro_thread_watch(m->main_thread->profile, &m->here);
     fble_set_running(m, m->main_thread);
     m->fp = m->thread->fp;
     m->site = m->thread->site;
@@ -168,7 +168,7 @@ fble_value fble_run(struct fble_machine *m, fble_value function, const fble_valu
     callee[FBLE_FP_ARGS] = (fble_value)count << 1 | 1;
     if (count) memcpy(callee + FBLE_FP_ARGS + 1, arguments, 8 * (size_t)count);
     m->fp = callee;
-    m->pc = fble_rest_pc();
+    m->pc = fble_rests[FBLE_BY_CALL] + FBLE_REST_PC;
     m->runs++;
     go(m);
     if (m->failed) {

@@ -92,11 +92,14 @@ struct fble_machine {
     uint64_t *volatile stack_limit;
     char *heap_limit;
     ouro_thread *recorder; // of the running thread; NULL: no profile
+    // Where compiled code that records stands, for the clock; NULL: where the recorder does.
+    ouro_here *here;
     // Calls and returns of compiled code that records go through compiled.c: the profile has
-    // metrics that are charged there, or a clock, for which the thread must know where it stands.
+    // metrics that are charged there.
     bool stepwise;
     ouro_aside aside;     // where compiled code stands then
     ouro_site call_site;  // of compiled code that takes a slow path
+    const void *call_key; // and what its call is known by
     fble_loop *interpret; // the one that this machine uses
 
     // Results of fble_apply_args, besides the frame.
@@ -235,11 +238,15 @@ static inline void fble_set_stack_limit(struct fble_machine *machine, uint64_t *
 // ---------------------------------------------------------------- apply.c
 
 // Applies fp[2] to machine->argument_count arguments from fp[4] on. True: machine->applied is the
-// code to enter in machine->fp, by call or by tail call. False: it failed, or machine->value is the
-// result, which has to be returned as from a frame that was entered (by tail) or never was.
+// code to enter in machine->fp, machine->entering says by call or by tail call. False: it failed,
+// or machine->value is the result, which has to be returned as from a frame that was entered (by
+// tail) or never was. The recorder may stand elsewhere then; all that was allocated or charged
+// before must have been counted.
 bool fble_apply_args(struct fble_machine *machine, enum fble_entering how);
-// The pc of a frame that is to be called with the arguments that fp[4] counts, see apply.c.
-const uint64_t *fble_rest_pc(void);
+// The words around the pc of a frame that is to be called with the arguments that fp[4] counts, by
+// call or by tail call; see apply.c.
+enum { FBLE_REST_PC = 3 };
+extern uint64_t fble_rests[2][FBLE_REST_PC + 1];
 extern const uint64_t fble_resume_code[], fble_apply_code[];
 
 bool fble_resolve(struct fble_machine *machine, uint64_t *fp, const uint16_t *list, uint32_t count,

@@ -7,6 +7,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../../../tests/support"]
 import suite
 from cases import CASES
+from hostile import quiet
 from suite import ROOT, arguments, case, has, main, read, same, skip, write
 
 OURO, HOST, MODULES, PROGRAMS = arguments("OURO", "OURO_LUA", "LUA_MODULES", "PROGRAMS")
@@ -455,6 +456,23 @@ def the_module_says_what_is_wrong():
         local m = ouro.block "nothing runs"
         m() m()
     """)
+
+
+@case
+def a_report_sends_a_terminal_nothing_that_it_would_obey():
+    done = module("""
+        local ouro = require "ouro"
+        local evil = "\\27[31m\\xc2\\x9b2J\\xe2\\x80\\xae\\xff\\n\\t"
+        local f = load("local function g() end for i = 1, 10 do g() end", "=" .. evil)
+        ouro.start {mode = "precise"}
+        f()
+        ouro.block(evil)
+        ouro.stop()
+        io.write(ouro.report())
+    """)
+    same(done.err, "")
+    has(done.out, "\ufffd[31m\ufffd2J")
+    quiet(done.out, "ouro.report")
 
 
 @case

@@ -30,7 +30,7 @@ bool find_library(const char *name, char path[static PATH_MAX]) {
 }
 
 bool find_ouro(char path[static PATH_MAX]) {
-    const char *named = getenv("OURO");
+    const char *named = secure_getenv("OURO");
     if (named && *named && access(named, X_OK) == 0) {
         snprintf(path, PATH_MAX, "%s", named);
         return true;

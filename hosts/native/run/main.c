@@ -9,9 +9,12 @@
 // The live files are complete at any moment, so it does not matter how the program ends.
 // `ouro run --symbolise FILES -o OUT` makes the same profile from them later.
 
+#include "descriptors.h"
 #include "folders.h"
 #include "ouro.h"
+#include "printable.h"
 #include "rename.h"
+#include "scratch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,13 +27,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
-enum { EXIT_FAILED = 1, EXIT_USAGE = 2, FILES_AT_ONCE = 200 };
-// Below this, a tmpfs has too little room for live files.
-#define ROOM_WANTED (UINT64_C(512) << 20)
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2, FILES_AT_ONCE = 200, NODES_LEAST = 1 << 10 };
 
 static const char help[] =
     "ouro run [options] PROGRAM [arguments]\n"
@@ -72,12 +73,13 @@ typedef struct {
 static char ouro[PATH_MAX];
 
 static _Noreturn void fail(const char *what, const char *which) {
-    fprintf(stderr, "ouro run: %s %s: %s\n", what, which, strerror(errno));
+    ouro__say("ouro run: %s %s: %s", what, which, strerror(errno));
     exit(EXIT_FAILED);
 }
 
 static _Noreturn void fail_usage(const char *message, const char *word) {
-    fprintf(stderr, "ouro run: %s%s\n`ouro run --help` tells how it is used.\n", message, word);
+    ouro__say("ouro run: %s%s", message, word);
+    fputs("`ouro run --help` tells how it is used.\n", stderr);
     exit(EXIT_USAGE);
 }
 
@@ -127,7 +129,8 @@ static void read_options(options *o, int argc, char **argv) {
                                           {NULL, 0, NULL, 0}};
     bool symbolise = argc > 1 && strcmp(argv[1], "--symbolise") == 0;
     // Stop at the program's name: the options after it are the program's.
-    const char *shorts = symbolise ? "o:q" : "+o:q";
+    const char *shorts = symbolise ? ":o:q" : "+:o:q";
+    opterr = 0; // getopt would print the option as it is
     for (int c; (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
         switch (c) {
         case 'o':
@@ -169,9 +172,10 @@ static void read_options(options *o, int argc, char **argv) {
         case VERSION:
             puts("ouro run " OURO_VERSION);
             exit(0);
+        case ':':
+            fail_usage("a value is missing for ", argv[optind - 1]);
         default:
-            fputs("`ouro run --help` tells how it is used.\n", stderr);
-            exit(EXIT_USAGE);
+            fail_usage("there is no option ", argv[optind - 1]);
         }
     }
     o->rest = argv + optind;
@@ -180,22 +184,47 @@ static void read_options(options *o, int argc, char **argv) {
 
 // ---------------------------------------------------------------- the folder
 
-static bool has_room(const char *folder) {
-    struct statvfs space;
-    return access(folder, W_OK) == 0 && statvfs(folder, &space) == 0 &&
-           (uint64_t)space.f_bavail * space.f_frsize >= ROOM_WANTED;
+static void tell_cleaned(const char *folder, uint64_t bytes) {
+    ouro__say("ouro run: removed %s (%.1f MB), left by a run that was killed", folder,
+              (double)bytes / 1e6);
 }
 
-static void make_folder(const char *wanted, char folder[static PATH_MAX]) {
-    if (wanted) {
-        if (mkdir(wanted, 0700) && errno != EEXIST) fail("cannot make", wanted);
-        if (!realpath(wanted, folder)) fail("cannot use", wanted);
+static void tell_no_one(const char *folder, uint64_t bytes) {
+    (void)folder;
+    (void)bytes;
+}
+
+static void make_folder(const options *o, const char *wanted, char folder[static PATH_MAX]) {
+    scratch_clean(o->quiet ? tell_no_one : tell_cleaned);
+    if (!wanted) {
+        if (scratch_make(folder)) fail("cannot make", folder);
         return;
     }
-    const char *base = getenv("TMPDIR");
-    if (has_room("/dev/shm")) base = "/dev/shm";
-    snprintf(folder, PATH_MAX, "%s/ouro-run-XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(folder)) fail("cannot make", folder);
+    if (mkdir(wanted, 0700) && errno != EEXIST) fail("cannot make", wanted);
+    if (!realpath(wanted, folder)) fail("cannot use", wanted);
+}
+
+// Can live files be made there? A small one is made to find out, with a name as long as they get.
+// An errno, or 0.
+static int folder_problem(const char *folder) {
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/%0230d.ouro", folder, getpid());
+    if (n >= PATH_MAX) return ENAMETOOLONG;
+    ouro_profile *profile =
+        ouro_profile_new(&(ouro_options){.path = path, .max_nodes = NODES_LEAST});
+    if (!profile) return errno;
+    ouro_profile_free(profile);
+    unlink(path);
+    return 0;
+}
+
+// A program that does not start is better than one that runs for an hour in vain.
+static void check_folder(const options *o, const char *folder) {
+    int problem = folder_problem(folder);
+    if (!problem) return;
+    if (!o->live) scratch_remove(folder);
+    errno = problem;
+    fail("cannot make live files in", folder);
 }
 
 typedef struct {
@@ -239,29 +268,48 @@ static void free_files(files *all) {
     free(all->names);
 }
 
-static void remove_folder(const char *folder) {
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) unlinkat(dirfd(d), e->d_name, 0);
-    if (d) closedir(d);
-    rmdir(folder);
-}
-
 // ---------------------------------------------------------------- the program
 
-static pid_t child;
+static volatile sig_atomic_t child; // 0: none
+static volatile sig_atomic_t ended; // a signal that came while there was none
+static const int passed[] = {SIGTERM, SIGHUP};
+enum { PASSED = sizeof passed / sizeof *passed };
+static struct sigaction actions_before[PASSED]; // a child has what our caller chose, as under nohup
 
-static void pass_on(int signal_number) { kill(child, signal_number); }
+static void pass_on(int signal_number) {
+    if (child > 0) {
+        kill(child, signal_number);
+    } else {
+        ended = signal_number;
+    }
+}
 
-// Signals that would end us are passed on to the child.
-static int wait_for_child(void) {
+// Signals that would end us are passed on to the child. Without one they wait for the next, which
+// is not started then: so our folder is removed.
+static void pass_signals(void) {
     struct sigaction pass = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
-    sigaction(SIGTERM, &pass, NULL);
-    sigaction(SIGHUP, &pass, NULL);
+    for (int i = 0; i < PASSED; i++) sigaction(passed[i], &pass, &actions_before[i]);
+}
+
+// No signal comes between the birth of the child and our knowing of it.
+static pid_t start_child(void) {
+    sigset_t all, before;
+    fflush(NULL);
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    pid_t pid = ended ? -1 : fork();
+    if (pid > 0) child = pid;
+    for (int i = 0; i < PASSED && pid == 0; i++) sigaction(passed[i], &actions_before[i], NULL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (ended) errno = EINTR;
+    return pid;
+}
+
+static int wait_for_child(void) {
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGHUP, SIG_DFL);
+    child = 0;
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -272,7 +320,7 @@ static void set(const char *name, const char *value) {
 // In the child. Keeps libraries that are preloaded already.
 static void preload(const char *name) {
     char library[PATH_MAX], list[PATH_MAX * 2];
-    const char *before = getenv("LD_PRELOAD");
+    const char *before = secure_getenv("LD_PRELOAD");
     if (!find_library(name, library)) return;
     snprintf(list, sizeof list, "%s%s%s", library, before && *before ? ":" : "",
              before ? before : "");
@@ -309,16 +357,15 @@ static _Noreturn void become_program(const options *o, const char *folder) {
     set("OURO_NATIVE_MEMORY", o->memory ? "1" : NULL);
     execvp(o->rest[0], o->rest);
     int error = errno;
-    fprintf(stderr, "ouro run: cannot run %s: %s\n", o->rest[0], strerror(error));
+    ouro__say("ouro run: cannot run %s: %s", o->rest[0], strerror(error));
     _exit(error == ENOENT ? 127 : 126);
 }
 
 // Ctrl-C ends the program, not us: its profile up to then is still to be written.
 static int run_program(const options *o, const char *folder) {
-    fflush(NULL);
-    child = fork();
-    if (child < 0) fail("cannot run", o->rest[0]);
-    if (child == 0) become_program(o, folder);
+    pid_t pid = start_child();
+    if (pid < 0) fail("cannot run", o->rest[0]);
+    if (pid == 0) become_program(o, folder);
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
     return wait_for_child();
@@ -328,14 +375,13 @@ static int run_program(const options *o, const char *folder) {
 
 // Runs ouro. Its output goes to standard error, because standard output is the program's.
 static bool run_ouro(char **arguments, bool visible) {
-    fflush(NULL);
-    child = fork();
-    if (child < 0) return false;
-    if (child == 0) {
+    pid_t pid = start_child();
+    if (pid < 0) return false;
+    if (pid == 0) {
         dup2(STDERR_FILENO, STDOUT_FILENO);
         if (visible) signal(SIGINT, SIG_DFL);
         execvp(ouro, arguments);
-        fprintf(stderr, "ouro run: cannot run %s: %s\n", ouro, strerror(errno));
+        ouro__say("ouro run: cannot run %s: %s", ouro, strerror(errno));
         _exit(127);
     }
     return wait_for_child() == 0;
@@ -387,25 +433,49 @@ static bool write_profile(const options *o, const files *all, const char *folder
     return run_ouro(convert, false);
 }
 
-// Prints the messages of processes that could not write a profile.
-static void tell_failures(const char *folder) {
+// Says why processes could not make a profile; the names of their notes are PID.ERRNO.failed. How
+// many there are.
+static size_t tell_failures(const char *folder) {
     files notes = {0};
     list_files(folder, ".failed", &notes);
     for (size_t i = 0; i < notes.count; i++) {
-        char text[128] = "";
-        FILE *f = fopen(notes.names[i], "re");
-        if (f && !fgets(text, sizeof text, f)) text[0] = '\0';
-        if (f) fclose(f);
-        fprintf(stderr, "ouro run: a process could not make its live file: %s\n", text);
+        int process = 0, error = 0;
+        sscanf(strrchr(notes.names[i], '/') + 1, "%d.%d", &process, &error);
+        ouro__say("ouro run: process %d was not recorded: cannot make its live file in %s: %s",
+                  process, folder, strerror(error));
+        unlink(notes.names[i]);
     }
+    size_t count = notes.count;
     free_files(&notes);
+    return count;
 }
 
-static void tell_nothing(const options *o) {
-    fprintf(stderr,
-            "ouro run: nothing was recorded: %s entered no instrumented function.\nBuild it with "
-            "`ouro cc` or `ouro c++`; `ouro run --help` says more.\n",
-            o->rest[0]);
+// Does the program get rights that its caller does not have?
+static bool is_privileged(const char *program) {
+    struct stat status;
+    char rights[64];
+    if (!strchr(program, '/') || stat(program, &status)) return false;
+    return (status.st_mode & (S_ISUID | S_ISGID)) != 0 ||
+           getxattr(program, "security.capability", rights, sizeof rights) > 0;
+}
+
+// Says why nothing was recorded. false: there was nothing to record.
+static bool tell_nothing(const options *o, const char *folder) {
+    int problem = folder_problem(folder);
+    if (problem) {
+        ouro__say("ouro run: nothing was recorded: cannot make live files in %s: %s", folder,
+                  strerror(problem));
+        return true;
+    }
+    if (is_privileged(o->rest[0])) {
+        ouro__say("ouro run: nothing was recorded: %s has rights of its own (setuid, setgid or",
+                  o->rest[0]);
+        fputs("capabilities), and does not obey its caller. Run a copy without them.\n", stderr);
+        return false;
+    }
+    ouro__say("ouro run: nothing was recorded: %s entered no instrumented function.", o->rest[0]);
+    fputs("Build it with `ouro cc` or `ouro c++`; `ouro run --help` says more.\n", stderr);
+    return false;
 }
 
 static void show(const options *o, const char *output) {
@@ -415,7 +485,7 @@ static void show(const options *o, const char *output) {
         signal(SIGINT, pass_on); // a terminal sends it to the viewer as well
         run_ouro(view, true);
     } else if (!o->quiet) {
-        fprintf(stderr, "ouro run: the profile is in %s\n", output);
+        ouro__say("ouro run: the profile is in %s", output);
         run_ouro(report, true);
     }
 }
@@ -430,15 +500,16 @@ static const char *default_output(const char *program) {
 static int run(const options *o) {
     char folder[PATH_MAX];
     files all = {0};
-    make_folder(o->live, folder);
+    make_folder(o, o->live, folder);
+    check_folder(o, folder);
     int status = run_program(o, folder);
     list_files(folder, ".ouro", &all);
-    tell_failures(folder);
+    size_t failed = tell_failures(folder);
     const char *output = o->output ? o->output : default_output(o->rest[0]);
     bool written = all.count && write_profile(o, &all, folder, output);
-    if (!all.count && status != 127) tell_nothing(o);
-    if (all.count && !written) status = status ? status : EXIT_FAILED;
-    if (!o->live) remove_folder(folder);
+    if (!all.count && !failed && status != 127) failed = tell_nothing(o, folder);
+    if ((all.count || failed) && !written) status = status ? status : EXIT_FAILED;
+    if (!o->live) scratch_remove(folder);
     if (written) show(o, output);
     free_files(&all);
     return status;
@@ -448,9 +519,9 @@ static int symbolise(const options *o) {
     char folder[PATH_MAX];
     files all = {0};
     for (char **name = o->rest; *name; name++) add_file(&all, *name);
-    make_folder(NULL, folder);
+    make_folder(o, NULL, folder);
     bool written = write_profile(o, &all, folder, o->output);
-    remove_folder(folder);
+    scratch_remove(folder);
     if (written) show(o, o->output);
     free(all.names);
     return written ? 0 : EXIT_FAILED;
@@ -458,8 +529,10 @@ static int symbolise(const options *o) {
 
 int main(int argc, char **argv) {
     options o = {0};
+    ouro__hold_streams();
     argv[0] = "ouro run";
     read_options(&o, argc, argv);
     find_ouro(ouro);
+    pass_signals();
     return o.symbolise ? symbolise(&o) : run(&o);
 }

@@ -3,12 +3,17 @@
 """Sources of programs that we did not write, for tests and benchmarks: sources.py fetches what is missing.
 
 They come from Debian's packages and from packages of the npm registry that carry C and C++ sources, into
-$OURO_CACHE (~/.cache/ouro). Nothing of them is in this repository.
+$OURO_CACHE (~/.cache/ouro). Nothing of them is in this repository. A package of npm must have the hash that stands
+here; apt checks Debian's against their signed list.
 """
-import glob, os, subprocess, sys, tarfile
+import glob, hashlib, os, shutil, subprocess, sys, tarfile
 
 CACHE = os.environ.get("OURO_CACHE") or os.path.expanduser("~/.cache/ouro")
-NPM = {"sqlite3": "5.1.7", "node-zopfli": "2.1.4", "duktape": "0.3.0"}
+NPM = {  # version and SHA-256 of the archive
+    "sqlite3": ("5.1.7", "44cc9bdee02705a7b636f76968d745e21c1d0b2f1c62810c678bc3b0ececab1b"),
+    "node-zopfli": ("2.1.4", "4e778272f2f1deb1cbffc29f185242af1673e1a3f0be6de1f1b340edb9ae87e4"),
+    "duktape": ("0.3.0", "bac1bccdc262582cb8b01e27424af6f2f53a9096bf5102d9dd4e8d030ad30fdb"),
+}
 
 
 def quietly(command, folder):
@@ -17,15 +22,35 @@ def quietly(command, folder):
         sys.exit(f"sources: {' '.join(command)}: {done.stderr.strip()[-400:]}")
 
 
+def check_hash(archive, wanted):
+    with open(archive, "rb") as f:
+        found = hashlib.sha256(f.read()).hexdigest()
+    if found != wanted:
+        sys.exit(f"sources: {archive} is not the file that it should be: its SHA-256 is {found}, expected {wanted}")
+
+
+def unpack(archive, folder):
+    """Files and folders, and nothing outside of `folder`: no links, no devices, no owner and rights but the usual."""
+    with tarfile.open(archive) as t:
+        for member in t:
+            if member.name.startswith("/") or ".." in member.name.split("/") or not (member.isreg() or member.isdir()):
+                sys.exit(f"sources: {archive}: {member.name} does not belong into an archive of sources")
+            member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+            member.uid, member.gid, member.uname, member.gname = os.getuid(), os.getgid(), "", ""
+            t.extract(member, folder)
+
+
 def npm_package(name):
     """The folder of a package of the npm registry, unpacked."""
-    folder = os.path.join(CACHE, f"{name}-{NPM[name]}")
+    version, wanted = NPM[name]
+    folder = os.path.join(CACHE, f"{name}-{version}")
     if not os.path.isdir(folder):
         os.makedirs(CACHE, exist_ok=True)
-        quietly(["npm", "pack", "--silent", f"{name}@{NPM[name]}"], CACHE)
+        quietly(["npm", "pack", "--silent", f"{name}@{version}"], CACHE)
         archive = folder + ".tgz"
-        with tarfile.open(archive) as t:
-            t.extractall(folder + ".part")
+        check_hash(archive, wanted)
+        shutil.rmtree(folder + ".part", ignore_errors=True)
+        unpack(archive, folder + ".part")
         os.rename(folder + ".part", folder)
         os.remove(archive)
     return os.path.join(folder, "package")
@@ -36,8 +61,7 @@ def sqlite():
     archive = glob.glob(os.path.join(package, "deps", "sqlite-autoconf-*.tar.gz"))[0]
     folder = archive[:-len(".tar.gz")]
     if not os.path.isdir(folder):
-        with tarfile.open(archive) as t:
-            t.extractall(os.path.dirname(archive))
+        unpack(archive, os.path.dirname(archive))
     return folder
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`ouro run`, `ouro cc` and `ouro c++` as commands, and names for addresses: test_run.py BUILD [WORD...]"""
-import os, re, signal, subprocess
-import real
+import io, os, re, signal, subprocess, tarfile
+import real, sources
 from native import BUILD, OURO, build, paths, record, totals
 from suite import ROOT, case, has, main, read, run, same, skip, write
 
@@ -92,6 +92,53 @@ def a_program_that_was_built_anew_gives_no_wrong_names():
     run(OURO, "run", "--symbolise", "-q", *live, "-o", "later.pb", status=0)
     names = totals(output="later.pb")
     assert all("+0x" in n for n in names), names
+
+
+# ---------------------------------------------------------------- sources that are fetched
+
+def refused(function, *arguments):
+    try:
+        function(*arguments)
+    except SystemExit as reason:
+        return str(reason)
+    raise AssertionError("was not refused")
+
+
+@case
+def a_package_with_another_hash_is_refused():
+    write("a.tgz", "abc")
+    known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # of FIPS 180-2, B.1
+    sources.check_hash("a.tgz", known)
+    write("a.tgz", "abd")
+    has(refused(sources.check_hash, "a.tgz", known), "a.tgz is not the file that it should be", known)
+    for name, (_, wanted) in sources.NPM.items():
+        assert re.fullmatch("[0-9a-f]{64}", wanted), name
+
+
+@case
+def an_archive_that_would_write_elsewhere_is_refused():
+    kinds = {"link": tarfile.SYMTYPE, "hard link": tarfile.LNKTYPE, "device": tarfile.CHRTYPE, "pipe": tarfile.FIFOTYPE}
+    members = [(name, tarfile.REGTYPE) for name in ("../out", "a/../../out", "/" + os.getcwd() + "/out", "a/..")]
+    for name, kind in members + list(kinds.items()):
+        with tarfile.open("a.tgz", "w:gz") as t:
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, os.path.abspath("out")
+            t.addfile(member)
+        has(refused(sources.unpack, "a.tgz", "in"), f"{name.lstrip('/')} does not belong")
+        same(sorted(set(os.listdir()) - {"in"}), ["a.tgz"], name)
+
+
+@case
+def an_archive_of_files_is_unpacked_with_the_usual_rights():
+    with tarfile.open("a.tgz", "w:gz") as t:
+        for name, mode in (("a/one.c", 0o666), ("a/two", 0o6777)):
+            member = tarfile.TarInfo(name)
+            member.size, member.mode, member.uid = 3, mode, 4321
+            t.addfile(member, io.BytesIO(b"abc"))
+    sources.unpack("a.tgz", "in")
+    made = {name: os.stat("in/a/" + name) for name in os.listdir("in/a")}
+    same({name: (read("in/a/" + name), s.st_mode & 0o7777, s.st_uid) for name, s in made.items()},
+         {"one.c": ("abc", 0o644, os.getuid()), "two": ("abc", 0o755, os.getuid())})
 
 
 # ---------------------------------------------------------------- ouro run

@@ -1,0 +1,981 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Random well-typed Fble programs: generate.py SEED [SIZE [FOLDER]]
+
+A program is a few modules. Body has the value, and Check looks at everything in it, by accesses that fail if a tag is
+another one than the model (model.py) has found. Or the program has to fail, and the model says where. The same seed
+makes the same program.
+
+How: `expr(type, scope, depth)` makes an expression of a type as text, by one of the forms that can. What terminates is
+only sure of the forms of recursion made here: on something smaller, or on fuel. Types of the generator are tuples:
+
+    ("n", name, arguments)   a declared type     ("f", argument, result)    a function
+    ("v", name)              a type parameter    ("s", fields), ("u", fields)   a struct or union in place
+"""
+import concurrent.futures
+import os
+import random
+import sys
+import threading
+
+import model
+from model import quoted
+
+UNIT = ("n", "U", ())
+# What a name is made with. C, assemblers, linkers and terminals have their own ideas about most of these.
+PLAIN = ["x", "go", "it", "acc", "f2_4", "s5", "m", "fp", "hp", "a", "int", "goto", "main", "0", "2p1", "_", "NULL",
+         "L1"]
+ODD = ["a b", "%s", "*/", "/*", "//", "??/", "$", "a.b", "a,b", "(", "#", "é", "\xff", "'", "\\", "\\n", "a-b", ".text",
+       "%rax", "-O2", "~7", "a:b", "", "very long " * 30]
+HOSTILE = ['"', 'a"b', "a@plt", "@", "\n", "a\nb", "\\\"", '"; int x;', "\t", "\r", "a@@V1", "\x01", "@GOTPCREL"]
+
+
+def function(arguments, result):
+    for argument in reversed(arguments):
+        result = ("f", argument, result)
+    return result
+
+
+def spine(kind):
+    """Arguments and result."""
+    arguments = []
+    while kind[0] == "f":
+        arguments.append(kind[1])
+        kind = kind[2]
+    return arguments, kind
+
+
+def put(kind, binds):
+    """A type with type parameters replaced."""
+    if kind[0] == "v":
+        return binds.get(kind[1], kind)
+    if kind[0] == "n":
+        return ("n", kind[1], tuple(put(a, binds) for a in kind[2]))
+    if kind[0] == "f":
+        return ("f", put(kind[1], binds), put(kind[2], binds))
+    return (kind[0], tuple((name, put(t, binds)) for name, t in kind[1]))
+
+
+def match(pattern, kind, free, binds):
+    """Finds what the free parameters of the pattern stand for."""
+    if pattern[0] == "v" and pattern[1] in free:
+        return binds.setdefault(pattern[1], kind) == kind
+    if pattern[0] != kind[0]:
+        return False
+    if pattern[0] == "n":
+        return pattern[1] == kind[1] and all(match(p, k, free, binds) for p, k in zip(pattern[2], kind[2]))
+    if pattern[0] == "f":
+        return match(pattern[1], kind[1], free, binds) and match(pattern[2], kind[2], free, binds)
+    return pattern == kind
+
+
+def mentions(kind, what):
+    return kind == what or any(mentions(part, what) for part in kind if isinstance(part, tuple))
+
+
+class Declared:
+    """A type's name, parameters, and its struct or union."""
+
+    def __init__(self, name, params, form, base=None, opaque=None):
+        self.name, self.params, self.form, self.base, self.opaque = name, params, form, base, opaque
+        self.used = set()  # those of the parameters that the form mentions
+
+
+class Scope:
+    def __init__(self, names=None, known=None, makers=(), polys=None):
+        self.names, self.known, self.makers, self.polys = names or {}, known or {}, makers, polys or {}
+
+    def bind(self, *pairs):
+        """With more variables, which hide others of the same name."""
+        new = dict(pairs)
+        names = {**{n: t for n, t in self.names.items() if n not in new}, **new}
+        return Scope(names, {n: k for n, k in self.known.items() if n not in new},
+                     tuple(m for m in self.makers if not set(m[2]) & set(new)),
+                     {n: p for n, p in self.polys.items() if n not in new})
+
+    def know(self, name, tag):
+        return Scope(self.names, {**self.known, name: tag}, self.makers, self.polys)
+
+    def make(self, kind, maker, needs):
+        return Scope(self.names, self.known, self.makers + ((kind, maker, needs),), self.polys)
+
+    def poly(self, name, params, kind):
+        new = self.bind((name, UNIT))
+        del new.names[name]
+        new.polys[name] = params, kind
+        return new
+
+
+class Generator:
+    def __init__(self, seed, size, words=1, errors=0.0, prefix="M"):
+        """words: 0 plain names, 1 odd ones, too, 2 hostile ones, too. errors: how often an expression fails."""
+        self.dice = random.Random(f"{seed} {size}")
+        self.size, self.words, self.errors = size, words, errors
+        self.types, self.count, self.hot, self.room = {}, 0, 0, 0
+        self.package, self.ranks, self.prefix = None, {}, prefix
+
+    # ---------------------------------------------------------------- small things
+
+    def chance(self, p):
+        return self.dice.random() < p
+
+    def pick(self, items):
+        return items[self.dice.randrange(len(items))]
+
+    def word(self, scope=None):
+        """Any word. Words are drawn again and again, so that names hide one another, but for values of a type
+        parameter, which cannot be made anew."""
+        pool = PLAIN
+        if self.words and self.chance(0.12):
+            pool = ODD
+        if self.words > 1 and self.chance(0.08):
+            pool = HOSTILE
+        word = self.pick(pool)
+        word = word if self.chance(0.3) else word + str(self.dice.randrange(30))
+        return self.word(scope) if scope and scope.names.get(word, UNIT)[0] == "v" else word
+
+    def fresh(self, stem):
+        self.count += 1
+        return f"{stem}{self.count}" if self.chance(0.8) else f"{self.word()}{stem}{self.count}"
+
+    def words_apart(self, count, scope=None):
+        found = []
+        while len(found) < count:
+            word = self.word(scope)
+            if word not in found and word != "_":
+                found.append(word)
+        return found
+
+    def type(self, kind):
+        """A type as text."""
+        if kind[0] == "v":
+            return quoted(kind[1]) + "@"
+        if kind[0] == "n":
+            return quoted(kind[1]) + "@" + ("<" + ", ".join(map(self.type, kind[2])) + ">" if kind[2] else "")
+        if kind[0] == "f":
+            arguments, result = spine(kind)
+            cut = self.dice.randint(1, len(arguments))
+            rest = function(arguments[cut:], result)
+            return f"({', '.join(map(self.type, arguments[:cut]))}) {{ {self.type(rest)}; }}"
+        return ("*(" if kind[0] == "s" else "+(") + self.fields(kind[1]) + ")"
+
+    def fields(self, fields):
+        return ", ".join(f"{self.type(t)} {quoted(name)}" for name, t in fields)
+
+    def shape(self, kind):
+        """("s" or "u", fields), or None for functions, parameters and types that are opaque here."""
+        if kind[0] in "su":
+            return kind
+        if kind[0] != "n":
+            return None
+        declared = self.types[kind[1]]
+        if declared.opaque and declared.opaque != self.package:
+            return None
+        return put(declared.form, dict(zip(declared.params, kind[2])))
+
+    def has_inside(self, kind, param):
+        """Whether the structure of a type mentions the parameter; a name's arguments may not be used by it."""
+        if kind[0] == "v":
+            return kind[1] == param
+        if kind[0] == "f":
+            return self.has_inside(kind[1], param) or self.has_inside(kind[2], param)
+        if kind[0] == "n":
+            declared = self.types[kind[1]]
+            return any(self.has_inside(a, param) and p in declared.used for p, a in zip(declared.params, kind[2]))
+        return any(self.has_inside(t, param) for _, t in kind[1])
+
+    # ---------------------------------------------------------------- types
+
+    def some_type(self, depth=2, functions=True, params=()):
+        """A random type of those that were declared."""
+        roll = self.dice.random()
+        if params and roll < 0.5:
+            return ("v", self.pick(params))
+        if functions and roll < 0.2 and depth > 0:
+            arguments = [self.some_type(depth - 1, False, params) for _ in range(self.dice.randint(1, 3))]
+            return function(arguments, self.some_type(depth - 1, self.chance(0.3), params))
+        declared = self.pick(list(self.types.values()))
+        if depth <= 0 and declared.params:
+            return UNIT
+        return ("n", declared.name, tuple(self.some_type(depth - 1, functions and self.chance(0.2), params)
+                                          for _ in declared.params))
+
+    def declare(self, name, params, form, base=None, text=None):
+        """The statement. A type that mentions itself and has parameters goes through an inner name."""
+        self.types[name] = Declared(name, params, form, base)
+        self.types[name].used = {p for p in params if self.has_inside(form, p)}
+        me, typed = ("n", name, tuple(("v", p) for p in params)), ", ".join("@ " + quoted(p) + "@" for p in params)
+        if text:
+            return text
+        if not params:
+            return f"{quoted(name)}@ = {self.type(form)};"
+        if not mentions(form, me):
+            return f"{quoted(name)}@ = <{typed}> {{ {self.type(form)}; }};"
+        self.types[name].params = ()
+        inner = ("n", self.fresh("X"), ())
+        text = self.type(self.replaced(form, me, inner))
+        self.types[name].params = params
+        word = quoted(inner[1])
+        return f"{quoted(name)}@ = <{typed}> {{ {word}@ = {text}; {word}@; }};"
+
+    def replaced(self, kind, old, new):
+        if kind == old:
+            return new
+        if kind[0] == "n":
+            return ("n", kind[1], tuple(self.replaced(a, old, new) for a in kind[2]))
+        if kind[0] == "f":
+            return ("f", self.replaced(kind[1], old, new), self.replaced(kind[2], old, new))
+        if kind[0] == "v":
+            return kind
+        return (kind[0], tuple((name, self.replaced(t, old, new)) for name, t in kind[1]))
+
+    def declare_types(self):
+        """The usual ones first: recursion counts on them. Then any."""
+        s, z, h, t, c, n = self.words_apart(6)
+        texts = [self.declare("U", (), ("s", ()))]
+        texts.append(self.declare("B", (), ("u", tuple((w, UNIT) for w in self.words_apart(2))), base=0))
+        nat = [(s, ("n", "N", ())), (z, UNIT)]
+        self.dice.shuffle(nat)
+        texts.append(self.declare("N", (), ("u", tuple(nat)), base=nat.index((z, UNIT))))
+        cell = ("s", ((h, ("v", "T")), (t, ("n", "L", (("v", "T"),)))))
+        texts.append(self.declare("L", ("T",), ("u", ((c, cell), (n, UNIT))), base=1))
+        letters = [("l%d" % i if self.chance(0.3) else "abcdefgh"[i], UNIT) for i in range(self.dice.randint(1, 8))]
+        texts.append(self.declare("D", (), ("u", tuple(letters)), base=0))
+        for _ in range(self.dice.randint(2, 4 + min(10, self.size // 40))):
+            texts.append(self.any_declaration())
+        return texts
+
+    def any_declaration(self):
+        name = self.fresh("T") if self.chance(0.85) else self.word() + f"T{self.count}{len(self.types)}"
+        params = tuple(f"P{i}{len(self.types)}" for i in range(self.dice.choice([0, 0, 1, 1, 2])))
+        many = self.dice.choice([0, 1, 2, 2, 3, 3, 4, 6])
+        if self.chance(0.03):
+            many = self.dice.choice([20, 70, 300])
+        fields = [(word, self.some_type(1, True, params)) for word in self.words_apart(many)]
+        if self.chance(0.5):
+            return self.declare(name, params, ("s", tuple(fields)))
+        me = ("n", name, tuple(("v", p) for p in params))
+        fields = fields or [(self.word(), UNIT)]
+        base = self.dice.randrange(len(fields))
+        if len(fields) > 1:  # recursive, once or twice, but for the base
+            for at in self.dice.sample(range(len(fields)), self.dice.randint(0, min(2, len(fields) - 1))):
+                inner = me if self.chance(0.5) else ("s", ((self.word(), me), ("p" + self.word(), fields[at][1])))
+                if at != base:
+                    fields[at] = fields[at][0], inner
+        return self.declare(name, params, ("u", tuple(fields)), base=base)
+
+    # ---------------------------------------------------------------- expressions
+
+    def default(self, kind, scope):
+        """The least value of a type; it always ends."""
+        names = [n for n, t in scope.names.items() if t == kind]
+        if kind[0] == "v" or names and self.chance(0.5) or self.shape(kind) is None and kind[0] == "n":
+            return quoted(self.pick(names))
+        if kind[0] == "f":
+            param = self.word(scope)
+            inner = scope.bind((param, kind[1]))
+            return f"({self.type(kind[1])} {quoted(param)}) {{ {self.default(kind[2], inner)}; }}"
+        sort, fields = self.shape(kind)
+        if sort == "s":
+            return f"{self.type(kind)}({', '.join(self.default(t, scope) for _, t in fields)})"
+        base = self.types[kind[1]].base if kind[0] == "n" else 0
+        return f"{self.type(kind)}({quoted(fields[base][0])}: {self.default(fields[base][1], scope)})"
+
+    def leaf(self, kind, scope):
+        found = [quoted(n) for n, t in scope.names.items() if t == kind]
+        found += [f"{quoted(n)}.{quoted(tag)}" for n, tag in scope.known.items()
+                  for name, t in self.shape(scope.names[n])[1] if name == tag and t == kind]
+        return self.pick(found) if found and self.chance(0.85) else self.default(kind, scope)
+
+    def expr(self, kind, scope, depth):
+        self.room -= 1
+        if self.errors and self.chance(self.errors):
+            return self.failing(kind, scope)
+        if depth <= 0 or self.room < 0:
+            return self.leaf(kind, scope)
+        for maker in self.dice.choices(self.FORMS, self.WEIGHTS, k=6):
+            text = maker(self, kind, scope, depth - 1)
+            if text is not None:
+                return text
+        return self.leaf(kind, scope)
+
+    def variable(self, kind, scope, depth):
+        return self.leaf(kind, scope)
+
+    def made(self, kind, scope, depth):
+        """A recursive call, where there is one to make."""
+        makers = [m for m in scope.makers if m[0] == kind]
+        return self.pick(makers)[1](scope, depth) if makers else None
+
+    def value(self, kind, scope, depth):
+        if kind[0] == "f":
+            return self.literal_function(kind, scope, depth)
+        shape = self.shape(kind)
+        if shape is None:
+            return None
+        sort, fields = shape
+        if sort == "u":
+            name, inner = self.pick(fields)
+            if mentions(inner, kind) and self.chance(0.5):
+                name, inner = fields[self.types[kind[1]].base]
+            return f"{self.type(kind)}({quoted(name)}: {self.expr(inner, scope, depth)})"
+        if len(fields) > 20:
+            depth = 0
+        values = [self.expr(t, scope, depth) for _, t in fields]
+        if self.chance(0.4):
+            slots = [quoted(n) if v == quoted(n) and self.chance(0.7) else f"{quoted(n)}: {v}"
+                     for (n, _), v in zip(fields, values)]
+            return f"@({', '.join(slots)})"
+        return f"{self.type(kind)}({', '.join(values)})"
+
+    def tall(self, kind, scope, depth):
+        """A number or list of some length, or another value of a recursive type."""
+        ways = self.down(kind)
+        if not ways:
+            return None
+        fields, word = dict(self.shape(kind)[1]), self.type(kind)
+        text = self.leaf(kind, scope)
+        for _ in range(self.dice.randint(1, 7)):
+            tag, way = self.pick(ways)
+            if way:
+                slots = [text if "." + quoted(f) == way else self.leaf(t, scope) for f, t in fields[tag][1]]
+                text = f"{self.type(fields[tag])}({', '.join(slots)})"
+            text = f"{word}({quoted(tag)}: {text})"
+        return text
+
+    def literal_function(self, kind, scope, depth):
+        """Parameters together or one by one, with statements in between or without."""
+        arguments, _ = spine(kind)
+        taken = self.dice.randint(1, len(arguments))
+        params, inner, rest = [], scope, kind
+        for _ in range(taken):
+            name = self.word(inner)
+            params.append(f"{self.type(rest[1])} {quoted(name)}")
+            inner, rest = inner.bind((name, rest[1])), rest[2]
+        return f"({', '.join(params)}) {{ {self.body(rest, inner, depth)} }}"
+
+    def applied(self, kind, scope, depth):
+        """A function's variable, with as many arguments as it takes to get the type: too few, all, or more."""
+        found = []
+        for name, t in scope.names.items():
+            arguments = []
+            while t[0] == "f":
+                arguments.append(t[1])
+                t = t[2]
+                if t == kind:
+                    found.append((name, list(arguments)))
+        if not found:
+            return None
+        name, arguments = self.pick(found)
+        return self.call(quoted(name), arguments, scope, depth)
+
+    def call(self, head, arguments, scope, depth):
+        given = [self.expr(a, scope, depth) for a in arguments]
+        cut = self.dice.randint(1, len(given))
+        if cut < len(given) and self.chance(0.3):  # f(a)(b)
+            return f"{head}({', '.join(given[:cut])})({', '.join(given[cut:])})"
+        return f"{head}({', '.join(given)})"
+
+    def applied_poly(self, kind, scope, depth):
+        found = []
+        for name, (params, t) in scope.polys.items():
+            arguments = []
+            while t[0] == "f":
+                arguments.append(t[1])
+                t = t[2]
+                binds = {}
+                if match(t, kind, params, binds):
+                    found.append((name, params, list(arguments), binds))
+        if not found:
+            return None
+        name, params, arguments, binds = self.pick(found)
+        for param in params:
+            if param not in binds:
+                binds[param] = self.some_type(1)
+        head = quoted(name)
+        if not all(self.has_inside(arguments[0], p) for p in params) or self.chance(0.4):
+            head += "<" + ", ".join(self.type(binds[p]) for p in params) + ">"
+        return self.call(head, [put(a, binds) for a in arguments], scope, depth)
+
+    def applied_literal(self, kind, scope, depth):
+        arguments = [self.some_type(1) for _ in range(self.dice.randint(1, 3))]
+        head = self.literal_function(function(arguments, kind), scope, depth)
+        return self.call(head, arguments, scope, depth)
+
+    def applied_list(self, kind, scope, depth):
+        if self.chance(0.4):
+            word = "".join(self.pick(self.types["D"].form[1])[0] for _ in range(self.dice.randint(0, 8)))
+            element, suffix = ("n", "D", ()), "|" + quoted(word)
+        else:
+            element = self.some_type(1)
+            suffix = "[" + ", ".join(self.expr(element, scope, depth - 1) for _ in range(self.dice.randint(0, 4))) + "]"
+        of = ("n", "L", (element,))
+        heads = [quoted(n) for n, t in scope.names.items() if t == ("f", of, kind)]
+        if heads and self.chance(0.7):
+            return self.pick(heads) + suffix
+        return self.literal_function(("f", of, kind), scope, depth) + suffix
+
+    def accessed(self, kind, scope, depth):
+        """A field of a variable, of an export made for it, or of a type that has such a field."""
+        shapes = [(n, self.shape(t)) for n, t in scope.names.items()]
+        found = [f"{quoted(n)}.{quoted(f)}" for n, shape in shapes if shape and shape[0] == "s"
+                 for f, t in shape[1] if t == kind]
+        if found and self.chance(0.7):
+            return self.pick(found)
+        if self.chance(0.5):
+            names = self.words_apart(self.dice.randint(1, 3))
+            at = self.dice.randrange(len(names))
+            kinds = [kind if i == at else self.some_type(1) for i in range(len(names))]
+            slots = ", ".join(f"{quoted(n)}: {self.expr(k, scope, depth)}" for n, k in zip(names, kinds))
+            return f"@({slots}).{quoted(names[at])}"
+        for declared in self.dice.sample(list(self.types.values()), min(5, len(self.types))):
+            for name, t in declared.form[1]:
+                binds = {}
+                if declared.form[0] == "s" and len(declared.form[1]) < 9 and match(t, kind, declared.params, binds):
+                    whole = ("n", declared.name, tuple(binds.get(p, UNIT) for p in declared.params))
+                    if self.shape(whole):
+                        return f"{self.expr(whole, scope, depth)}.{quoted(name)}"
+        return None
+
+    def unwrapped(self, kind, scope, depth):
+        """A union that is made and taken apart at once."""
+        names = self.words_apart(self.dice.randint(1, 3))
+        whole = ("u", tuple((n, kind if i == 0 else self.some_type(0)) for i, n in enumerate(names)))
+        return f"{self.type(whole)}({quoted(names[0])}: {self.expr(kind, scope, depth)}).{quoted(names[0])}"
+
+    def copied(self, kind, scope, depth):
+        shape = self.shape(kind)
+        if not shape or shape[0] != "s" or not shape[1]:
+            return None
+        chosen = sorted(self.dice.sample(range(len(shape[1])), self.dice.randint(1, min(3, len(shape[1])))))
+        slots = ", ".join(f"{quoted(shape[1][i][0])}: {self.expr(shape[1][i][1], scope, depth)}" for i in chosen)
+        return f"{self.expr(kind, scope, depth)}.@({slots})"
+
+    def some_union(self, scope):
+        """Something to select on: its text, its type, its variable or None."""
+        names = [n for n, t in scope.names.items() if (shape := self.shape(t)) and shape[0] == "u"]
+        if names and self.chance(0.8):
+            name = self.pick(names)
+            return quoted(name), scope.names[name], name
+        kind = self.some_type(1)
+        shape = self.shape(kind)
+        if not shape or shape[0] != "u":
+            kind = ("n", self.pick(["B", "N", "D"]), ())
+        return None, kind, None
+
+    def selected(self, kind, scope, depth, guard=False):
+        text, of, name = self.some_union(scope)
+        if text is None:
+            text = self.expr(of, scope, depth - 1)
+        fields = self.shape(of)[1]
+        chosen = list(range(len(fields)))
+        default = guard or self.chance(0.3)
+        if default:
+            most = min(len(fields), 6 if self.chance(0.9) else 300)
+            chosen = sorted(self.dice.sample(chosen, self.dice.randint(1, most)))
+        if len(chosen) > 8:
+            depth = 0
+        arms = []
+        for i in chosen:
+            inner = scope.know(name, fields[i][0]) if name else scope
+            arms.append(f"{quoted(fields[i][0])}: {self.expr(kind, inner, depth)}")
+        if default and not guard:
+            arms.append(f": {self.expr(kind, scope, depth)}")
+        return f"{text}.?({', '.join(arms)})"
+
+    def block(self, kind, scope, depth):
+        return f"{{ {self.body(kind, scope, depth)} }}"
+
+    def cast(self, kind, scope, depth):
+        return f"{self.expr(kind, scope, depth)}.%(@/{quoted(self.package)}%)" if kind[0] == "n" else None
+
+    FORMS = [variable, made, value, tall, applied, applied_poly, applied_literal, applied_list, accessed, unwrapped,
+             copied, selected, block, cast]
+    WEIGHTS = [2, 12, 5, 4, 9, 6, 1.2, 1.5, 3, 0.6, 2, 6, 2, 0.3]
+
+    # ---------------------------------------------------------------- errors
+
+    def failing(self, kind, scope):
+        """An expression of the type that fails, if it is evaluated."""
+        t, x, f = self.type(kind), quoted(self.word()), quoted(self.word())
+        return self.pick([
+            lambda: f"+({t} {f}, U@ 'other{self.count}')('other{self.count}': U@()).{f}",
+            lambda: f"{{ *({t} {f}) {x} = *({t} {f})({x}.{f}); {x}.{f}; }}",
+            lambda: f"{{ (U@) {{ {t}; }} {x} = {{ {t} _x = {x}(U@()); (U@ _u) {{ _x; }}; }}; {x}(U@()); }}",
+            lambda: f"{{ +({t} {f}) {x} = {x}.?({f}: {x}); {x}.{f}; }}",
+            lambda: f"{{ {t} {x} = {x}; {x}; }}",
+            lambda: f"{{ {t} {x} = yy, {t} yy = {x}; {x}; }}" if x != "yy" else f"{{ {t} {x}; {x}; }}",
+            lambda: f"{{ {t} {x}; {x}; }}",
+            lambda: f"{{ *({t} {f}, U@ u1) {x} = {x}.@(u1: U@()); {x}.{f}; }}" if f != "u1" else f"{{ {t} {x}; {x}; }}",
+        ])()
+
+    # ---------------------------------------------------------------- bodies
+
+    def body(self, kind, scope, depth):
+        """Statements and a result."""
+        parts = []
+        while depth > 0 and self.room > 0 and len(parts) < 12 and self.chance(0.45):
+            text, scope, ends = self.statement(kind, scope, depth)
+            parts.append(text)
+            if ends:
+                return " ".join(parts)
+        return " ".join(parts + [self.expr(kind, scope, depth) + ";"])
+
+    def statement(self, kind, scope, depth):
+        """Text, the scope after it, and whether it has the rest of the body in it."""
+        roll = self.dice.random()
+        if roll < 0.35:
+            return (*self.let(scope, depth), False)
+        if roll < 0.5:
+            return self.selected(kind, scope, depth - 1, guard=True) + ";", scope, False
+        if roll < 0.6:
+            return (*self.imported(scope, depth), False)
+        if roll < 0.7:
+            return self.bound(kind, scope, depth), scope, True
+        if roll < 0.85 and self.hot < 2:
+            return (*self.recursion(scope, depth), False)
+        if roll < 0.92:
+            return (*self.aliases(scope, depth), False)
+        return (*self.cycle(scope, depth), False)
+
+    def let(self, scope, depth):
+        pairs = [(name, self.some_type(2)) for name in self.words_apart(self.dice.randint(1, 3), scope)]
+        texts = []
+        hidden = scope.bind(*pairs)  # inside, the new ones may not be looked at
+        for name, _ in pairs:
+            del hidden.names[name]
+        for name, t in pairs:
+            value = self.expr(t, hidden, depth - 1)
+            texts.append(f"{self.annotation(t, value)}{quoted(name)} = {value}")
+        return ", ".join(texts) + ";", scope.bind(*pairs)
+
+    def annotation(self, kind, value):
+        if self.chance(0.6):
+            return ""
+        return self.type(kind) + " "
+
+    def imported(self, scope, depth):
+        fields = self.words_apart(self.dice.randint(1, 3), scope)
+        kinds = [self.some_type(1) for _ in fields]
+        slots = ", ".join(f"{quoted(f)}: {self.expr(k, scope, depth - 1)}" for f, k in zip(fields, kinds))
+        picks, pairs = [], []
+        for name, (f, k) in zip(self.words_apart(len(fields), scope), zip(fields, kinds)):
+            if self.chance(0.5):
+                name = f
+            if name in dict(pairs):
+                continue
+            pairs.append((name, k))
+            picks.append((self.type(k) + " " if self.chance(0.3) else "") + quoted(name) +
+                         (f"(.{quoted(f)})" if name != f else ""))
+        return f"{', '.join(picks)} .= @({slots});", scope.bind(*pairs)
+
+    def bound(self, kind, scope, depth):
+        arguments = [self.some_type(1) for _ in range(self.dice.randint(1, 2))]
+        result = kind if self.chance(0.6) else self.some_type(1)
+        head = ("f", function(arguments, result), kind)
+        names = [n for n, t in scope.names.items() if t == head]
+        callee = quoted(self.pick(names)) if names else self.literal_function(head, scope, depth - 1)
+        params = [(self.word(scope), a) for a in arguments]
+        text = ", ".join(f"{self.type(a)} {quoted(n)}" for n, a in params)
+        inner = scope
+        for pair in params:
+            inner = inner.bind(pair)
+        return f"{text} := {callee}; {self.body(result, inner, depth - 1)}"
+
+    def aliases(self, scope, depth):
+        """Variables of one let that stand for one another."""
+        kind, names = self.some_type(1), self.words_apart(3, scope)
+        hidden = scope.bind(*[(n, kind) for n in names])
+        for name in names:
+            del hidden.names[name]
+        value = self.expr(kind, hidden, depth - 1)
+        order = list(zip(names, [quoted(names[1]), value, quoted(self.pick(names[:2]))]))
+        self.dice.shuffle(order)
+        text = ", ".join(f"{self.type(kind)} {quoted(n)} = {v}" for n, v in order)
+        return text + ";", scope.bind(*[(n, kind) for n in names])
+
+    def cycle(self, scope, depth):
+        """Structs that refer to one another, or streams that are functions."""
+        a, b = self.words_apart(2, scope)
+        v, n, c, r = "v", "n", self.fresh("c"), self.fresh("R")
+        kind = self.some_type(1, functions=False)
+        hidden = scope.bind((a, UNIT), (b, UNIT))
+        del hidden.names[a], hidden.names[b]
+        first, second = self.expr(kind, hidden, depth - 1), self.expr(kind, hidden, depth - 1)
+        if self.chance(0.5):
+            declared, there = f"*({self.type(kind)} {v}, {quoted(r)}@ {n})", f".{n}"
+            make = lambda value, to: f"@({v}: {value}, {n}: {quoted(to)})"
+        else:
+            declared, there = f"*({self.type(kind)} {v}, (U@) {{ {quoted(r)}@; }} {n})", f".{n}(U@())"
+            make = lambda value, to: f"@({v}: {value}, {n}: (U@ _) {{ {quoted(to)}; }})"
+        way = there * self.dice.randint(0, 5)
+        text = (f"{quoted(c)} = {{ {quoted(r)}@ = {declared}; {quoted(r)}@ {quoted(a)} = {make(first, b)}, "
+                f"{quoted(r)}@ {quoted(b)} = {make(second, a)}; {quoted(a)}{way}.{v}; }};")
+        return text, scope.bind((c, kind))
+
+    # ---------------------------------------------------------------- recursion
+
+    def down(self, kind):
+        """How a value of a recursive union gets smaller: (tag, the path to the smaller one) for each tag."""
+        ways = []
+        shape = self.shape(kind)
+        if not shape or shape[0] != "u":
+            return ways
+        for tag, inner in shape[1]:
+            if inner == kind:
+                ways.append((tag, ""))
+            elif inner[0] == "s":
+                ways += [(tag, "." + quoted(f)) for f, t in inner[1] if t == kind]
+        return ways
+
+    def recursion(self, scope, depth, top=False):
+        """One function, or several in one let, that call themselves on something smaller."""
+        names = self.words_apart(self.dice.choice([1, 1, 1, 2, 3]), scope)
+        small = [("n", d.name, tuple(self.some_type(0, False) for _ in d.params)) for d in self.types.values()]
+        small = [kind for kind in small if self.down(kind)]
+        over = self.pick(small) if self.chance(0.6) else ("n", "N", ())
+        kinds = {}
+        for name in names:
+            more = [self.some_type(1) for _ in range(self.dice.randint(0, 3))]
+            kinds[name] = ("f", over, function(more, self.some_type(1, self.chance(0.3))))
+        hidden = scope.bind(*kinds.items())
+        for name in names:
+            del hidden.names[name]
+        self.hot += 1
+        texts = [f"{self.type(kinds[n])} {quoted(n)} = {self.recursive(n, kinds, over, hidden, depth)}" for n in names]
+        self.hot -= 1
+        return ", ".join(texts) + ";", scope.bind(*kinds.items())
+
+    def recursive(self, me, kinds, over, scope, depth):
+        arguments, result = spine(kinds[me])
+        taken = self.dice.randint(1, len(arguments)) if self.chance(0.3) else len(arguments)
+        rest = function(arguments[taken:], result)
+        params = self.words_apart(taken, scope)
+        inner = scope.bind(*zip(params, arguments))
+        calls = [self.dice.choice([1, 1, 1, 2])]
+
+        def maker(tag, way, name):
+            def make(at, deep):
+                if calls[0] <= 0:
+                    return self.leaf(rest, at)
+                calls[0] -= 1
+                others, _ = spine(kinds[name])
+                given = [f"{quoted(params[0])}.{quoted(tag)}{way}"]
+                given += [self.expr(a, at, min(deep, 1)) for a in others[1:]]
+                wanted = len(others) - (len(spine(rest)[0]))
+                return f"{quoted(name)}({', '.join(given[:wanted])})"
+            return make
+
+        arms = []
+        ways = self.down(over)
+        default = None
+        for tag, _ in self.shape(over)[1]:
+            known = inner.know(params[0], tag)
+            here = known
+            for t, way in ways:
+                for name in kinds:
+                    if t == tag and name not in params and spine(kinds[name])[1] == result and \
+                            len(spine(kinds[name])[0]) >= len(spine(rest)[0]) + 1 and self.gives(kinds[name], rest):
+                        here = here.make(rest, maker(tag, way, name), (name, params[0]))
+            if here is not known:
+                body = self.body(rest, here, max(1, min(depth, 3)))
+                arms.append((tag, f"{{ {body} }}"))
+            else:
+                arms.append((tag, self.expr(rest, known, min(depth, 2))))
+        head = ", ".join(f"{self.type(a)} {quoted(p)}" for a, p in zip(arguments, params))
+        on = quoted(params[0])
+        if self.chance(0.4) and len(arms) > 1:  # a guard for all but the last recursive one
+            recursive = [a for a in arms if a[0] in dict(ways)]
+            last = self.pick(recursive)
+            others = ", ".join(f"{quoted(t)}: {b}" for t, b in arms if t != last[0])
+            return f"({head}) {{ {on}.?({others}); {last[1]}; }}"
+        return f"({head}) {{ {on}.?({', '.join(f'{quoted(t)}: {b}' for t, b in arms)}); }}"
+
+    def gives(self, kind, rest):
+        """Whether applying some arguments of the type gives `rest`."""
+        while kind != rest:
+            if kind[0] != "f":
+                return False
+            kind = kind[2]
+        return True
+
+    # ---------------------------------------------------------------- modules
+
+    def top(self, scope):
+        """A definition of a module: text and scope. It sees some of what is there, and not what calls too much: a rank
+        is how deep calls of definitions nest."""
+        before, rank = scope, self.dice.randrange(4)
+        scope = self.some_of(scope, rank)
+        text, after = self.definition(scope)
+        names = {n: t for n, t in after.names.items() if scope.names.get(n) != t}
+        whole = before.bind(*names.items())
+        for name, (params, kind) in after.polys.items():
+            if name not in scope.polys:
+                whole = whole.poly(name, params, kind)
+                names[name] = kind
+        self.ranks.update(dict.fromkeys(names, rank + 1))
+        return text, whole
+
+    def some_of(self, scope, rank):
+        able = [n for n in [*scope.names, *scope.polys] if self.ranks.get(n, 0) <= rank]
+        able = set(self.dice.sample(able, min(len(able), 15)))
+        return Scope({n: t for n, t in scope.names.items() if n in able}, {}, (),
+                     {n: p for n, p in scope.polys.items() if n in able})
+
+    def definition(self, scope):
+        self.room = 150
+        roll = self.dice.random()
+        depth = self.dice.randint(2, 5)
+        if roll < 0.3:
+            return self.recursion(scope, depth, True)
+        if roll < 0.5:
+            return self.poly_function(scope, depth)
+        if roll < 0.6:
+            return self.cycle(scope, depth)
+        if roll < 0.65:
+            return self.object(scope)
+        if roll < 0.7:
+            return self.let(scope, depth)
+        kind = function([self.some_type(2) for _ in range(self.dice.randint(1, 4))], self.some_type(2))
+        name = self.fresh("f")
+        return f"{quoted(name)} = {self.literal_function(kind, scope, depth)};", scope.bind((name, kind))
+
+    def poly_function(self, scope, depth):
+        params = tuple(f"A{self.count}{i}" for i in range(self.dice.randint(1, 2)))
+        arguments = [self.some_type(1, True, params) for _ in range(self.dice.randint(0, 2))]
+        arguments += [("v", p) for p in params]
+        self.dice.shuffle(arguments)
+        kind = function(arguments, self.some_type(1, True, params))
+        name = self.fresh("p")
+        kinds = ", ".join(f"@ {quoted(p)}@" for p in params)
+        return (f"{quoted(name)} = <{kinds}> {{ {self.whole_function(kind, scope, depth)}; }};",
+                scope.poly(name, params, kind))
+
+    def whole_function(self, kind, scope, depth):
+        """All parameters at once, so that there is a value of every type parameter."""
+        arguments, result = spine(kind)
+        names = self.words_apart(len(arguments))
+        head = ", ".join(f"{self.type(a)} {quoted(n)}" for a, n in zip(arguments, names))
+        return f"({head}) {{ {self.body(result, scope.bind(*zip(names, arguments)), depth)} }}"
+
+    def object(self, scope):
+        """Recursion through a field: an object's method is given the object, and fuel."""
+        o, m, name = self.fresh("O"), quoted(self.word()), self.fresh("o")
+        word, extra = quoted(o), self.some_type(1, functions=False)
+        n, s = ("n", "N", ()), None
+        (tag, _), = self.down(n)
+        zero = next(t for t, _ in self.types["N"].form[1] if t != tag)
+        me, fuel, it = ("me1", "fuel1", "it1")
+        inner = scope.bind((me, UNIT), (fuel, n), (it, extra))
+        del inner.names[me]
+        step = self.expr(extra, inner.know(fuel, tag), 2)
+        text = (f"{word}@ = *(({word}@, N@, {self.type(extra)}) {{ {self.type(extra)}; }} {m}, U@ u); "
+                f"{quoted(name)} = {{ {word}@ ob = @({m}: ({word}@ {me}, N@ {fuel}, {self.type(extra)} {it}) {{ "
+                f"{fuel}.?({quoted(zero)}: {it}); {me}.{m}({me}, {fuel}.{quoted(tag)}, {step}); }}, u: U@()); "
+                f"ob.{m}(ob); }};")
+        return text, scope.bind((name, function([n, extra], extra)))
+
+    def module(self, imports, scope, count, exports):
+        """Text of a module with so many definitions, and what it exports."""
+        parts = [imports]
+        for _ in range(count):
+            text, scope = self.top(scope)
+            parts.append(text)
+        return parts, scope
+
+    def program(self):
+        """Files by name."""
+        files = {}
+        folder = self.word_for_file()
+        self.package = folder
+        several = self.size > 30 and self.chance(0.6)
+        statements = self.declare_types()
+        everything = ", ".join(f"{quoted(n)}@" for n in self.types)
+        scope, imports, parts = Scope(), "", []
+        if several:
+            path = f"{folder}/{self.word_for_file()}"
+            files[path + ".fble"] = self.layout(" ".join(statements) + f" @({everything});")
+            imports = f"{everything} .= /{self.path(path)}%;"
+        else:
+            imports = " ".join(statements)
+        left, modules = self.size // 6, []
+        while several and left > 5 and self.chance(0.8):
+            count = self.dice.randint(1, min(left, 40))
+            left -= count
+            modules.append(self.library(files, folder, imports, modules, count))
+        inside, scope = self.uses(modules)
+        parts, scope = self.module(imports + inside, scope, max(1, left), False)
+        names = []
+        for i in range(self.dice.randint(2, 6) + min(self.size // 4, 40)):
+            text, kind = self.result(scope)
+            parts.append(f"r{i} = {text};")
+            names.append(f"r{i}")
+        files[f"{folder}/Body.fble"] = self.layout(" ".join(parts) + f" @({', '.join(names)});")
+        return files, folder
+
+    def result(self, scope):
+        """Something to look at: mostly what a function of the module gives."""
+        self.room = 60
+        calls = [(n, spine(t)) for n, t in scope.names.items() if t[0] == "f"]
+        if not calls or self.chance(0.3):
+            kind = self.some_type(2, functions=False)
+            return self.expr(kind, self.some_of(scope, 9), 4), kind
+        name, (arguments, kind) = self.pick(calls)
+        few = self.some_of(scope, 9)
+        given = [self.tall(a, few, 2) or self.expr(a, few, 2) for a in arguments]
+        return f"{quoted(name)}({', '.join(given)})", kind
+
+    def library(self, files, folder, imports, before, count):
+        """A module: its path, and what it exports."""
+        inside, scope = self.uses(before)
+        own = set(scope.names) | set(scope.polys)
+        parts, scope = self.module(imports + inside, scope, count, True)
+        names = [n for n in list(scope.names) + list(scope.polys) if n not in own]
+        path = f"{folder}/{self.word_for_file()}{len(before)}"
+        files[path + ".fble"] = self.layout(" ".join(parts) + f" @({', '.join(map(quoted, names))});")
+        return (path, {n: t for n, t in scope.names.items() if n in names},
+                {n: p for n, p in scope.polys.items() if n in names})
+
+    def uses(self, modules):
+        """Imports of some of what some modules have."""
+        text, scope = "", Scope()
+        for path, names, polys in modules:
+            chosen = [n for n in [*names, *polys] if self.chance(0.5)][:20]
+            if not chosen:
+                continue
+            text += f" {', '.join(map(quoted, chosen))} .= /{self.path(path)}%;"
+            scope = scope.bind(*[(n, names[n]) for n in chosen if n in names])
+            for n in chosen:
+                if n in polys:
+                    scope = scope.poly(n, *polys[n])
+        return text, scope
+
+    def path(self, file):
+        return "/".join(map(quoted, file.split("/")))
+
+    def word_for_file(self):
+        while True:
+            word = self.word()
+            if "/" not in word and word and "\0" not in word and len(word) < 200 and word.isascii():
+                return self.prefix + word
+
+    # ---------------------------------------------------------------- layout
+
+    def layout(self, text):
+        """The same tokens with other space between them, so that lines and columns mean something."""
+        out, column, before, loose = [], 0, "", self.dice.random() * 0.1
+        for token in model.tokens(text)[:-1]:
+            piece = text[token.start:token.end]
+            space = ""
+            if before == "word" and token.kind == "word":
+                space = " "
+            if column > 90 or before == ";" and self.chance(0.7):
+                space = "\n" + " " * self.dice.randrange(5)
+            elif self.chance(loose):
+                space = self.pick([" ", "\t", "\n", " # 'a' comment\n", "\r\n", "\n\n", "  "])
+            elif before in (",", ":", "=", "{", ";") or token.kind in ("}", "="):
+                space = " "
+            out += [space, piece]
+            whole = space + piece
+            column = len(whole) - whole.rindex("\n") if "\n" in whole else column + len(whole)
+            before = token.kind
+        return "".join(out) + "\n"
+
+
+# ---------------------------------------------------------------- programs with their results
+
+def leaves(value, way="", depth=0):
+    """Accesses that reach everything in a value, up to a depth."""
+    value = model.force(value)
+    if isinstance(value, model.Union) and depth < 40:
+        yield from leaves(value.value, way + "." + quoted(value.name), depth + 1)
+    elif isinstance(value, model.Struct) and value.names and depth < 40:
+        for name, inner in zip(value.names, value.values):
+            if "\0" not in name:
+                yield from leaves(inner, way + "." + quoted(name), depth + 1)
+    else:
+        yield way
+
+
+class Made:
+    """A program: its main module's name, its files, and either where it fails, (file, (line, column)), or how often
+    each block is called."""
+
+    def __init__(self, name, files, fails, calls):
+        self.name, self.files, self.fails, self.calls = name, files, fails, calls
+
+    def write(self, folder):
+        for name, text in self.files.items():
+            path = os.path.join(folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as f:
+                f.write(text.encode("latin-1"))
+
+
+def main_module(folder, value):
+    """Looks at everything in the value of the body."""
+    lines = [f"r = /{quoted(folder)}/Body%;"]  # in its package, so that no type is private
+    for way in leaves(value):
+        if len(lines) > 300:
+            break
+        lines.append(f"_ = r{way};")
+    return "\n".join(lines) + "\nr;\n"
+
+
+def evaluated(name, files):
+    """The program, with what the model says of it."""
+    try:
+        return Made(name, files, None, model.run(files, name)[1])
+    except model.Failed as failure:
+        return Made(name, files, (failure.file, failure.pos), None)
+
+
+def make(seed, size, words=1, errors=0.0, name="Main"):
+    """The first program of the seed that a model can evaluate. Names of modules begin with `name`."""
+    for attempt in range(1000):
+        generator = Generator(f"{seed}.{attempt}", size, words, errors, name)
+        try:
+            files, folder = generator.program()
+        except RecursionError:
+            continue
+        main, body = f"{name}.fble", f"{folder}/Body"
+        files[main] = f"/{quoted(folder)}/Body%;\n"
+        try:
+            value, _ = model.run(files, body)
+            files[f"{folder}/Check.fble"] = main_module(folder, value)
+            files[main] = f"/{quoted(folder)}/Check%;\n"
+        except model.Failed:
+            if not errors:
+                raise
+        except model.TooMuch:
+            continue
+        return evaluated(name, files)
+    raise RuntimeError(f"no program of seed {seed}")
+
+
+def deep(function, *arguments):
+    """Calls a function with a stack that is large enough for the model, and gives what it gives or raises."""
+    result = concurrent.futures.Future()
+
+    def call():
+        try:
+            result.set_result(function(*arguments))
+        except BaseException as e:  # SystemExit, too: it is a suite's status
+            result.set_exception(e)
+
+    old = threading.stack_size(512 << 20)
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    threading.stack_size(old)
+    return result.result()
+
+
+if __name__ == "__main__":
+    made = deep(make, sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 60, 1,
+                float(os.environ.get("ERRORS", "0")))
+    if len(sys.argv) > 3:
+        made.write(sys.argv[3])
+    else:
+        for name, text in made.files.items():
+            print(f"--- {name}\n{text}", end="")

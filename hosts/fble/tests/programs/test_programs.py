@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Random programs: test_programs.py FBLE OURO RUN_PROGRAMS [WORD...]
+
+Programs of generate.py do what model.py says, in every way of running them: interpreted and compiled, by gcc and clang
+at several levels, without and with profiles of both kinds, and with the collector at every allocation. Exit status,
+messages, and every path of a profile are the same, and every block is called as often as the model calls it. Half of
+the programs come from a fixed seed, half from a new one, which is printed; OURO_SEED repeats it. FBLE_PROGRAMS=2000
+makes that many, with as many more to compile. What fails is made small (shrink.py) before it is shown.
+"""
+import collections
+import itertools
+import os
+import re
+import shutil
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "../../../../tests/support"), os.path.join(HERE, "..")]
+import suite
+from cases import read_cases
+from suite import Failure, arguments, case, main, same
+
+import generate
+import model
+import shrink
+
+FBLE, OURO, RUN = arguments("FBLE", "OURO", "RUN_PROGRAMS")
+FIXED, SEED = 1, int(os.environ.get("OURO_SEED", time.time_ns() % 1_000_000_000))
+MANY = int(os.environ.get("FBLE_PROGRAMS", 240))
+SHRINKING = 60 if MANY < 1000 else 300  # seconds, at most
+# What compiles. Flags that are not known to make direct jumps are the trampoline.
+COMPILERS = [("gcc", "-O2"), ("gcc", "-O0"), ("clang", "-O1"), ("gcc", "-O1"),
+             ("gcc", "-O1 -fno-optimize-sibling-calls"), ("clang", "-O2")]
+COMPILED = 4  # programs for each of them; FBLE_PROGRAMS makes more
+
+
+def without_warnings(text):
+    text = re.sub(r"^.*: warning: (?s:.*?)\n  hint: .*\n", "", text, flags=re.M)
+    return re.sub(r"^\d+ more messages are not shown\n", "", text, flags=re.M)
+
+
+def run(*line, **more):
+    done = suite.run(*line, **more)
+    return suite.Done(done.status, done.out, without_warnings(done.err))
+
+
+def programs(seed, count, words=2):
+    """Of all sizes; every third one may have to fail."""
+    for i in range(count):
+        size = 1000 if i % 500 == 499 else 150 if i % 50 == 49 else (3, 10, 20, 30, 20, 10)[i % 6]
+        yield f"{seed}/{i}", generate.make(f"{seed}/{i}", size, words, 0.01 * (i % 3 == 2))
+
+
+def both_seeds(count, words=2):
+    print(f"# the seeds are {FIXED} and {SEED}", flush=True)
+    yield from programs(FIXED, count // 2, words)
+    yield from programs(SEED, count - count // 2, words)
+
+
+def expected(folder, made):
+    """How the first line of the error begins; nothing if there is none."""
+    if not made.fails:
+        return ""
+    file, (line, column) = made.fails
+    return f"{folder}/{file}:{line}:{column}: error: ".replace("\n", " ")
+
+
+def fails_small(problem, made, how):
+    """Raises a failure with a program that is as small as can be and fails in the same way: how(made) says."""
+    def fails(files):
+        shutil.rmtree("small", ignore_errors=True)
+        try:
+            again = generate.evaluated(made.name, files)
+        except (model.Malformed, model.TooMuch, AttributeError, KeyError, ValueError, TypeError, RecursionError):
+            return False
+        again.write("small")
+        if suite.run(FBLE, "check", "-I", "small", "-m", f"/{made.name}%").status:
+            return False
+        return bool(how("small", again))
+
+    # Most failures do not need the module that looks at the value, and without it more can be left out.
+    main, check = f"{made.name}.fble", next((n for n in made.files if n.endswith("/Check.fble")), None)
+    unchecked = {n: t.replace("/Check%", "/Body%") if n == main else t for n, t in made.files.items() if n != check}
+    files = unchecked if check and fails(unchecked) else made.files
+    small = shrink.shrink(files, fails, SHRINKING)
+    raise Failure(f"{problem}\n{shrink.shown(small)}")
+
+
+# ---------------------------------------------------------------- interpreted
+
+# Five million calls; types of elements that the model does not know; values that nobody supplies.
+BEYOND_THE_MODEL = {"D01", "literal-of-an-applied-poly", "unused-foreign", "header-without-value", "unused-in-a-header"}
+
+
+@case
+def the_model_does_what_the_reference_says():
+    known = 0
+    for file in ("reference.cases", "rules.cases"):
+        for name, words, alone, files in read_cases(os.path.join(HERE, "..", file)):
+            if alone or words[0] in ("error", "endless") or name in BEYOND_THE_MODEL:
+                continue
+            files = {file: text.encode(errors="surrogateescape").decode("latin-1") for file, text in files.items()}
+            made, known = generate.evaluated("Main", files), known + 1
+            want = ("Main.fble", tuple(map(int, words[1].split(":")))) if words[0] == "fails" else None
+            same(made.fails, want, name)
+    assert known > 200, known
+
+
+def wrong_lines(folder, made, said):
+    """Of what run.c says of one program."""
+    want, wrong = expected(folder, made), []
+    for line in said.split("\n")[:-1]:
+        text = line.split(": ", 1)[1] if ": " in line else line
+        if not (text.startswith(want) if want else line.startswith("ok ")):
+            wrong.append(line)
+    totals = set(re.findall(r"^ok profile(?:,.*)? (\d+)$", said, re.M))
+    if len(totals) > 1:
+        wrong.append(f"instructions of several profiles: {totals}")
+    return "\n".join(wrong)
+
+
+def ways_that_differ(*several, library=""):
+    """What went wrong in any way of running the programs, each given by its folder: a text for each."""
+    lines = [f"{'+' * (sum(map(len, made.files.values())) < 20_000)}{folder}\t/{made.name}%\t{library}\n"
+             for folder, made in several]
+    done = suite.run(RUN, stdin="".join(lines))
+    parts = done.out.split(".\n")
+    if len(parts) != len(several) + 1:
+        return [done.out + done.err] * len(several)
+    return [wrong_lines(folder, made, said) for (folder, made), said in zip(several, parts)]
+
+
+def way_that_differs(folder, made, library=""):
+    return ways_that_differ((folder, made), library=library)[0]
+
+
+@case
+def programs_do_what_the_model_says():
+    """Many at a time: a program with sanitizers takes long to start."""
+    every = both_seeds(MANY)
+    while some := list(itertools.islice(every, 40)):
+        for i, (_, made) in enumerate(some):
+            made.write(f"p{i}")
+        for (seed, made), wrong in zip(some, ways_that_differ(*[(f"p{i}", made) for i, (_, made) in enumerate(some)])):
+            if wrong:
+                fails_small(f"{seed}:\n{wrong}", made, way_that_differs)
+        for i in range(len(some)):
+            shutil.rmtree(f"p{i}")
+
+
+def values(file, metric):
+    """Path -> value, of a profile. Several blocks may have one name."""
+    out = suite.run(OURO, "convert", "--to", "folded", "--metric", metric, file, "-", status=0).out
+    found = collections.Counter()
+    for path, value in (line.rsplit(" ", 1) for line in out.split("\n") if line):
+        found[path] += int(value)
+    return found
+
+
+def in_blocks(paths):
+    """Block -> value, of paths."""
+    blocks = collections.Counter()
+    for path, value in paths.items():
+        blocks[path.rsplit(";", 1)[-1]] += value
+    return blocks
+
+
+@case
+def blocks_are_called_as_often_as_the_model_calls_them():
+    for seed, made in both_seeds(MANY // 4, words=0):
+        if not made.fails:
+            made.write("p")
+            suite.run(FBLE, "eval", "-I", "p", "-m", f"/{made.name}%", "--profile", "p.pb", status=0)
+            got = in_blocks(values("p.pb", "calls"))
+            same({name: got[name] for name in made.calls}, dict(made.calls), seed)
+            shutil.rmtree("p")
+
+
+# ---------------------------------------------------------------- compiled
+
+def compiled(cc, flags, *options):
+    """What the compiler says, if it fails."""
+    done = run(FBLE, "compile", "--build-dir", "objects", "-j", "1", *options, timeout=600,
+               env={**os.environ, "CC": cc, "CFLAGS": flags})
+    return done.err or f"exit status {done.status}" if done.status else ""
+
+
+def runs_that_differ(folder, module, line, profile):
+    """The same line with and without a profile, against the interpreter."""
+    wrong = []
+    for more in ((), ("--profile", "i.pb", *profile)):
+        want = run(FBLE, "eval", *more, "-I", folder, "-m", module)
+        got = run(*line, *[word.replace("i.pb", "c.pb") for word in more])
+        if want != got:
+            wrong.append(suite.difference(got, want))
+    for metric in ("calls", "instructions"):
+        want, got = values("i.pb", metric), values("c.pb", metric)
+        if want != got:
+            wrong.append(f"{metric}:\n{suite.difference(got, want)}")
+    return wrong
+
+
+def compiled_that_differs(cc, flags, blocks, as_program):
+    """A function that says what is wrong with one program."""
+    def look(folder, made):
+        module, where = f"/{made.name}%", ("-I", folder, "-m", f"/{made.name}%")
+        kind = "--eval" if as_program else "--library"
+        if problem := compiled(cc, flags, *where, kind, "--profile-blocks", blocks, "-o", "made.so"):
+            return problem
+        profile = ("--profile-blocks", blocks)
+        if as_program:
+            return "\n".join(runs_that_differ(folder, module, ["./made.so"], profile))
+        wrong = runs_that_differ(folder, module, [FBLE, "eval", "--compiled", "made.so", *where], profile)
+        return "\n".join(wrong + [way_that_differs(folder, made, "./made.so")]).strip()
+    return look
+
+
+def compile_some(cc, flags, at):
+    if not shutil.which(cc):
+        suite.skip(f"there is no {cc}")
+    blocks, as_program = ("functions", "all")[at % 2], at % 3 == 2
+    look = compiled_that_differs(cc, flags, blocks, as_program)
+    half = max(1, COMPILED * MANY // 480)
+    for seed in (FIXED, SEED):
+        print(f"# the seed is {seed}", flush=True)
+        for number, made in programs(f"{seed} {cc} {flags}", half):
+            made.write("p")
+            if wrong := look("p", made):
+                fails_small(f"{number}, {cc} {flags}, {blocks}:\n{wrong}", made, look)
+            shutil.rmtree("p")
+
+
+for at, (cc, flags) in enumerate(COMPILERS):
+    way = flags.replace(" ", "_").replace("-", "")
+    case(compile_some, f"compiled_by_{cc}_with_{way}_they_do_the_same", cc, flags, at)
+
+generate.deep(main)
