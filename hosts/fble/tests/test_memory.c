@@ -81,6 +81,48 @@ TEST(memory_goes_back) {
     run_end(&run);
 }
 
+static size_t count_spares(const struct fble_machine *m) {
+    size_t count = 0;
+    for (struct fble_block *b = m->old.spare; b; b = b->next) count++;
+    return count;
+}
+
+// 2^18 cells of 24 bytes, which are kept, so a full collection moves them from seven blocks to
+// others. Two lists of that size more make 18 MB, of which eight blocks stay when all are dropped.
+TEST(full_collections_move_to_spare_blocks) {
+    struct text_run run;
+    struct run_how how = {.profile = false};
+    const char *text =
+        "N@ = +(*(N@ s, Flag@ f) s, U@ z); N@ z = N@(z: u); (N@, N@) { N@; } DD = (N@ n, N@ to) {\n"
+        "n.?(z: to); DD(n.s.s, N@(s: @(s: N@(s: @(s: to, f: on)), f: on))); };\n"
+        "D = (N@ n) { DD(n, z); }; K = (N@ n) { D(D(D(D(D(D(D(D(D(n))))))))); };\n"
+        "one = N@(s: @(s: z, f: on)); (U@) { N@; } L = (U@ _) { K(K(one)); };\n"
+        "@(a: L(u), b: L(u), c: L(u)).a;";
+    if (CHECK(run_text(&run, text, &how)) && CHECK(run.value)) {
+        struct fble_machine *m = run.machine;
+        fble_collect_all(m);
+        size_t bytes = m->old.bytes;
+        struct fble_block *spare = m->old.spare;
+        CHECK(bytes > (size_t)6 << 20 && count_spares(m) == 8 && m->old.spares == 8);
+        fble_collect_all(m);
+        bool reused = false;
+        for (struct fble_block *b = m->old.first; b; b = b->next) reused |= b == spare;
+        CHECK(reused && m->old.bytes == bytes && count_spares(m) == m->old.spares);
+    }
+    run_end(&run);
+}
+
+// Where memory that was forgotten must be noticed, none of it is used again.
+TEST(collecting_at_every_turn_keeps_no_spare_blocks) {
+    struct text_run run;
+    struct run_how how = {.options = {.collect_after = 64}};
+    if (CHECK(run_text(&run, "@(on, off).on;", &how)) && CHECK(run.value)) {
+        fble_collect_all(run.machine);
+        CHECK(!count_spares(run.machine));
+    }
+    run_end(&run);
+}
+
 // A list of 2^20 cells, 24 MB, is dropped; the rounds after it keep nothing, so the old part
 // does not grow any more.
 TEST(memory_goes_back_to_a_program_that_keeps_nothing) {

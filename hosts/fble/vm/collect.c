@@ -207,7 +207,7 @@ static void free_threads(struct collection *c) {
 }
 
 static void collect(struct fble_machine *m, bool full) {
-    struct fble_blocks fresh = {0};
+    struct fble_blocks fresh = {.spare = m->old.spare, .spares = m->old.spares};
     struct collection c = {.machine = m, .to = full ? &fresh : &m->old, .full = full};
     struct fble_block *last = full ? NULL : m->old.last; // what is copied comes after it
     size_t used = last ? last->used : 0;
@@ -221,8 +221,7 @@ static void collect(struct fble_machine *m, bool full) {
     free_handles(&c);
     free_threads(&c);
     if (full) {
-        fble_blocks_free(&m->old);
-        m->old = fresh;
+        fble_blocks_replace(&m->old, &fresh, !m->step);
         m->full_collections++;
     }
     m->collections++;
@@ -240,8 +239,8 @@ static void measure(struct fble_machine *m) {
     if (now > m->peak) m->peak = now;
 }
 
-// Tests that collect at every turn also get a new nursery each time: what was forgotten is then
-// in freed memory.
+// Tests that collect at every turn also get a new nursery each time, and no spare blocks: what was
+// forgotten is then in freed memory.
 static void restart_nursery(struct fble_machine *m, size_t bytes) {
     size_t size = (size_t)(m->nursery_end - m->nursery);
     size_t wanted = bytes > m->nursery_size ? bytes : m->nursery_size;

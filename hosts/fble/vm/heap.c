@@ -3,7 +3,8 @@
 // Memory for objects. New objects come from the nursery, one piece of memory that is filled from
 // its beginning: allocating is an addition and a comparison. What survives a collection goes to
 // the old part, a list of blocks that are filled the same way. Blocks come from the system and go
-// back to it. How objects get from one to the other is in collect.c.
+// back to it, but for a few spare ones: new pages take as long as copying objects to them. How
+// objects get from one to the other is in collect.c.
 
 #include "machine.h"
 
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { BLOCK = 1 << 20, NURSERY = 1 << 20, FULL_AT = 8 << 20 };
+enum { BLOCK = 1 << 20, NURSERY = 1 << 20, FULL_AT = 8 << 20, MOST_SPARE = FULL_AT / BLOCK };
 
 static void stop(void) { abort(); }
 
@@ -59,12 +60,40 @@ static void block_free(struct fble_block *block) {
         free(block);
 }
 
-void fble_blocks_free(struct fble_blocks *blocks) {
-    for (struct fble_block *next, *b = blocks->first; b; b = next) {
+static void list_free(struct fble_block *first) {
+    for (struct fble_block *next, *b = first; b; b = next) {
         next = b->next;
         block_free(b);
     }
+}
+
+void fble_blocks_free(struct fble_blocks *blocks) {
+    list_free(blocks->first);
+    list_free(blocks->spare);
     *blocks = (struct fble_blocks){0};
+}
+
+void fble_blocks_replace(struct fble_blocks *old, struct fble_blocks *fresh, bool keep) {
+    for (struct fble_block *next, *b = old->first; b; b = next) {
+        next = b->next;
+        if (!keep || b->size != BLOCK || fresh->spares == MOST_SPARE) {
+            block_free(b);
+            continue;
+        }
+        *b = (struct fble_block){.next = fresh->spare, .size = BLOCK};
+        fresh->spare = b;
+        fresh->spares++;
+    }
+    *old = *fresh;
+}
+
+static struct fble_block *take_block(struct fble_blocks *blocks, size_t size) {
+    struct fble_block *spare = blocks->spare;
+    if (!spare || size != BLOCK) return fble_block_new(size);
+    blocks->spare = spare->next;
+    blocks->spares--;
+    spare->next = NULL;
+    return spare;
 }
 
 // The first block is small: most programs need no more.
@@ -72,7 +101,7 @@ void *fble_old_alloc(struct fble_blocks *blocks, size_t bytes) {
     struct fble_block *last = blocks->last;
     if (!last || last->size - last->used < bytes) {
         size_t size = last ? BLOCK : BLOCK / 16;
-        struct fble_block *block = fble_block_new(bytes > size ? bytes : size);
+        struct fble_block *block = take_block(blocks, bytes > size ? bytes : size);
         if (last)
             last->next = block;
         else

@@ -58,8 +58,9 @@ struct fble_block {
 };
 
 struct fble_blocks {
-    struct fble_block *first, *last;
+    struct fble_block *first, *last, *spare;
     size_t bytes; // in objects
+    uint32_t spares;
 };
 
 struct fble_vector {
@@ -174,6 +175,8 @@ void fble_heap_start(struct fble_machine *machine);
 void fble_heap_end(struct fble_machine *machine);
 struct fble_block *fble_block_new(size_t size);
 void fble_blocks_free(struct fble_blocks *blocks);
+// Puts `fresh` in the place of `old`, some of whose blocks become spare ones if `keep`.
+void fble_blocks_replace(struct fble_blocks *old, struct fble_blocks *fresh, bool keep);
 void *fble_old_alloc(struct fble_blocks *blocks, size_t bytes);
 void fble_nursery_new(struct fble_machine *machine, size_t size);
 void fble_nursery_free(struct fble_machine *machine);
