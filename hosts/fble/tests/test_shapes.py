@@ -72,6 +72,72 @@ def branches_that_meet_after_calls_compile_in_every_mix():
     does_the_same("Main.fble", flags="-O0")
 
 
+# Of what tables are made: types by their tags. Values with the tag `o` are objects, so a table does not serve them.
+TESTED = {"A@": "ab", "B@": "abc", "C@": "abcde", "O@": "oa"}
+RESULTS = 5
+
+
+def select_tree(types, depth):
+    """A tree of selects on some of the arguments x0, x1..., each once on a path, that ends in results."""
+    left = [i for i, kind in enumerate(types) if kind]
+    if not left or random.random() < (0, .1, .3, .5)[depth]:
+        return random.randrange(RESULTS)
+    i = random.choice(left)
+    rest = [None if k == i else kind for k, kind in enumerate(types)]
+    return i, {tag: select_tree(rest, depth + 1) for tag in TESTED[types[i]]}
+
+
+def tree_text(tree, leaf):
+    if isinstance(tree, int):
+        return leaf.format(tree)
+    return f"x{tree[0]}.?({', '.join(f'{tag}: {tree_text(branch, leaf)}' for tag, branch in tree[1].items())})"
+
+
+def tree_result(tree, tags):
+    while not isinstance(tree, int):
+        tree = tree[1][tags[tree[0]]]
+    return tree
+
+
+@case
+def selects_that_only_look_up_a_result_do():
+    """Trees of selects over all tags, with results that are constants or globals, of this module or another."""
+    results = ", ".join(f"U@ t{i}" for i in range(RESULTS))
+    write("Other.fble", "U@ = *(); +(U@ a, U@ b)(b: U@());")
+    lines = [f"U@ = *(); U@ u = U@(); A@ = +(U@ a, U@ b); B@ = +(U@ a, U@ b, U@ c); R@ = +({results});",
+             "C@ = +(U@ a, U@ b, U@ c, U@ d, U@ e); O@ = +(*(U@ x, U@ y) o, U@ a); S@ = *(R@ r, U@ u, U@ w);",
+             *(f"S@ s{i} = S@(R@(t{i}: u), u, u); R@ r{i} = R@(t{i}: u);" for i in range(RESULTS)),
+             "G = (A@ x, B@ y) { x.?(a: /Other%, b: y.?(a: /Other%, : A@(a: u))); }; O@ o = O@(o: @(x: u, y: u));"]
+    checks = ["G(A@(a: u), B@(a: u)).b", "G(A@(b: u), B@(c: u)).a", "C@(a: u).a", "o.o.x",
+              *(f"s{i}.r.t{i}" for i in range(RESULTS)), *(f"r{i}.t{i}" for i in range(RESULTS))]
+    for n in range(40):
+        types = random.choices(list(TESTED), k=random.randint(1, 4))
+        leaf, field = random.choice([("s{}", ".r"), ("r{}", ""), ("R@(t{}: u)", "")])
+        tree = select_tree(types, 0)
+        parameters = ", ".join(f"{kind} {'' if f'x{i}.' in tree_text(tree, leaf) else '_'}x{i}"
+                               for i, kind in enumerate(types))
+        lines.append(f"F{n} = ({parameters}) {{ {tree_text(tree, leaf)}; }};")
+        every = list(itertools.product(*(TESTED[kind] for kind in types)))
+        for tags in random.sample(every, min(len(every), 30)):
+            given = ", ".join("o" if tag == "o" else f"{kind}({tag}: u)" for kind, tag in zip(types, tags))
+            checks.append(f"F{n}({given}){field}.t{tree_result(tree, tags)}")
+    # An argument that has no value yet is no error unless it is looked at.
+    lines.append("(A@, A@) { A@; } H = (A@ x, A@ y) { x.?(a: A@(b: u), b: y.?(a: x, b: A@(a: u))); };")
+    lines.append("(A@, A@) { A@; } I = (A@ x, A@ y) { x.?(a: A@(b: u), b: y.?(a: A@(b: u), b: A@(a: u))); };")
+    checks += ["{ A@ x = H(A@(a: u), x); x.b; }", "{ A@ x = I(A@(a: u), x); x.b; }"]
+    text = "\n".join([*lines, f"@({', '.join(f'x{i}: {check}' for i, check in enumerate(checks))});"])
+    write("Main.fble", text)
+    for cc, flags in (*itertools.product(COMPILERS, ("-O1",)), ("cc", "-O0")):
+        does_the_same("-I", ".", "Main.fble", cc=cc, flags=flags)
+    run(FBLE, "compile", "--eval", "-I", ".", "--emit-c", "c", "Main.fble", status=0)
+    assert sum(read(os.path.join("c", name)).count("FBLE_CHOOSE(") for name in os.listdir("c")) > 20
+    write("Main.fble", f"U@ = *(); U@ u = U@(); A@ = +(U@ a, U@ b);\n{lines[-1]}\nA@ x = I(A@(b: u), x); x;")
+    compiled("-I", ".", "Main.fble")
+    done = run("./out")
+    same(done, run(FBLE, "eval", "-I", ".", "Main.fble"))
+    assert done.status, done
+
+
 @case
 def steps_that_gcc_would_like_to_clone_compile():
     # A join that allocates nothing and is always jumped to with the same arguments.

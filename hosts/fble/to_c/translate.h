@@ -40,9 +40,10 @@ struct translator {
     struct fble_arena *arena;
     const struct fble_emitted *emitted;
     FILE *steps, *tables, *code;
-    struct fble_pairs indices;                                 // of codes and foreign uses, + 1
-    uint32_t sites, returns, lists, literals, spots, branches; // so many were written
-    const char *file;                                          // of the last #line
+    struct fble_pairs indices; // of codes and foreign uses, + 1
+    // So many were written.
+    uint32_t sites, returns, lists, literals, spots, branches, choices;
+    const char *file; // of the last #line
     uint32_t line;
 
     // The function.
@@ -53,6 +54,7 @@ struct translator {
     bool *join;          // per instruction: it begins a step of its own
     bool *long_select;   // per instruction: all its branches begin steps
     uint64_t *need;      // per instruction: bytes, of most_bytes
+    bool *covered;       // per instruction: the table of a select before covers this one
     uint32_t marks;      // so many were used
     struct c_step *all;
     uint32_t count;
@@ -102,5 +104,11 @@ uint32_t c_write_site(struct translator *t, const struct fble_site *site);
 
 void c_write_ins(struct translator *t, uint32_t i);
 uint32_t c_index_of(struct translator *t, const void *code_or_foreign);
+const char *c_global_of(struct translator *t, const struct emit_ins *ins);
+
+// ---------------------------------------------------------------- translate_choice.c
+
+// Before the select i: returns by a table, if it is a tree of selects with constant results.
+void c_choose_by_table(struct translator *t, uint32_t i);
 
 #endif

@@ -59,7 +59,7 @@ static void constant(struct translator *t, const struct emit_ins *ins) {
               c_index_of(t, (void *)(uintptr_t)fble_object(ins->word)->words[0]));
 }
 
-static const char *global_of(struct translator *t, const struct emit_ins *ins) {
+const char *c_global_of(struct translator *t, const struct emit_ins *ins) {
     const struct fble_emitted *other = ins->pointer;
     if (!other) return fble_format(t->arena, "globals[%u]", (unsigned)ins->word);
     return fble_format(t->arena, "FBLE_NAME(fble_globals%s)[0]",
@@ -241,6 +241,7 @@ static void choose(struct translator *t, const struct emit_ins *ins, uint32_t i)
         choose_by_table(t, ins);
         return;
     }
+    if (!known) c_choose_by_table(t, i);
     if (known)
         c_out(t, "switch (fble_tag_of(s%u, %u)) {", ins->b, ins->x);
     else
@@ -338,9 +339,9 @@ static void simple(struct translator *t, const struct emit_ins *ins) {
     if (ins->op == FBLE_OP_MOVE)
         c_out(t, "s%u = s%u;", ins->a, ins->b);
     else if (ins->op == FBLE_OP_GLOBAL)
-        c_out(t, "s%u = %s;", ins->a, global_of(t, ins));
+        c_out(t, "s%u = %s;", ins->a, c_global_of(t, ins));
     else if (ins->op == FBLE_OP_SET_GLOBAL)
-        c_out(t, "%s = s%u;", global_of(t, ins), ins->a);
+        c_out(t, "%s = s%u;", c_global_of(t, ins), ins->a);
     else if (ins->op == FBLE_OP_CAPTURE)
         c_out(t, "s%u = FBLE_WORD(s%u, %u);", ins->a, FBLE_FP_SELF, 1 + ins->b);
     else if (ins->op == FBLE_OP_STRUCT_ONE)

@@ -251,6 +251,7 @@ static void find_steps(struct translator *t) {
     t->mark = fble_alloc(t->arena, (f->count + 1) * sizeof *t->mark);
     t->join = fble_alloc(t->arena, (f->count + 1) * sizeof *t->join);
     t->long_select = fble_alloc(t->arena, (f->count + 1) * sizeof *t->long_select);
+    t->covered = fble_alloc(t->arena, (f->count + 1) * sizeof *t->covered);
     t->members = fble_alloc(t->arena, (f->count + 1) * sizeof *t->members);
     t->need = fble_alloc(t->arena, (f->count + 1) * sizeof *t->need);
     t->all = fble_alloc(t->arena, (2 * (size_t)f->count + 1) * sizeof *t->all);

@@ -472,6 +472,9 @@ struct fble_branch {
         FBLE_JUMP_BACK(value, c);                               \
     } while (0)
 
+// Each branch has a charge of its own, so the selects do it.
+#define FBLE_CHOOSE(all, table, index) ((void)(table))
+
 #define FBLE_BLOCK_ENTER(to, block, site) \
     (FBLE_STAND, (to) = fble_block_enter(m, hp, site, block), c = fble_here(m))
 #define FBLE_BLOCK_EXIT(token) (FBLE_STAND, fble_block_exit(m, hp, token), c = fble_here(m))
@@ -493,6 +496,9 @@ struct fble_branch {
 #define FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z) \
     if (FBLE_IS_FUNCTION(function, n)) FBLE_JUMP(FBLE_CODE_OF(function)->enter, fp, hp, x, y, z)
 #define FBLE_RETURN(value, charge) FBLE_JUMP_BACK(value, FBLE_ANYTHING)
+// Returns what is in the table, if all are immediates.
+#define FBLE_CHOOSE(all, table, index) \
+    if (FBLE_LIKELY(fble_is_immediate(all))) FBLE_JUMP_BACK(*(table)[index], FBLE_ANYTHING)
 #define FBLE_BLOCK_ENTER(to, block, site) ((to) = 1)
 #define FBLE_BLOCK_EXIT(token) ((void)0)
 #define FBLE_BLOCK_REPLACE(block, site) ((void)0)

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+//
+// Selects as a table. A tree of selects that ends in constants and globals, which are returned, is
+// a function of tags: a gate, an adder of bits. Where the tags are data, a processor cannot foresee
+// its branches, and each that it gets wrong costs more than all the rest. So the tags together are
+// the index into a table of what is returned. That is for immediates; others take the selects.
+
+#include "translate.h"
+
+enum { MOST_TESTED = 4, MOST_BITS = 6, MOST_NODES = 256 };
+
+// The slots that are selected on, and where their tags are in the index.
+struct choice {
+    uint32_t count, bits, nodes;
+    uint32_t slots[MOST_TESTED], widths[MOST_TESTED], shifts[MOST_TESTED];
+};
+
+static uint32_t follow(const struct translator *t, uint32_t i) {
+    while (t->f->ins[i].op == FBLE_OP_JUMP) i = t->f->targets[t->f->ins[i].targets];
+    return i;
+}
+
+static uint32_t find_slot(const struct choice *choice, uint32_t slot) {
+    uint32_t k = 0;
+    while (k < choice->count && choice->slots[k] != slot) k++;
+    return k;
+}
+
+static bool is_leaf(const struct translator *t, uint32_t i) {
+    const struct emit_ins *ins = t->f->ins + i;
+    if (ins->op != FBLE_OP_GLOBAL && (ins->op != FBLE_OP_CONST || !(ins->word & 1))) return false;
+    return ins[1].op == FBLE_OP_RETURN && ins[1].a == ins->a;
+}
+
+static bool add_slot(struct choice *choice, const struct emit_ins *ins) {
+    uint32_t k = find_slot(choice, ins->b);
+    if (k < choice->count) return true;
+    if (k == MOST_TESTED || choice->bits + ins->x > MOST_BITS) return false;
+    choice->slots[k] = ins->b;
+    choice->widths[k] = ins->x;
+    choice->shifts[k] = choice->bits;
+    choice->bits += ins->x;
+    choice->count++;
+    return true;
+}
+
+// Is it such a tree? Several branches may lead to the same select, so its nodes are counted.
+static bool find_slots(const struct translator *t, uint32_t i, uint32_t depth,
+                       struct choice *choice) {
+    const struct emit_ins *ins = t->f->ins + i;
+    if (choice->nodes++ == MOST_NODES) return false;
+    if (ins->op != FBLE_OP_SWITCH) return is_leaf(t, i);
+    if (depth == MOST_TESTED || !add_slot(choice, ins)) return false;
+    for (uint32_t tag = 0; tag < ins->target_count; tag++)
+        if (!find_slots(t, follow(t, t->f->targets[ins->targets + tag]), depth + 1, choice))
+            return false;
+    return true;
+}
+
+// Selects further down need no table of their own.
+static void cover(struct translator *t, uint32_t i) {
+    const struct emit_ins *ins = t->f->ins + i;
+    t->covered[i] = true;
+    for (uint32_t n = 0; ins->op == FBLE_OP_SWITCH && n < ins->target_count; n++)
+        cover(t, follow(t, t->f->targets[ins->targets + n]));
+}
+
+// No value has a tag that its type has not; such places of the table get what the last tag gives.
+static const struct emit_ins *leaf_at(const struct translator *t, uint32_t i,
+                                      const struct choice *choice, uint32_t index) {
+    while (t->f->ins[i].op == FBLE_OP_SWITCH) {
+        const struct emit_ins *ins = t->f->ins + i;
+        uint32_t k = find_slot(choice, ins->b);
+        uint32_t tag = index >> choice->shifts[k] & ((1u << choice->widths[k]) - 1);
+        if (tag >= ins->target_count) tag = ins->target_count - 1;
+        i = follow(t, t->f->targets[ins->targets + tag]);
+    }
+    return t->f->ins + i;
+}
+
+static void write_table(struct translator *t, uint32_t i, const struct choice *choice) {
+    fprintf(t->tables, "static const fble_value *const choices%u[] = {", t->choices);
+    for (uint32_t index = 0; index < 1u << choice->bits; index++) {
+        const struct emit_ins *leaf = leaf_at(t, i, choice, index);
+        if (leaf->op == FBLE_OP_GLOBAL)
+            fprintf(t->tables, "&%s,%c", c_global_of(t, leaf), index % 8 == 7 ? '\n' : ' ');
+        else
+            fprintf(t->tables, "&(const fble_value){%#llxu},%c", (unsigned long long)leaf->word,
+                    index % 8 == 7 ? '\n' : ' ');
+    }
+    fputs("};\n", t->tables);
+}
+
+void c_choose_by_table(struct translator *t, uint32_t i) {
+    struct choice choice = {0};
+    if (t->covered[i] || !find_slots(t, i, 0, &choice)) return;
+    for (uint32_t n = 0; n < t->f->ins[i].target_count; n++)
+        cover(t, follow(t, t->f->targets[t->f->ins[i].targets + n]));
+    for (uint32_t k = 0; k < choice.count; k++) c_use(t, choice.slots[k]);
+    if (t->quiet) return;
+    write_table(t, i, &choice);
+    fputs("FBLE_CHOOSE(1", t->code);
+    for (uint32_t k = 0; k < choice.count; k++) fprintf(t->code, " & s%u", choice.slots[k]);
+    fprintf(t->code, ", choices%u, 0", t->choices++);
+    for (uint32_t k = 0; k < choice.count; k++)
+        fprintf(t->code, " | fble_immediate_tag(s%u, %u) << %u", choice.slots[k], choice.widths[k],
+                choice.shifts[k]);
+    fputs(");\n", t->code);
+}
