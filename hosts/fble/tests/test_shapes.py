@@ -72,6 +72,19 @@ def branches_that_meet_after_calls_compile_in_every_mix():
     does_the_same("Main.fble", flags="-O0")
 
 
+def same_profiles(metrics, *options):
+    """Runs Main.fble and ./out; they must agree on every path. Gives what each metric has."""
+    for program, to in ((FBLE, "eval", *options, "Main.fble"), "i.pb"), (("./out",), "c.pb"):
+        same(run(program[0], *program[1:2], "--profile", to, "--profile-metrics", metrics, *program[2:]).status, 0)
+    found = {}
+    for metric in ("calls", *metrics.split(",")):
+        texts = [run(OURO, "convert", "--to", "folded", "--metric", metric, file, "-", status=0).out
+                 for file in ("i.pb", "c.pb")]
+        same(*(sorted(text.splitlines()) for text in texts), metric)
+        found[metric] = texts[0]
+    return found
+
+
 # Of what tables are made: types by their tags. Values with the tag `o` are objects, so a table does not serve them.
 TESTED = {"A@": "ab", "B@": "abc", "C@": "abcde", "O@": "oa"}
 RESULTS = 5
@@ -129,6 +142,9 @@ def selects_that_only_look_up_a_result_do():
     write("Main.fble", text)
     for cc, flags in (*itertools.product(COMPILERS, ("-O1",)), ("cc", "-O0")):
         does_the_same("-I", ".", "Main.fble", cc=cc, flags=flags)
+    compiled("--profile", "-I", ".", "Main.fble")
+    for metrics in ("instructions", "instructions,objects"):
+        same_profiles(metrics, "-I", ".")
     run(FBLE, "compile", "--eval", "-I", ".", "--emit-c", "c", "Main.fble", status=0)
     assert sum(read(os.path.join("c", name)).count("FBLE_CHOOSE(") for name in os.listdir("c")) > 20
     write("Main.fble", f"U@ = *(); U@ u = U@(); A@ = +(U@ a, U@ b);\n{lines[-1]}\nA@ x = I(A@(b: u), x); x;")
@@ -163,14 +179,8 @@ Go({number(40)}).z;
 """)
     same(compiled("--profile", "Main.fble", flags="-O1").status, 0)
     metrics = "instructions,objects,bytes"
-    for program, to in ((FBLE, "eval", "Main.fble"), "i.pb"), (("./out",), "c.pb"):
-        options = ("--profile", to, "--profile-metrics", metrics)
-        same(run(program[0], *program[1:2], *options, *program[2:]).status, 0)
-    for metric in ("calls", *metrics.split(",")):
-        texts = [run(OURO, "convert", "--to", "folded", "--metric", metric, file, "-", status=0).out
-                 for file in ("i.pb", "c.pb")]
-        same(bool(texts[0]), metric in ("calls", "instructions"), metric)  # nothing is allocated
-        same(*(sorted(text.splitlines()) for text in texts), metric)
+    for metric, text in same_profiles(metrics).items():
+        same(bool(text), metric in ("calls", "instructions"), metric)  # nothing is allocated
 
 
 def quoted(name):

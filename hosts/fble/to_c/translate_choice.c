@@ -15,9 +15,19 @@ struct choice {
     uint32_t slots[MOST_TESTED], widths[MOST_TESTED], shifts[MOST_TESTED];
 };
 
-static uint32_t follow(const struct translator *t, uint32_t i) {
-    while (t->f->ins[i].op == FBLE_OP_JUMP) i = t->f->targets[t->f->ins[i].targets];
+// Where a branch leads in the end. Adds what it charges.
+static uint32_t follow(const struct translator *t, uint32_t i, uint32_t *charge) {
+    *charge += t->f->facts[i].charge;
+    while (t->f->ins[i].op == FBLE_OP_JUMP) {
+        i = t->f->targets[t->f->ins[i].targets];
+        *charge += t->f->facts[i].charge;
+    }
     return i;
+}
+
+static uint32_t branch(const struct translator *t, uint32_t i, uint32_t tag) {
+    uint32_t charge = 0;
+    return follow(t, t->f->targets[t->f->ins[i].targets + tag], &charge);
 }
 
 static uint32_t find_slot(const struct choice *choice, uint32_t slot) {
@@ -52,8 +62,7 @@ static bool find_slots(const struct translator *t, uint32_t i, uint32_t depth,
     if (ins->op != FBLE_OP_SWITCH) return is_leaf(t, i);
     if (depth == MOST_TESTED || !add_slot(choice, ins)) return false;
     for (uint32_t tag = 0; tag < ins->target_count; tag++)
-        if (!find_slots(t, follow(t, t->f->targets[ins->targets + tag]), depth + 1, choice))
-            return false;
+        if (!find_slots(t, branch(t, i, tag), depth + 1, choice)) return false;
     return true;
 }
 
@@ -62,31 +71,34 @@ static void cover(struct translator *t, uint32_t i) {
     const struct emit_ins *ins = t->f->ins + i;
     t->covered[i] = true;
     for (uint32_t n = 0; ins->op == FBLE_OP_SWITCH && n < ins->target_count; n++)
-        cover(t, follow(t, t->f->targets[ins->targets + n]));
+        cover(t, branch(t, i, n));
 }
 
 // No value has a tag that its type has not; such places of the table get what the last tag gives.
 static const struct emit_ins *leaf_at(const struct translator *t, uint32_t i,
-                                      const struct choice *choice, uint32_t index) {
+                                      const struct choice *choice, uint32_t index,
+                                      uint32_t *charge) {
     while (t->f->ins[i].op == FBLE_OP_SWITCH) {
         const struct emit_ins *ins = t->f->ins + i;
         uint32_t k = find_slot(choice, ins->b);
         uint32_t tag = index >> choice->shifts[k] & ((1u << choice->widths[k]) - 1);
         if (tag >= ins->target_count) tag = ins->target_count - 1;
-        i = follow(t, t->f->targets[ins->targets + tag]);
+        i = follow(t, t->f->targets[ins->targets + tag], charge);
     }
     return t->f->ins + i;
 }
 
 static void write_table(struct translator *t, uint32_t i, const struct choice *choice) {
-    fprintf(t->tables, "static const fble_value *const choices%u[] = {", t->choices);
+    fprintf(t->tables, "static const struct fble_choice choices%u[] = {", t->choices);
     for (uint32_t index = 0; index < 1u << choice->bits; index++) {
-        const struct emit_ins *leaf = leaf_at(t, i, choice, index);
+        uint32_t charge = t->now.charge;
+        const struct emit_ins *leaf = leaf_at(t, i, choice, index, &charge);
         if (leaf->op == FBLE_OP_GLOBAL)
-            fprintf(t->tables, "&%s,%c", c_global_of(t, leaf), index % 8 == 7 ? '\n' : ' ');
-        else
-            fprintf(t->tables, "&(const fble_value){%#llxu},%c", (unsigned long long)leaf->word,
+            fprintf(t->tables, "{&%s, %u},%c", c_global_of(t, leaf), charge,
                     index % 8 == 7 ? '\n' : ' ');
+        else
+            fprintf(t->tables, "{&(const fble_value){%#llxu}, %u},%c",
+                    (unsigned long long)leaf->word, charge, index % 8 == 7 ? '\n' : ' ');
     }
     fputs("};\n", t->tables);
 }
@@ -94,8 +106,7 @@ static void write_table(struct translator *t, uint32_t i, const struct choice *c
 void c_choose_by_table(struct translator *t, uint32_t i) {
     struct choice choice = {0};
     if (t->covered[i] || !find_slots(t, i, 0, &choice)) return;
-    for (uint32_t n = 0; n < t->f->ins[i].target_count; n++)
-        cover(t, follow(t, t->f->targets[t->f->ins[i].targets + n]));
+    for (uint32_t n = 0; n < t->f->ins[i].target_count; n++) cover(t, branch(t, i, n));
     for (uint32_t k = 0; k < choice.count; k++) c_use(t, choice.slots[k]);
     if (t->quiet) return;
     write_table(t, i, &choice);

@@ -472,9 +472,6 @@ struct fble_branch {
         FBLE_JUMP_BACK(value, c);                               \
     } while (0)
 
-// Each branch has a charge of its own, so the selects do it.
-#define FBLE_CHOOSE(all, table, index) ((void)(table))
-
 #define FBLE_BLOCK_ENTER(to, block, site) \
     (FBLE_STAND, (to) = fble_block_enter(m, hp, site, block), c = fble_here(m))
 #define FBLE_BLOCK_EXIT(token) (FBLE_STAND, fble_block_exit(m, hp, token), c = fble_here(m))
@@ -496,14 +493,24 @@ struct fble_branch {
 #define FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z) \
     if (FBLE_IS_FUNCTION(function, n)) FBLE_JUMP(FBLE_CODE_OF(function)->enter, fp, hp, x, y, z)
 #define FBLE_RETURN(value, charge) FBLE_JUMP_BACK(value, FBLE_ANYTHING)
-// Returns what is in the table, if all are immediates.
-#define FBLE_CHOOSE(all, table, index) \
-    if (FBLE_LIKELY(fble_is_immediate(all))) FBLE_JUMP_BACK(*(table)[index], FBLE_ANYTHING)
 #define FBLE_BLOCK_ENTER(to, block, site) ((to) = 1)
 #define FBLE_BLOCK_EXIT(token) ((void)0)
 #define FBLE_BLOCK_REPLACE(block, site) ((void)0)
 
 #endif
+
+// What a tree of selects returns for some tags, and what that charges.
+struct fble_choice {
+    const fble_value *value;
+    uint32_t charge;
+};
+
+// Returns what is in the table, if all are immediates.
+#define FBLE_CHOOSE(all, table, index)                           \
+    if (FBLE_LIKELY(fble_is_immediate(all))) {                   \
+        const struct fble_choice *const to_ = (table) + (index); \
+        FBLE_RETURN(*to_->value, to_->charge);                   \
+    }
 
 // The arguments of a step that is entered, to where the collector finds them.
 #define FBLE_SPILL_ARGUMENTS(n)                \
