@@ -11,6 +11,10 @@ only sure of the forms of recursion made here: on something smaller, or on fuel.
 
     ("n", name, arguments)   a declared type     ("f", argument, result)    a function
     ("v", name)              a type parameter    ("s", fields), ("u", fields)   a struct or union in place
+    ("a", name, argument)    a type parameter of kind <@>@, applied
+    ("t", type)              the type of a type, of which a function's argument can be
+    ("k", text, hole, body)  of kind <@>@: the body with the argument in place of the type parameter `hole`; a fifth
+                             member is the one that it is around
 """
 import concurrent.futures
 import os
@@ -49,6 +53,13 @@ def put(kind, binds):
     """A type with type parameters replaced."""
     if kind[0] == "v":
         return binds.get(kind[1], kind)
+    if kind[0] == "a":
+        head, argument = binds.get(kind[1], ("v", kind[1])), put(kind[2], binds)
+        return ("a", head[1], argument) if head[0] == "v" else put(head[3], {head[2]: argument})
+    if kind[0] == "k":
+        return kind
+    if kind[0] == "t":
+        return ("t", put(kind[1], binds))
     if kind[0] == "n":
         return ("n", kind[1], tuple(put(a, binds) for a in kind[2]))
     if kind[0] == "f":
@@ -66,6 +77,8 @@ def match(pattern, kind, free, binds):
         return pattern[1] == kind[1] and all(match(p, k, free, binds) for p, k in zip(pattern[2], kind[2]))
     if pattern[0] == "f":
         return match(pattern[1], kind[1], free, binds) and match(pattern[2], kind[2], free, binds)
+    if pattern[0] == "a":
+        return pattern[1] == kind[1] and match(pattern[2], kind[2], free, binds)
     return pattern == kind
 
 
@@ -113,6 +126,8 @@ class Generator:
         self.size, self.words, self.errors = size, words, errors
         self.types, self.count, self.hot, self.room = {}, 0, 0, 0
         self.package, self.ranks, self.prefix = None, {}, prefix
+        self.root, self.hidden, self.keepers = None, None, {}
+        self.higher, self.interleaved = set(), set()
 
     # ---------------------------------------------------------------- small things
 
@@ -150,6 +165,12 @@ class Generator:
         """A type as text."""
         if kind[0] == "v":
             return quoted(kind[1]) + "@"
+        if kind[0] == "a":
+            return f"{quoted(kind[1])}@<{self.type(kind[2])}>"
+        if kind[0] == "t":
+            return f"@<{self.type(kind[1])}>"
+        if kind[0] == "k":
+            return kind[1]
         if kind[0] == "n":
             return quoted(kind[1]) + "@" + ("<" + ", ".join(map(self.type, kind[2])) + ">" if kind[2] else "")
         if kind[0] == "f":
@@ -169,7 +190,7 @@ class Generator:
         if kind[0] != "n":
             return None
         declared = self.types[kind[1]]
-        if declared.opaque and declared.opaque != self.package:
+        if declared.opaque and not self.inside or declared.form is None:
             return None
         return put(declared.form, dict(zip(declared.params, kind[2])))
 
@@ -177,6 +198,10 @@ class Generator:
         """Whether the structure of a type mentions the parameter; a name's arguments may not be used by it."""
         if kind[0] == "v":
             return kind[1] == param
+        if kind[0] == "a":
+            return self.has_inside(kind[2], param)
+        if kind[0] == "t":
+            return self.has_inside(kind[1], param)
         if kind[0] == "f":
             return self.has_inside(kind[1], param) or self.has_inside(kind[2], param)
         if kind[0] == "n":
@@ -194,29 +219,36 @@ class Generator:
         if functions and roll < 0.2 and depth > 0:
             arguments = [self.some_type(depth - 1, False, params) for _ in range(self.dice.randint(1, 3))]
             return function(arguments, self.some_type(depth - 1, self.chance(0.3), params))
-        declared = self.pick(list(self.types.values()))
+        declared = self.pick(self.usual())
         if depth <= 0 and declared.params:
             return UNIT
         return ("n", declared.name, tuple(self.some_type(depth - 1, functions and self.chance(0.2), params)
                                           for _ in declared.params))
 
-    def declare(self, name, params, form, base=None, text=None):
+    def usual(self):
+        """The declared types that are a struct or a union."""
+        return [d for d in self.types.values() if d.form]
+
+    @property
+    def inside(self):
+        """Whether the module can look into private types."""
+        return self.package == self.hidden or self.package.startswith(self.hidden + "/")
+
+    def declare(self, name, params, form, base=None, private=""):
         """The statement. A type that mentions itself and has parameters goes through an inner name."""
-        self.types[name] = Declared(name, params, form, base)
+        self.types[name] = Declared(name, params, form, base, private)
         self.types[name].used = {p for p in params if self.has_inside(form, p)}
         me, typed = ("n", name, tuple(("v", p) for p in params)), ", ".join("@ " + quoted(p) + "@" for p in params)
-        if text:
-            return text
         if not params:
-            return f"{quoted(name)}@ = {self.type(form)};"
+            return f"{quoted(name)}@ = {self.type(form)}{private};"
         if not mentions(form, me):
-            return f"{quoted(name)}@ = <{typed}> {{ {self.type(form)}; }};"
+            return f"{quoted(name)}@ = <{typed}> {{ {self.type(form)}{private}; }};"
         self.types[name].params = ()
         inner = ("n", self.fresh("X"), ())
         text = self.type(self.replaced(form, me, inner))
         self.types[name].params = params
         word = quoted(inner[1])
-        return f"{quoted(name)}@ = <{typed}> {{ {word}@ = {text}; {word}@; }};"
+        return f"{quoted(name)}@ = <{typed}> {{ {word}@ = {text}; {word}@{private}; }};"
 
     def replaced(self, kind, old, new):
         if kind == old:
@@ -225,7 +257,7 @@ class Generator:
             return ("n", kind[1], tuple(self.replaced(a, old, new) for a in kind[2]))
         if kind[0] == "f":
             return ("f", self.replaced(kind[1], old, new), self.replaced(kind[2], old, new))
-        if kind[0] == "v":
+        if kind[0] in "va":
             return kind
         return (kind[0], tuple((name, self.replaced(t, old, new)) for name, t in kind[1]))
 
@@ -243,6 +275,24 @@ class Generator:
         texts.append(self.declare("D", (), ("u", tuple(letters)), base=0))
         for _ in range(self.dice.randint(2, 4 + min(10, self.size // 40))):
             texts.append(self.any_declaration())
+        return texts + self.declare_constructors()
+
+    def declare_constructors(self):
+        """Types of kind <@>@, some of them after an argument, and the record that goes with one: how to make a value,
+        and how to chain two."""
+        v, some, none = self.words_apart(3)
+        hole = ("v", "A")
+        texts = [self.declare("Id", ("A",), ("s", ((v, hole),))),
+                 self.declare("Op", ("A",), ("u", ((some, hole), (none, UNIT))), base=1)]
+        more = {"Fn": "<@ A@> { (U@) { A@; }; }", "St": "<@ S@, @ A@> { (S@) { *(A@ v, S@ s); }; }",
+                "Co": "<@ R@, @ A@> { ((A@) { R@; }) { R@; }; }", "Tr": "<<@>@ M@, @ A@> { M@<Op@<A@>>; }",
+                "Ap": "<<<@>@, @>@ T@, <@>@ M@, @ A@> { T@<M@, A@>; }",
+                "Mo": "<<@>@ M@> { *(@<M@> M@, <@ A@>(A@) { M@<A@>; } give, "
+                      "<@ A@>(M@<A@>)<@ B@>((A@) { M@<B@>; }) { M@<B@>; } then); }"}
+        for name, text in more.items():
+            texts.append(f"{name}@ = {text};")
+            self.types[name] = Declared(name, ("M",), None)
+            self.types[name].used = {"M"}
         return texts
 
     def any_declaration(self):
@@ -252,8 +302,9 @@ class Generator:
         if self.chance(0.03):
             many = self.dice.choice([20, 70, 300])
         fields = [(word, self.some_type(1, True, params)) for word in self.words_apart(many)]
+        private = f".%(@/{self.path(self.hidden)}%)" if self.chance(0.3) else ""
         if self.chance(0.5):
-            return self.declare(name, params, ("s", tuple(fields)))
+            return self.declare(name, params, ("s", tuple(fields)), private=private)
         me = ("n", name, tuple(("v", p) for p in params))
         fields = fields or [(self.word(), UNIT)]
         base = self.dice.randrange(len(fields))
@@ -262,15 +313,23 @@ class Generator:
                 inner = me if self.chance(0.5) else ("s", ((self.word(), me), ("p" + self.word(), fields[at][1])))
                 if at != base:
                     fields[at] = fields[at][0], inner
-        return self.declare(name, params, ("u", tuple(fields)), base=base)
+        return self.declare(name, params, ("u", tuple(fields)), base, private)
 
     # ---------------------------------------------------------------- expressions
 
     def default(self, kind, scope):
         """The least value of a type; it always ends."""
         names = [n for n, t in scope.names.items() if t == kind]
-        if kind[0] == "v" or names and self.chance(0.5) or self.shape(kind) is None and kind[0] == "n":
+        if kind[0] == "v" or names and self.chance(0.5):
             return quoted(self.pick(names))
+        if kind[0] == "t":
+            return self.type(kind[1])
+        if kind[0] == "a":
+            return f"{self.record(('v', kind[1]), scope)}.give({self.default(kind[2], scope)})"
+        if kind[0] == "n" and kind[1] == "Mo":
+            return self.record(kind[2][0], scope)
+        if kind[0] == "n" and self.shape(kind) is None:
+            return self.kept(kind, scope)
         if kind[0] == "f":
             param = self.word(scope)
             inner = scope.bind((param, kind[1]))
@@ -284,11 +343,13 @@ class Generator:
     def leaf(self, kind, scope):
         found = [quoted(n) for n, t in scope.names.items() if t == kind]
         found += [f"{quoted(n)}.{quoted(tag)}" for n, tag in scope.known.items()
-                  for name, t in self.shape(scope.names[n])[1] if name == tag and t == kind]
+                  for name, t in (self.shape(scope.names[n]) or ("s", ()))[1] if name == tag and t == kind]
         return self.pick(found) if found and self.chance(0.85) else self.default(kind, scope)
 
     def expr(self, kind, scope, depth):
         self.room -= 1
+        if kind[0] == "t":
+            return self.type(kind[1])
         if self.errors and self.chance(self.errors):
             return self.failing(kind, scope)
         if depth <= 0 or self.room < 0:
@@ -379,23 +440,35 @@ class Generator:
     def applied_poly(self, kind, scope, depth):
         found = []
         for name, (params, t) in scope.polys.items():
-            arguments = []
+            arguments, binds = [], {p: self.constructor(scope) for p in params if p in self.higher}
+            t = put(t, binds)
             while t[0] == "f":
                 arguments.append(t[1])
                 t = t[2]
-                binds = {}
-                if match(t, kind, params, binds):
-                    found.append((name, params, list(arguments), binds))
+                more = dict(binds)
+                if match(t, kind, params, more):
+                    found.append((name, params, list(arguments), more))
         if not found:
             return None
-        name, params, arguments, binds = self.pick(found)
+        return self.call_poly(*self.pick(found), scope, depth)
+
+    def call_poly(self, name, params, arguments, binds, scope, depth):
         for param in params:
             if param not in binds:
                 binds[param] = self.some_type(1)
-        head = quoted(name)
-        if not all(self.has_inside(arguments[0], p) for p in params) or self.chance(0.4):
-            head += "<" + ", ".join(self.type(binds[p]) for p in params) + ">"
-        return self.call(head, [put(a, binds) for a in arguments], scope, depth)
+        head, given = quoted(name), [put(a, binds) for a in arguments]
+        shown, kinds = [self.type(binds[p]) for p in params], scope.polys[name][1]
+        if name in self.interleaved and len(given) > 1:  # <M@>(m)<A@>(a)
+            if self.has_inside(kinds[2][1], params[1]) and self.chance(0.6):
+                return self.call(head, given, scope, depth)
+            first = f"<{shown[0]}>" if self.chance(0.5) else ""
+            head += f"{first}({self.expr(given[0], scope, depth)})<{shown[1]}>"
+            return self.call(head, given[1:], scope, depth)
+        if name in self.interleaved:
+            return self.call(head, given, scope, depth)
+        if not all(self.has_inside(kinds[1], p) for p in params) or self.chance(0.4):
+            head += "<" + ", ".join(shown) + ">"
+        return self.call(head, given, scope, depth)
 
     def applied_literal(self, kind, scope, depth):
         arguments = [self.some_type(1) for _ in range(self.dice.randint(1, 3))]
@@ -428,7 +501,7 @@ class Generator:
             kinds = [kind if i == at else self.some_type(1) for i in range(len(names))]
             slots = ", ".join(f"{quoted(n)}: {self.expr(k, scope, depth)}" for n, k in zip(names, kinds))
             return f"@({slots}).{quoted(names[at])}"
-        for declared in self.dice.sample(list(self.types.values()), min(5, len(self.types))):
+        for declared in self.dice.sample(self.usual(), 5):
             for name, t in declared.form[1]:
                 binds = {}
                 if declared.form[0] == "s" and len(declared.form[1]) < 9 and match(t, kind, declared.params, binds):
@@ -486,12 +559,28 @@ class Generator:
     def block(self, kind, scope, depth):
         return f"{{ {self.body(kind, scope, depth)} }}"
 
+    def chained(self, kind, scope, depth):
+        """An action, then another."""
+        if kind[0] != "a":
+            return None
+        record, of = self.record(("v", kind[1]), scope), self.some_type(1)
+        if self.chance(0.3):
+            shown = f"<{self.type(kind[2])}>" if self.chance(0.5) else ""
+            return f"{record}.give{shown}({self.expr(kind[2], scope, depth)})"
+        first, name = self.expr(("a", kind[1], of), scope, depth), self.word(scope)
+        if self.chance(0.5):
+            rest = self.body(kind, scope.bind((name, of)), depth)
+            return f"{{ {self.type(of)} {quoted(name)} := {record}.then({first}); {rest} }}"
+        shown = f"<{self.type(of)}>" if self.chance(0.3) else ""
+        then = f"{record}.then{shown}({first})" + (f"<{self.type(kind[2])}>" if self.chance(0.3) else "")
+        return f"{then}({self.literal_function(('f', of, kind), scope, depth)})"
+
     def cast(self, kind, scope, depth):
-        return f"{self.expr(kind, scope, depth)}.%(@/{quoted(self.package)}%)" if kind[0] == "n" else None
+        return f"{self.expr(kind, scope, depth)}.%(@/{quoted(self.root)}%)" if kind[0] == "n" else None
 
     FORMS = [variable, made, value, tall, applied, applied_poly, applied_literal, applied_list, accessed, unwrapped,
-             copied, selected, block, cast]
-    WEIGHTS = [2, 12, 5, 4, 9, 6, 1.2, 1.5, 3, 0.6, 2, 6, 2, 0.3]
+             copied, selected, block, cast, chained]
+    WEIGHTS = [2, 12, 5, 4, 9, 6, 1.2, 1.5, 3, 0.6, 2, 6, 2, 0.3, 12]
 
     # ---------------------------------------------------------------- errors
 
@@ -546,13 +635,27 @@ class Generator:
             del hidden.names[name]
         for name, t in pairs:
             value = self.expr(t, hidden, depth - 1)
-            texts.append(f"{self.annotation(t, value)}{quoted(name)} = {value}")
+            texts.append(f"{self.annotation(t, scope)}{quoted(name)} = {value}")
         return ", ".join(texts) + ";", scope.bind(*pairs)
 
-    def annotation(self, kind, value):
+    def annotation(self, kind, scope):
         if self.chance(0.6):
             return ""
-        return self.type(kind) + " "
+        return (self.type_of(kind, scope) if self.chance(0.3) else self.type(kind)) + " "
+
+    def type_of(self, kind, scope):
+        """A type by an expression of it, which is not evaluated, or by a type that is chosen, named or held."""
+        shown = self.type(kind)
+        return self.pick([
+            lambda: f"@<{self.leaf(kind, scope)}>",
+            lambda: f"@<{self.failing(kind, scope)}>",
+            lambda: f"@<{self.expr(kind, scope, 1)}>" if not self.errors else shown,
+            lambda: f"{{ Q@ = {shown}; Q@; }}",
+            lambda: f"{{ @<{shown}> Q@ = {shown}; Q@; }}",
+            lambda: f"@(q: U@(), Q@: {shown}).Q@",
+            lambda: f"<@ Q@> {{ Q@; }}<{shown}>",
+            lambda: f"{{ Q@ .= @(Q@: {shown}); Q@; }}",
+        ])()
 
     def imported(self, scope, depth):
         fields = self.words_apart(self.dice.randint(1, 3), scope)
@@ -631,7 +734,7 @@ class Generator:
     def recursion(self, scope, depth, top=False):
         """One function, or several in one let, that call themselves on something smaller."""
         names = self.words_apart(self.dice.choice([1, 1, 1, 2, 3]), scope)
-        small = [("n", d.name, tuple(self.some_type(0, False) for _ in d.params)) for d in self.types.values()]
+        small = [("n", d.name, tuple(self.some_type(0, False) for _ in d.params)) for d in self.usual()]
         small = [kind for kind in small if self.down(kind)]
         over = self.pick(small) if self.chance(0.6) else ("n", "N", ())
         kinds = {}
@@ -728,8 +831,10 @@ class Generator:
         depth = self.dice.randint(2, 5)
         if roll < 0.3:
             return self.recursion(scope, depth, True)
-        if roll < 0.5:
+        if roll < 0.4:
             return self.poly_function(scope, depth)
+        if roll < 0.5:
+            return self.generic_function(scope, depth)
         if roll < 0.6:
             return self.cycle(scope, depth)
         if roll < 0.65:
@@ -744,6 +849,7 @@ class Generator:
         params = tuple(f"A{self.count}{i}" for i in range(self.dice.randint(1, 2)))
         arguments = [self.some_type(1, True, params) for _ in range(self.dice.randint(0, 2))]
         arguments += [("v", p) for p in params]
+        arguments += [("t", self.some_type(1, True, params)) for _ in range(self.dice.choice([0, 0, 1, 2]))]
         self.dice.shuffle(arguments)
         kind = function(arguments, self.some_type(1, True, params))
         name = self.fresh("p")
@@ -751,12 +857,123 @@ class Generator:
         return (f"{quoted(name)} = <{kinds}> {{ {self.whole_function(kind, scope, depth)}; }};",
                 scope.poly(name, params, kind))
 
+    def generic_function(self, scope, depth):
+        """For any type of kind <@>@ that comes with a record; and what it does for one."""
+        self.count += 1
+        m, a, name = f"M{self.count}", f"A{self.count}", self.fresh("g")
+        params = (m, a) if self.chance(0.6) else (m,)
+        record = ("n", "Mo", (("v", m),))
+        arguments = [self.some_type(1, True, params[1:]) for _ in range(self.dice.randint(0, 2))]
+        arguments += [("v", p) for p in params[1:]]
+        arguments += [("a", m, self.some_type(1, True, params[1:])) for _ in range(self.dice.choice([0, 1, 1, 2]))]
+        self.dice.shuffle(arguments)
+        kind = function([record, *arguments], ("a", m, self.some_type(1, True, params[1:])))
+        self.higher.add(m)
+        apart = len(params) > 1 and self.chance(0.5)
+        if apart:
+            self.interleaved.add(name)
+        names = [f"mon{self.count}", *self.words_apart(len(arguments))]
+        parts = [f"{self.type(t)} {quoted(n)}" for t, n in zip([record, *arguments], names)]
+        kinds = [f"<@>@ {m}@"] + [f"@ {a}@"] * (len(params) - 1)
+        body = self.body(spine(kind)[1], scope.bind(*zip(names, [record, *arguments])), depth)
+        if apart:
+            head = f"<{kinds[0]}>({parts[0]})<{kinds[1]}>({', '.join(parts[1:])})"
+        else:
+            head = f"<{', '.join(kinds)}>({', '.join(parts)})"
+        text, after = f"{quoted(name)} = {head} {{ {body} }};", scope.poly(name, params, kind)
+        binds, used = {m: self.constructor(Scope())}, self.fresh("h")
+        if len(params) > 1:
+            binds[a] = self.some_type(1)
+        value = self.call_poly(name, params, spine(kind)[0], dict(binds), after, 1)
+        return f"{text} {quoted(used)} = {value};", after.bind((used, put(spine(kind)[1], binds)))
+
+    def constructor(self, scope):
+        """A type of kind <@>@."""
+        known = [t[2][0] for t in scope.names.values() if t[0] == "n" and t[1] == "Mo"]
+        if known and self.chance(0.6):
+            return self.pick(known)
+        kind = self.plain_constructor(scope)
+        if self.chance(0.2):  # around another one
+            text = f"Tr@<{self.type(kind)}>" if self.chance(0.5) else f"Ap@<Tr@, {self.type(kind)}>"
+            kind = ("k", text, "*", put(("a", "m", ("n", "Op", (("v", "*"),))), {"m": kind}), kind) \
+                if kind[0] == "k" else kind
+        return kind
+
+    def plain_constructor(self, scope):
+        hole, other = ("v", "*"), self.pick([("n", "N", ()), ("n", "B", ())])
+        shown = self.type(other)
+        return self.pick([
+            ("k", "Id@", "*", ("n", "Id", (hole,))),
+            ("k", "<@ Z@> { Id@<Z@>; }", "*", ("n", "Id", (hole,))),
+            ("k", "Op@", "*", ("n", "Op", (hole,))),
+            ("k", "L@", "*", ("n", "L", (hole,))),
+            ("k", "Fn@", "*", ("f", UNIT, hole)),
+            ("k", f"St@<{shown}>", "*", ("f", other, ("s", (("v", hole), ("s", other))))),
+            ("k", f"Co@<{shown}>", "*", ("f", ("f", hole, other), other)),
+        ])
+
+    def record(self, kind, scope):
+        """What goes with a type of kind <@>@: a variable, or a new record."""
+        names = [quoted(n) for n, t in scope.names.items() if t == ("n", "Mo", (kind,))]
+        if names and (kind[0] == "v" or self.chance(0.5)):
+            return self.pick(names)
+        return self.new_record(kind)
+
+    def new_record(self, kind):
+        text = kind[1]
+        if len(kind) > 4:  # around another one
+            (some, _), (none, _) = self.types["Op"].form[1]
+            inner = self.new_record(kind[4])
+            give = f"on.give(Op@<Va@>({quoted(some)}: a))"
+            then = (f"on.then(x)((Op@<Va@> o) {{ o.?({quoted(some)}: f(o.{quoted(some)}), "
+                    f"{quoted(none)}: on.give(Op@<Vb@>({quoted(none)}: o.{quoted(none)}))); }})")
+            return f"{{ on = {inner}; {self.record_text(text, give, then)}; }}"
+        give, then = self.actions(kind)
+        return self.record_text(text, give, then)
+
+    def record_text(self, text, give, then):
+        return (f"@(M@: {text}, give: <@ Va@>(Va@ a) {{ {give}; }}, "
+                f"then: <@ Va@>({text}<Va@> x)<@ Vb@>((Va@) {{ {text}<Vb@>; }} f) {{ {then}; }})")
+
+    def actions(self, kind):
+        """A value, and one after another."""
+        body = kind[3]
+        if body[0] == "f" and body[1] == UNIT:
+            return "(U@ _u) { a; }", self.pick(["f(x(U@()))", "(U@ u) { f(x(u), u); }"])
+        if body[0] == "f" and body[1][0] == "f":
+            other = self.type(body[2])
+            return (f"((Va@) {{ {other}; }} k) {{ k(a); }}",
+                    f"((Vb@) {{ {other}; }} k) {{ x((Va@ y) {{ f(y, k); }}); }}")
+        if body[0] == "f":
+            other = self.type(body[1])
+            return (f"({other} s) {{ @(v: a, s); }}",
+                    f"({other} s) {{ " + self.pick(["y = x(s); f(y.v, y.s); }", "v, t(.s) .= x(s); f(v)(t); }"]))
+        if body[1] == "Id":
+            return "Id@(a)", f"f(x.{quoted(self.types['Id'].form[1][0][0])})"
+        if body[1] == "Op":
+            (some, _), (none, _) = self.types["Op"].form[1]
+            return (f"Op@<Va@>({quoted(some)}: a)",
+                    f"x.?({quoted(some)}: f(x.{quoted(some)}), {quoted(none)}: Op@<Vb@>({quoted(none)}: U@()))")
+        (cell, (_, ((head, _), (tail, _)))), (end, _) = self.types["L"].form[1]
+        cell, head, tail, end = map(quoted, (cell, head, tail, end))
+        pair = lambda of, h, t: f"L@<{of}>({cell}: @({head}: {h}, {tail}: {t}))"
+        return (pair("Va@", "a", f"L@<Va@>({end}: U@())"),
+                f"(L@<Vb@>, L@<Va@>) {{ L@<Vb@>; }} add = (L@<Vb@> bs, L@<Va@> as) {{ bs.?({cell}: "
+                f"{pair('Vb@', f'bs.{cell}.{head}', f'add(bs.{cell}.{tail}, as)')}, {end}: as.?({cell}: "
+                f"add(f(as.{cell}.{head}), as.{cell}.{tail}), {end}: bs)); }}; add(L@<Vb@>({end}: U@()), x)")
+
     def whole_function(self, kind, scope, depth):
         """All parameters at once, so that there is a value of every type parameter."""
         arguments, result = spine(kind)
-        names = self.words_apart(len(arguments))
-        head = ", ".join(f"{self.type(a)} {quoted(n)}" for a, n in zip(arguments, names))
-        return f"({head}) {{ {self.body(result, scope.bind(*zip(names, arguments)), depth)} }}"
+        names, parts = self.words_apart(len(arguments)), []
+        inner = scope.bind(*[(n, t) for n, t in zip(names, arguments) if t[0] != "t"])
+        for a, n in zip(arguments, names):
+            if a[0] == "t":  # a type, whose name stands for the one it is
+                value = self.leaf(a[1], inner)
+                parts.append(f"{quoted(n)}@ {quoted(n)} = {value};" if n not in inner.names else "")
+                inner = inner.bind((n, a[1]))
+        head = ", ".join(f"{self.type(a)} {quoted(n)}" + "@" * (a[0] == "t") for a, n in zip(arguments, names))
+        return f"({head}) {{ {' '.join(parts)} {self.body(result, inner, depth)} }}"
 
     def object(self, scope):
         """Recursion through a field: an object's method is given the object, and fuel."""
@@ -784,34 +1001,74 @@ class Generator:
         return parts, scope
 
     def program(self):
-        """Files by name."""
+        """Files by name, and the modules that have the value and that can look at everything in it."""
         files = {}
-        folder = self.word_for_file()
-        self.package = folder
-        several = self.size > 30 and self.chance(0.6)
+        folder = self.root = self.word_for_file()
+        self.hidden = f"{folder}/{self.word_for_file()}In"
+        several = self.size > 15 and self.chance(0.6)
+        self.package = f"{folder}/{self.word_for_file()}"
         statements = self.declare_types()
         everything = ", ".join(f"{quoted(n)}@" for n in self.types)
-        scope, imports, parts = Scope(), "", []
+        imports = " ".join(statements)
         if several:
-            path = f"{folder}/{self.word_for_file()}"
-            files[path + ".fble"] = self.layout(" ".join(statements) + f" @({everything});")
-            imports = f"{everything} .= /{self.path(path)}%;"
-        else:
-            imports = " ".join(statements)
+            files[self.package + ".fble"] = self.layout(imports + f" @({everything});")
+            if self.chance(0.3):
+                files[self.package + ".fble.@"] = self.layout(imports + f" @({everything});")
+            imports = f"{everything} .= /{self.path(self.package)}%;"
+            self.keep(files, imports)
         left, modules = self.size // 6, []
-        while several and left > 5 and self.chance(0.8):
+        while several and left > 1 and self.chance(0.8):
             count = self.dice.randint(1, min(left, 40))
             left -= count
-            modules.append(self.library(files, folder, imports, modules, count))
+            modules.append(self.library(files, imports, modules, count))
+        self.package = f"{self.hidden}/Body" if not several or self.chance(0.3) else f"{folder}/Body"
         inside, scope = self.uses(modules)
-        parts, scope = self.module(imports + inside, scope, max(1, left), False)
-        names = []
+        parts, scope = self.module(imports + self.kept_names(several) + inside, scope, max(1, left), False)
+        kinds = {}
         for i in range(self.dice.randint(2, 6) + min(self.size // 4, 40)):
-            text, kind = self.result(scope)
+            text, kinds[f"r{i}"] = self.result(scope)
             parts.append(f"r{i} = {text};")
-            names.append(f"r{i}")
-        files[f"{folder}/Body.fble"] = self.layout(" ".join(parts) + f" @({', '.join(names)});")
-        return files, folder
+        files[self.package + ".fble"] = self.layout(" ".join(parts) + f" @({', '.join(kinds)});")
+        self.header(files, imports, {n: self.type(t) for n, t in kinds.items()})
+        return files, self.package, f"{self.hidden}/Check"
+
+    def header(self, files, imports, kinds):
+        """Sometimes: what dependents see of the module instead of its source."""
+        if self.chance(0.4):
+            stubs = " ".join(f"{t} {quoted(n)};" for n, t in kinds.items())
+            files[self.package + ".fble.@"] = self.layout(f"{imports} {stubs} @({', '.join(map(quoted, kinds))});")
+
+    def keep(self, files, imports):
+        """A module with a value of every private type, or a function that makes one of its parameters' values, for
+        modules that cannot."""
+        self.package, parts = f"{self.hidden}/Keep", []
+        for declared in self.types.values():
+            if not declared.opaque:
+                continue
+            params = [("v", p) for p in declared.params]
+            names = {f"k{i}": p for i, p in enumerate(params)}
+            value = self.default(("n", declared.name, tuple(params)), Scope(names))
+            if params:
+                kinds = ", ".join(f"@ {self.type(p)}" for p in params)
+                value = f"<{kinds}>({', '.join(f'{self.type(p)} {n}' for n, p in names.items())}) {{ {value}; }}"
+            self.keepers[declared.name] = f"keep{len(parts)}"
+            parts.append(f"keep{len(parts)} = {value};")
+        if parts:
+            files[self.package + ".fble"] = self.layout(
+                f"{imports} {' '.join(parts)} @({', '.join(self.keepers.values())});")
+
+    def kept_names(self, several):
+        if not several or self.inside or not self.keepers:
+            return ""
+        return f" {', '.join(self.keepers.values())} .= /{self.path(self.hidden + '/Keep')}%;"
+
+    def kept(self, kind, scope):
+        """A value of a private type."""
+        text = self.keepers[kind[1]]
+        if not kind[2]:
+            return text
+        types = ", ".join(map(self.type, kind[2]))
+        return f"{text}<{types}>({', '.join(self.default(a, scope) for a in kind[2])})"
 
     def result(self, scope):
         """Something to look at: mostly what a function of the module gives."""
@@ -825,16 +1082,25 @@ class Generator:
         given = [self.tall(a, few, 2) or self.expr(a, few, 2) for a in arguments]
         return f"{quoted(name)}({', '.join(given)})", kind
 
-    def library(self, files, folder, imports, before, count):
+    def library(self, files, imports, before, count):
         """A module: its path, and what it exports."""
+        path = f"{self.hidden if self.chance(0.4) else self.root}/{self.word_for_file()}{len(before)}"
+        self.package = path
         inside, scope = self.uses(before)
         own = set(scope.names) | set(scope.polys)
-        parts, scope = self.module(imports + inside, scope, count, True)
+        parts, scope = self.module(imports + self.kept_names(True) + inside, scope, count, True)
         names = [n for n in list(scope.names) + list(scope.polys) if n not in own]
-        path = f"{folder}/{self.word_for_file()}{len(before)}"
         files[path + ".fble"] = self.layout(" ".join(parts) + f" @({', '.join(map(quoted, names))});")
+        self.header(files, imports, {n: self.type(scope.names[n]) if n in scope.names else
+                                     self.poly_type(n, *scope.polys[n]) for n in names})
         return (path, {n: t for n, t in scope.names.items() if n in names},
                 {n: p for n, p in scope.polys.items() if n in names})
+
+    def poly_type(self, name, params, kind):
+        kinds = [("<@>@ " if p in self.higher else "@ ") + quoted(p) + "@" for p in params]
+        if name in self.interleaved:
+            return f"<{kinds[0]}>({self.type(kind[1])})<{kinds[1]}> {{ {self.type(kind[2])}; }}"
+        return f"<{', '.join(kinds)}> {{ {self.type(kind)}; }}"
 
     def uses(self, modules):
         """Imports of some of what some modules have."""
@@ -899,10 +1165,10 @@ def leaves(value, way="", depth=0):
 
 class Made:
     """A program: its main module's name, its files, and either where it fails, (file, (line, column)), or how often
-    each block is called."""
+    each block is called; and a main module that does not look at the value."""
 
-    def __init__(self, name, files, fails, calls):
-        self.name, self.files, self.fails, self.calls = name, files, fails, calls
+    def __init__(self, name, files, fails, calls, body):
+        self.name, self.files, self.fails, self.calls, self.body = name, files, fails, calls, body
 
     def write(self, folder):
         for name, text in self.files.items():
@@ -912,9 +1178,9 @@ class Made:
                 f.write(text.encode("latin-1"))
 
 
-def main_module(folder, value):
+def main_module(body, value):
     """Looks at everything in the value of the body."""
-    lines = [f"r = /{quoted(folder)}/Body%;"]  # in its package, so that no type is private
+    lines = [f"r = {body}"]
     for way in leaves(value):
         if len(lines) > 300:
             break
@@ -922,12 +1188,12 @@ def main_module(folder, value):
     return "\n".join(lines) + "\nr;\n"
 
 
-def evaluated(name, files):
+def evaluated(name, files, body=None):
     """The program, with what the model says of it."""
     try:
-        return Made(name, files, None, model.run(files, name)[1])
+        return Made(name, files, None, model.run(files, name)[1], body)
     except model.Failed as failure:
-        return Made(name, files, (failure.file, failure.pos), None)
+        return Made(name, files, (failure.file, failure.pos), None, body)
 
 
 def make(seed, size, words=1, errors=0.0, name="Main"):
@@ -935,21 +1201,21 @@ def make(seed, size, words=1, errors=0.0, name="Main"):
     for attempt in range(1000):
         generator = Generator(f"{seed}.{attempt}", size, words, errors, name)
         try:
-            files, folder = generator.program()
+            files, body, check = generator.program()
         except RecursionError:
             continue
-        main, body = f"{name}.fble", f"{folder}/Body"
-        files[main] = f"/{quoted(folder)}/Body%;\n"
+        main, whole = f"{name}.fble", f"/{generator.path(body)}%;\n"
+        files[main] = whole
         try:
             value, _ = model.run(files, body)
-            files[f"{folder}/Check.fble"] = main_module(folder, value)
-            files[main] = f"/{quoted(folder)}/Check%;\n"
+            files[f"{check}.fble"] = main_module(whole.strip(), value)
+            files[main] = f"/{generator.path(check)}%;\n"
         except model.Failed:
             if not errors:
                 raise
         except model.TooMuch:
             continue
-        return evaluated(name, files)
+        return evaluated(name, files, whole)
     raise RuntimeError(f"no program of seed {seed}")
 
 

@@ -105,6 +105,9 @@ def shrink(files, fails, seconds=60):
     until = time.monotonic() + seconds
     readable = {name: plain(text) for name, text in files.items()}
     files = readable if fails(readable) else files
+    for name in [name for name in files if name.endswith(".@")]:  # what a header has, the module must have
+        without = {n: t for n, t in files.items() if n != name}
+        files = without if fails(without) else files
     tried = set()
     while (smaller := one_smaller(files, fails, until, tried)) is not None:
         files = smaller

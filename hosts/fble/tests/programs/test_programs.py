@@ -81,9 +81,9 @@ def fails_small(problem, made, how):
         return bool(how("small", again))
 
     # Most failures do not need the module that looks at the value, and without it more can be left out.
-    main, check = f"{made.name}.fble", next((n for n in made.files if n.endswith("/Check.fble")), None)
-    unchecked = {n: t.replace("/Check%", "/Body%") if n == main else t for n, t in made.files.items() if n != check}
-    files = unchecked if check and fails(unchecked) else made.files
+    unchecked = {n: t for n, t in made.files.items() if not n.endswith("/Check.fble")}
+    unchecked[f"{made.name}.fble"] = made.body
+    files = unchecked if made.body and fails(unchecked) else made.files
     small = shrink.shrink(files, fails, SHRINKING)
     raise Failure(f"{problem}\n{shrink.shown(small)}")
 
