@@ -111,18 +111,14 @@ static void make_room(struct analysis *n, uint32_t i) {
     n->bytes = 0;
 }
 
-// The stretch that begins at i is complete.
-static void begin_stretch(struct analysis *n, uint32_t i) {
-    n->facts[i].charge = n->instructions;
-    n->instructions = 0;
-}
-
 static void look_at(struct analysis *n, uint32_t i) {
     const struct emit_ins *ins = n->f->ins + i;
     struct emit_facts *facts = n->facts + i;
     if (facts->dropped) return;
-    if (fble_op_is_branch(ins->op) || fble_op_ends_function(ins->op))
+    if (fble_op_is_branch(ins->op) || fble_op_ends_function(ins->op)) {
         memset(n->live.at, 0, 8 * (size_t)n->live.words);
+        n->instructions = 0; // a stretch that runs into a target goes on there
+    }
     join_targets(n, ins);
     if (fble_op_is_call(ins->op)) {
         clear(&n->live, ins->a); // while the call runs
@@ -143,7 +139,7 @@ static void look_backwards(struct analysis *n) {
         bool first = i == 0 || n->facts[i].target;
         bool begins = first || fble_op_is_call(n->f->ins[i - 1].op);
         if (begins) make_room(n, i);
-        if (first) begin_stretch(n, i);
+        if (first) n->facts[i].charge = n->instructions;
         if (begins || i % LIVE_EVERY == 0) {
             n->facts[i].rest = (uint32_t)n->bytes;
             n->facts[i].live = fble_alloc(n->e->arena, 8 * (size_t)n->live.words);

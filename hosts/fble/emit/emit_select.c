@@ -47,8 +47,10 @@ static void emit_branch(struct emitter *e, struct fble_expr *value, const struct
     emit_enter(e, label, want, &tokens);
     emit_expr(e, value, want);
     emit_exits(e, &tokens);
-    if (open) emit_exits(e, open);
-    if (want.kind != EMIT_AS_RESULT) add_jump(e, jumps);
+    if (want.kind != EMIT_AS_RESULT) { // else what is open is of the function around a bind
+        if (open) emit_exits(e, open);
+        add_jump(e, jumps);
+    }
     e->function->block = block;
 }
 
