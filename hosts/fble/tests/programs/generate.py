@@ -903,7 +903,7 @@ class Generator:
         hole, other = ("v", "*"), self.pick([("n", "N", ()), ("n", "B", ())])
         shown = self.type(other)
         return self.pick([
-            ("k", "Id@", "*", ("n", "Id", (hole,))),
+            self.identity(),
             ("k", "<@ Z@> { Id@<Z@>; }", "*", ("n", "Id", (hole,))),
             ("k", "Op@", "*", ("n", "Op", (hole,))),
             ("k", "L@", "*", ("n", "L", (hole,))),
@@ -1030,7 +1030,30 @@ class Generator:
             parts.append(f"r{i} = {text};")
         files[self.package + ".fble"] = self.layout(" ".join(parts) + f" @({', '.join(kinds)});")
         self.header(files, imports, {n: self.type(t) for n, t in kinds.items()})
+        self.last = imports, modules
         return files, self.package, f"{self.hidden}/Check"
+
+    def actions_for_any(self, files):
+        """A module with actions for any type of kind <@>@: what a program of type Main@ runs. Gives its path."""
+        imports, modules = self.last
+        self.package = f"{self.hidden}/Actions"
+        inside, scope = self.uses(modules)
+        parts, scope = self.module(imports + inside, scope, 2, False)
+        scope = self.some_of(scope, 9).bind(("mon0", ("n", "Mo", (("v", "M"),))))
+        names, types = [], ["Mo@"]
+        for i in range(self.dice.randint(1, 4)):
+            self.room, kind = 60, self.some_type(1, functions=False)
+            names.append(f"a{i}: {self.expr(('a', 'M', kind), scope, 4)}")
+            types.append(f"A{i}@: {self.type(kind)}")
+        files[f"{self.package}.fble"] = self.layout(
+            f"{' '.join(parts)} @({', '.join(types)}, "
+            f"Actions: <<@>@ M@>(Mo@<M@> mon0) {{ @({', '.join(names)}); }});")
+        files["Pure.fble"] = f"{imports} /{self.path(self.package)}%.Actions({self.new_record(self.identity())});\n"
+        return self.package
+
+    def identity(self):
+        return ("k", "Id@", "*", ("n", "Id", (("v", "*"),)))
+
 
     def header(self, files, imports, kinds):
         """Sometimes: what dependents see of the module instead of its source."""
@@ -1217,6 +1240,92 @@ def make(seed, size, words=1, errors=0.0, name="Main"):
             continue
         return evaluated(name, files, whole)
     raise RuntimeError(f"no program of seed {seed}")
+
+
+PROGRAM = """Unit@ .= /Std/Unit%%;
+Int .= /Std/Int%%;
+List@ .= /Std/List%%;
+String@, Str .= /Std/String%%;
+Monad@, Each .= /Std/Monad%%;
+Io@ .= /Std/Io%%;
+Main .= /Std/Io/Cli%%;
+Console .= /Std/Io/Console%%;
+a = /%s%%;
+Main(<<@>@ M@>(Monad@<M@> m, Io@<M@> io, List@<String@> args) {
+  PrintLine, Error, ReadAll .= Console(m, io);
+  a.Mo@<M@> mo = @(M@: m.M@, give: m.return, then: m.do);
+  r = a.Actions(mo);
+%s  m.return(Int|%d);
+});
+"""
+
+
+def tags(value, way=""):
+    """Accesses that reach unions, with their tags."""
+    value = model.force(value)
+    if isinstance(value, model.Union):
+        yield way, value.name
+        yield from tags(value.value, way + "." + quoted(value.name))
+    elif isinstance(value, model.Struct):
+        for name, inner in zip(value.names, value.values):
+            yield from tags(inner, way + "." + quoted(name))
+
+
+class Command:
+    """A program of type Main@, with how it is run and what it says."""
+
+    def __init__(self, made, words, stdin):
+        self.made, self.words, self.stdin = made, words, stdin
+        self.status, self.out, self.err = 0, "", ""
+
+
+def command(seed, size, words=1):
+    """A program of type Main@: it runs actions, says what they give, and echoes its arguments and its input. What the
+    actions give is known from the model, with the simplest type of actions."""
+    for attempt in range(1000):
+        generator = Generator(f"{seed}.{attempt}", size, words, prefix="Main")
+        try:
+            files, _, _ = generator.program()
+            actions = generator.actions_for_any(files)
+            value = model.force(model.run(files, "Pure")[0])
+        except (RecursionError, model.TooMuch):
+            continue
+        del files["Pure.fble"]
+        dice = generator.dice
+        done = Command(Made("Main", files, None, None, None), ["a", "", "é b", "-x"][:dice.randrange(5)], "in\nput\n")
+        steps = [step(f"a{i}", inner) for i, inner in enumerate(value.values)] + [echo, read, complain]
+        dice.shuffle(steps)
+        done.status = dice.randrange(112)
+        lines = [line for at, one in enumerate(steps) for line in one(done, at)]
+        files[f"{actions}Main.fble"] = PROGRAM % (generator.path(actions), "".join(lines), done.status)
+        files["Main.fble"] = f"/{generator.path(actions + 'Main')}%;\n"
+        return done
+    raise RuntimeError(f"no program of seed {seed}")
+
+
+def step(name, value):
+    """Runs an action and says some of what it gave."""
+    def lines(done, at):
+        yield f"  a.{name.upper()}@ x{at} := m.do(r.{name});\n"
+        for way, tag in list(tags(model.force(value).values[0]))[:5]:
+            done.out += f"{at} yes\n"
+            yield f"  Unit@ _ := m.do(PrintLine(x{at}{way}.?({quoted(tag)}: Str|'{at} yes', : Str|'{at} no')));\n"
+    return lines
+
+
+def echo(done, at):
+    done.out += "".join(f"{word}\n" for word in done.words)
+    yield "  Unit@ _ := m.do({ String@ s := Each(m, args); PrintLine(s); });\n"
+
+
+def read(done, at):
+    done.out += done.stdin + "\n"
+    yield "  String@ text := m.do(ReadAll); Unit@ _ := m.do(PrintLine(text));\n"
+
+
+def complain(done, at):
+    done.err += "no\n"
+    yield "  Unit@ _ := m.do(Error(Str|'no'));\n"
 
 
 def deep(function, *arguments):

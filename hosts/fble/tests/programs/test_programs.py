@@ -28,12 +28,12 @@ import shrink
 
 FBLE, OURO, RUN = arguments("FBLE", "OURO", "RUN_PROGRAMS")
 FIXED, SEED = 1, int(os.environ.get("OURO_SEED", time.time_ns() % 1_000_000_000))
-MANY = int(os.environ.get("FBLE_PROGRAMS", 240))
+MANY = int(os.environ.get("FBLE_PROGRAMS", 200))
 SHRINKING = 60 if MANY < 1000 else 300  # seconds, at most
 # What compiles. Flags that are not known to make direct jumps are the trampoline.
 COMPILERS = [("gcc", "-O2"), ("gcc", "-O0"), ("clang", "-O1"), ("gcc", "-O1"),
              ("gcc", "-O1 -fno-optimize-sibling-calls"), ("clang", "-O2")]
-COMPILED = 4  # programs for each of them; FBLE_PROGRAMS makes more
+COMPILED = max(1, MANY // 120)  # programs for each of them, of each seed
 
 
 def without_warnings(text):
@@ -46,9 +46,9 @@ def run(*line, **more):
     return suite.Done(done.status, done.out, without_warnings(done.err))
 
 
-def programs(seed, count, words=2):
+def programs(seed, count, words=2, first=0):
     """Of all sizes; every third one may have to fail."""
-    for i in range(count):
+    for i in range(first, first + count):
         size = 1000 if i % 500 == 499 else 150 if i % 50 == 49 else (3, 10, 20, 30, 20, 10)[i % 6]
         yield f"{seed}/{i}", generate.make(f"{seed}/{i}", size, words, 0.01 * (i % 3 == 2))
 
@@ -222,10 +222,9 @@ def compile_some(cc, flags, at):
         suite.skip(f"there is no {cc}")
     blocks, as_program = ("functions", "all")[at % 2], at % 3 == 2
     look = compiled_that_differs(cc, flags, blocks, as_program)
-    half = max(1, COMPILED * MANY // 480)
-    for seed in (FIXED, SEED):
+    for seed, first in ((FIXED, at), (SEED, at + 3)):  # every compiler begins with another size
         print(f"# the seed is {seed}", flush=True)
-        for number, made in programs(f"{seed} {cc} {flags}", half):
+        for number, made in programs(f"{seed} {cc} {flags}", COMPILED, first=first):
             made.write("p")
             if wrong := look("p", made):
                 fails_small(f"{number}, {cc} {flags}, {blocks}:\n{wrong}", made, look)
@@ -235,5 +234,48 @@ def compile_some(cc, flags, at):
 for at, (cc, flags) in enumerate(COMPILERS):
     way = flags.replace(" ", "_").replace("-", "")
     case(compile_some, f"compiled_by_{cc}_with_{way}_they_do_the_same", cc, flags, at)
+
+# ---------------------------------------------------------------- programs of type Main@
+
+STD = {**os.environ, "FBLE_PACKAGE_PATH": os.path.join(HERE, "../.."), "CC": "gcc", "CFLAGS": "-O1"}
+PROGRAM = ("-I", "p", "-p", "std", "-m", "/Main%")
+
+
+def commands(count):
+    print(f"# the seeds are {FIXED} and {SEED}", flush=True)
+    for i in range(count):
+        name = f"{(FIXED, SEED)[i % 2]}/{i}"
+        made = generate.command(name, (3, 10, 20, 40)[i % 4], 2)
+        made.made.write("p")
+        yield name, made
+        shutil.rmtree("p")
+
+
+def says(made, name, profiled, *line):
+    """The output, without and with a profile."""
+    for more in ((), ("--profile", "c.pb"))[:1 + profiled]:
+        got = run(*line, *more, "--", *made.words, stdin=made.stdin, env=STD)
+        same(got, (made.status, made.out, made.err), f"{name}\n{shrink.shown(made.made.files)}")
+
+
+@case
+def programs_of_type_main_say_what_the_model_says():
+    for name, made in commands(MANY // 8):
+        says(made, name, True, FBLE, "run", *PROGRAM)
+
+
+@case
+def programs_of_type_main_say_the_same_compiled():
+    """The whole library is compiled with them, so profiles are for larger runs."""
+    profiled = MANY > 200
+    options = ["--profile"] * profiled + ["--build-dir", "objects", "-j", "1"]
+    for name, made in commands(max(2, MANY // 60)):
+        suite.run(FBLE, "compile", *options, *PROGRAM, "-o", "made", env=STD, status=0)
+        says(made, name, profiled, "./made")
+        if profiled:
+            calls = values("c.pb", "calls")
+            says(made, name, True, FBLE, "run", *PROGRAM)
+            same(calls, values("c.pb", "calls"), name)
+
 
 generate.deep(main)
