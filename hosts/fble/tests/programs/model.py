@@ -27,7 +27,7 @@ class Failed(Exception):
 
 
 class TooMuch(Exception):
-    """The program takes too long for a model."""
+    """The program takes too long for a model, or does not say which of two errors is shown."""
 
 
 class Malformed(Exception):
@@ -503,13 +503,13 @@ class Model:
         return module.fail(node.name.pos)
 
     def do_copy(self, node, env, module, label):
-        value = force(self.eval(node.object, env, module, label))
-        slots = [(name.text, self.eval(slot, env, module, label)) for name, slot in node.slots]
+        value, *slots = self.operands([node.object, *(slot for _, slot in node.slots)], env, module, label)
+        value = force(value)
         if isinstance(value, Placeholder):
             module.fail(node.pos)
         values = list(value.values)
-        for name, slot in slots:
-            values[value.names.index(name)] = slot
+        for (name, _), slot in zip(node.slots, slots):
+            values[value.names.index(name.text)] = slot
         return Struct(value.names, values)
 
     def tag(self, node, env, module, label):
@@ -525,12 +525,28 @@ class Model:
 
     # -- calls
 
+    def operands(self, nodes, env, module, label):
+        """Their values. The language leaves their order open: if it decides which error is shown, a program is of no
+        use."""
+        values, failure = [], None
+        for node in nodes:
+            try:
+                values.append(self.eval(node, env, module, label))
+            except Failed as found:
+                if failure:
+                    raise TooMuch() from None
+                failure = found
+        if failure and any(isinstance(force(value), Placeholder) for value in values):
+            raise TooMuch()
+        if failure:
+            raise failure
+        return values
+
     def do_apply(self, node, env, module, label):
-        head = self.eval(node.head, env, module, label)
+        head, *arguments = self.operands([node.head, *node.arguments], env, module, label)
         if is_type(head):
-            kind = self.without_polys(head)
-            return Struct(kind.names, [self.eval(a, env, module, label) for a in node.arguments])
-        return self.apply(head, [self.eval(a, env, module, label) for a in node.arguments], module, node.pos)
+            return Struct(self.without_polys(head).names, arguments)
+        return self.apply(head, arguments, module, node.pos)
 
     def apply(self, function, arguments, module, pos):
         while arguments:
@@ -566,8 +582,8 @@ class Model:
         return self.apply(function, [value], module, node.pos)
 
     def do_list(self, node, env, module, label):
-        function = self.eval(node.head, env, module, label)
-        return self.make_list(node, function, [self.eval(i, env, module, label) for i in node.items], module)
+        function, *items = self.operands([node.head, *node.items], env, module, label)
+        return self.make_list(node, function, items, module)
 
     def letter(self, kind, word, searched):
         kind = self.without_polys(kind)
