@@ -968,9 +968,8 @@ class Generator:
         names, parts = self.words_apart(len(arguments)), []
         inner = scope.bind(*[(n, t) for n, t in zip(names, arguments) if t[0] != "t"])
         for a, n in zip(arguments, names):
-            if a[0] == "t":  # a type, whose name stands for the one it is
-                value = self.leaf(a[1], inner)
-                parts.append(f"{quoted(n)}@ {quoted(n)} = {value};" if n not in inner.names else "")
+            if a[0] == "t" and n not in inner.names:  # a type, whose name stands for the one it is
+                parts.append(f"{quoted(n)}@ {quoted(n)} = {self.leaf(a[1], inner)};")
                 inner = inner.bind((n, a[1]))
         head = ", ".join(f"{self.type(a)} {quoted(n)}" + "@" * (a[0] == "t") for a, n in zip(arguments, names))
         return f"({head}) {{ {' '.join(parts)} {self.body(result, inner, depth)} }}"

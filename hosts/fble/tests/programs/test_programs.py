@@ -5,8 +5,9 @@
 Programs of generate.py do what model.py says, in every way of running them: interpreted and compiled, by gcc and clang
 at several levels, without and with profiles of both kinds, and with the collector at every allocation. Exit status,
 messages, and every path of a profile are the same, and every block is called as often as the model calls it. Half of
-the programs come from a fixed seed, half from a new one, which is printed; OURO_SEED repeats it. FBLE_PROGRAMS=2000
-makes that many, with as many more to compile. What fails is made small (shrink.py) before it is shown.
+the programs come from seed 1, half from OURO_SEED, or 2. FBLE_PROGRAMS=2000 makes that many, with as many more to
+compile, and the second half from a new seed, which is printed; `make fuzz` does so. What fails is made small
+(shrink.py) before it is shown.
 """
 import collections
 import itertools
@@ -27,8 +28,8 @@ import model
 import shrink
 
 FBLE, OURO, RUN = arguments("FBLE", "OURO", "RUN_PROGRAMS")
-FIXED, SEED = 1, int(os.environ.get("OURO_SEED", time.time_ns() % 1_000_000_000))
 MANY = int(os.environ.get("FBLE_PROGRAMS", 200))
+FIXED, SEED = 1, int(os.environ.get("OURO_SEED", time.time_ns() % 1_000_000_000 if MANY > 200 else 2))
 SHRINKING = 60 if MANY < 1000 else 300  # seconds, at most
 # What compiles. Flags that are not known to make direct jumps are the trampoline.
 COMPILERS = [("gcc", "-O2"), ("gcc", "-O0"), ("clang", "-O1"), ("gcc", "-O1"),
