@@ -76,7 +76,8 @@ struct ouro_here_ {
 };
 
 // What call sites that enter several blocks at a node entered lately: a direct-mapped cache of the
-// lane, by the node and the key.
+// lane, by the node and the key. Both are addresses in arrays, so the sum of small multiples of
+// them would often be the same for neighbours.
 typedef struct ouro_turn_ {
     const ouro_here *from; // NULL: nothing
     const void *key;
@@ -87,8 +88,8 @@ enum { OURO_TURN_BITS_ = 10, OURO_RECALLS_ = 64 };
 
 OURO_INLINE_ ouro_turn_ *ouro_turn_at_(const ouro_thread *thread, const ouro_here *here,
                                        const void *key) {
-    uint64_t hash =
-        ((uint64_t)(uintptr_t)here + 3 * (uint64_t)(uintptr_t)key) * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t both = (uint64_t)(uintptr_t)here + ((uint64_t)(uintptr_t)key << 20);
+    uint64_t hash = both * UINT64_C(0x9E3779B97F4A7C15);
     return thread->lane_->turns + (hash >> (64 - OURO_TURN_BITS_));
 }
 

@@ -430,6 +430,47 @@ TEST(a_call_site_knows_what_it_entered_last_at_each_position) {
     ouro_profile_free(profile);
 }
 
+// How often call sites search: some nodes enter the same blocks in turn. Nodes and keys are
+// neighbours in memory, as functions of a module are.
+static int searches_of_neighbours(const char *keys, int nodes, int blocks, int rounds) {
+    enum { MOST = 16, APART = 48 };
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_block callees[MOST];
+    ouro_here *here[MOST];
+    for (int i = 0; i < blocks; i++) callees[i] = add(profile, "callee");
+    for (int i = 0; i < nodes; i++) {
+        ouro_block f = add(profile, "f");
+        CHECK(!ouro_add_sites(profile, f, &(uint32_t){1}, 1));
+        ouro_position caller = ouro_enter(thread, f);
+        here[i] = ouro_thread_here(thread);
+        ouro_exit(thread, caller);
+    }
+    int searches = 0;
+    for (int i = 0; i < rounds * nodes * blocks; i++) {
+        ouro_here *from = here[i / blocks % nodes], *to;
+        const char *key = keys + i % blocks * APART;
+        to = ouro_site_knows(from, 0, key) ? ouro_site_follow(from, 0)
+                                           : ouro_site_recall(thread, from, key);
+        searches += !to;
+        if (!to) to = ouro_site_search(thread, from, 0, key, callees[i % blocks]);
+        ouro_here_leave(to);
+    }
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+    return searches;
+}
+
+// Two pairs may share an entry of the cache by chance, so many places of the keys are counted.
+TEST(call_sites_of_many_nodes_that_enter_the_same_blocks_rarely_displace_one_another) {
+    enum { PLACES = 200, NODES = 8, BLOCKS = 9, ROUNDS = 20 };
+    static const char keys[PLACES * 64 + BLOCKS * 48];
+    int searches = 0;
+    for (int i = 0; i < PLACES; i++)
+        searches += searches_of_neighbours(keys + i * 64, NODES, BLOCKS, ROUNDS);
+    CHECK(searches < PLACES * ROUNDS * NODES * BLOCKS / 6);
+}
+
 // Every so often a site that could recall must search, so that it learns what it enters now.
 TEST(a_call_site_that_enters_many_blocks_recalls_them_and_learns_the_one_that_stays) {
     enum { BLOCKS = 9, ROUNDS = 100 };
