@@ -104,10 +104,7 @@ static void register_blocks(ouro_profile *profile) {
 int main(int argc, char **argv) {
     ouro_metric_info time_metric = {"time", "nanoseconds"};
     ouro_options options = {.metrics = &time_metric, .metric_count = 1};
-    if (argc > 1) {
-        options.path = argv[1];
-        options.max_nodes = 10000; // the whole cap is reserved on the disk at once
-    }
+    if (argc > 1) options.path = argv[1];
     ouro_profile *profile = ouro_profile_new(&options);
     if (!profile) {
         perror(argc > 1 ? argv[1] : "threads");

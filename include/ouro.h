@@ -149,9 +149,10 @@ OURO_API int ouro_compaction_from_name(const char *name, ouro_options *options);
 // creating the live file gave.
 //
 // The live file. With `path`, the tree stands in a shared mapping of that file, so that `ouro view`
-// can read it while the program runs, and after it was killed. Its space is reserved here (about
-// 1 MB, and 130 bytes per node of the cap for one metric), so that a full disk is ENOSPC now and
-// not a SIGBUS later. Put it on a tmpfs (/dev/shm, /run/user/UID): the kernel then never writes it
+// can read it while the program runs, and after it was killed. It begins with some 80 KB and grows
+// with what is in use, about 160 bytes per node for one metric. Space is reserved before it is used,
+// so a full disk is never a SIGBUS: it is ENOSPC here, and later the cap stands where it is (see
+// ouro_stats.no_space). Put it on a tmpfs (/dev/shm, /run/user/UID): the kernel then never writes it
 // out. An existing file of that name is replaced, and a process that still writes to the old one is
 // not disturbed. A child of fork(2) has its own copy of the profile in memory and leaves the file
 // to its parent.
@@ -337,6 +338,7 @@ OURO_API int ouro_profile_write(ouro_profile *profile, const char *path);
 typedef struct {
     uint64_t nodes;     // positions in memory, over all lanes, with one root; at most max_nodes
     uint64_t max_nodes; // the cap
+    bool no_space;      // the live file cannot grow: the nodes that there are, are the cap
     uint64_t bytes;     // memory in use for nodes, memos, blocks and texts
     uint64_t pruned;    // positions evicted since the last reset, over and over
     // Calls that found the cap full of open nodes and were charged to an account at once. If a

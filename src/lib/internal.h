@@ -292,6 +292,7 @@ void ouro__strays_reset(ouro__lane *lane, uint32_t end);
 
 // tree.c
 uint32_t ouro__transition_find(ouro__lane *lane, ouro_position from, ouro_block block);
+bool ouro__place_ready(ouro__lane *lane);
 ouro_position ouro__child_add(ouro__lane *lane, ouro_position from, ouro_block block,
                               uint32_t steps);
 typedef struct {
@@ -351,6 +352,7 @@ bool ouro__live_add_blocks(struct ouro__live *live, ouro_block first, const ouro
                            size_t n);
 bool ouro__live_add_lane(struct ouro__live *live, ouro__lane *lane);
 bool ouro__live_grow_lane(struct ouro__live *live, ouro__lane *lane);
+bool ouro__live_is_full(const struct ouro__live *live);
 bool ouro__live_grow_baseline(struct ouro__live *live, ouro__lane *lane);
 void ouro__live_reset(struct ouro__live *live, uint64_t start_time, bool begin);
 uint32_t ouro__live_segment_nodes(uint32_t stride);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The live file, byte by byte. Version 2.
+// The live file, byte by byte. Version 3.
 //
 // A header of one page, then segments, each a head of one page and data of whole pages.
 // Numbers are in the machine's byte order (the header tells which), counters are 64-bit words
 // that are stored in one piece. The writer never moves or removes a segment, and publishes it
-// by raising header.end.
+// by raising header.end. The file grows as it is used: space is reserved before it is published.
 //
 //   file     offset  size
 //   header        0  page         live_header below; the rest of the page is zero
@@ -15,7 +15,8 @@
 //
 //   kind       data
 //   LANE       lane_state: 120 bytes, ouro__lane_state in internal.h. Lanes are numbered from 0
-//   NODES      nodes first .. first + nodes_per_segment - 1 of a lane, then their accounts
+//   NODES      nodes of a lane from `first` on, then their accounts: as many as data_bytes has room
+//              for, a multiple of segment_nodes. The next segment of the lane goes on where it ends
 //   BASELINE   as NODES: the entries and metrics of these nodes and accounts at the last reset. A
 //              reader subtracts them. Nodes without such a segment have counted from zero
 //   BLOCKS     live_block records, from block `first` on; header.block_count tells how many
@@ -55,7 +56,7 @@
 #include "internal.h"
 
 #define LIVE_MAGIC "OUROLIVE"
-#define LIVE_VERSION 2u
+#define LIVE_VERSION 3u
 #define LIVE_BYTE_ORDER 0x01020304u
 #define LIVE_SEGMENT_MAGIC 0x4745534fu // "OSEG"
 
@@ -73,7 +74,7 @@ typedef struct {
     uint32_t byte_order;                      //  12
     uint32_t page;                            //  16  bytes
     uint32_t node_bytes;                      //  20
-    uint32_t nodes_per_segment;               //  24
+    uint32_t segment_nodes;                   //  24  a multiple of these in a segment
     uint32_t capacity;                        //  28  nodes of a lane; accounts begin there
     uint32_t metric_count;                    //  32
     uint32_t compaction;                      //  36  OURO_LOOPS ...
@@ -91,7 +92,7 @@ typedef struct {
     live_text metric_names[OURO_METRICS_MAX]; // 120
     live_text metric_units[OURO_METRICS_MAX]; // 248
     uint32_t resets;                          // 376  twice their number; odd: one is under way
-    uint32_t unused;                          // 380
+    uint32_t full;                            // 380  1: there was no more space for nodes
 } live_header;                                // 384 bytes
 
 typedef struct {

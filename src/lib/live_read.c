@@ -43,6 +43,7 @@ typedef struct {
     uint64_t data; // offset in the file
     uint64_t bytes;
     uint32_t kind, lane, first;
+    uint32_t count; // of nodes
     size_t next; // 1 + the next segment of the same lane; 0: none
 } segment;
 
@@ -116,9 +117,9 @@ static bool check_header(reader *r) {
     if (h->node_bytes % NODE_BYTES_STEP || h->node_bytes > NODE_BYTES_MOST ||
         h->node_bytes < (NODE_HEAD_WORDS + h->metric_count) * sizeof(uint64_t))
         return fail(r, EILSEQ, HEADER(node_bytes), "damaged: nodes of %u bytes", h->node_bytes);
-    if (h->nodes_per_segment == 0 || h->nodes_per_segment > SEGMENT_NODES_MOST)
-        return fail(r, EILSEQ, HEADER(nodes_per_segment), "damaged: %u nodes per segment",
-                    h->nodes_per_segment);
+    if (h->segment_nodes == 0 || h->segment_nodes > SEGMENT_NODES_MOST)
+        return fail(r, EILSEQ, HEADER(segment_nodes), "damaged: segments of %u nodes",
+                    h->segment_nodes);
     if (h->capacity < 2 ||
         (uint64_t)h->capacity * 2 * (h->node_bytes / sizeof(uint64_t)) > UINT32_MAX)
         return fail(r, EILSEQ, HEADER(capacity), "damaged: room for %u nodes", h->capacity);
@@ -146,9 +147,10 @@ static bool check_segment(reader *r, const live_segment *head, uint64_t at) {
                     "damaged: a segment of %llu bytes reaches beyond the end",
                     (unsigned long long)head->data_bytes);
     if (head->kind == LIVE_NODES || head->kind == LIVE_BASELINE) {
-        uint64_t bytes = 2 * (uint64_t)h->nodes_per_segment * h->node_bytes;
-        if (head->data_bytes != bytes || head->first % h->nodes_per_segment ||
-            head->first >= h->capacity)
+        uint64_t unit = 2 * (uint64_t)h->segment_nodes * h->node_bytes;
+        uint64_t count = head->data_bytes / (2 * h->node_bytes);
+        if (head->data_bytes == 0 || head->data_bytes % unit || head->first > h->capacity ||
+            count > h->capacity - head->first)
             return fail(r, EILSEQ, at, "damaged: nodes from %u on", head->first);
     }
     if (head->kind == LIVE_LANE && head->data_bytes < sizeof(ouro__lane_state))
@@ -187,8 +189,9 @@ static bool read_segments(reader *r) {
             r->segments = grown;
         }
         uint64_t data = at + r->header.page;
+        uint32_t count = (uint32_t)(head.data_bytes / (2 * r->header.node_bytes));
         r->segments[r->segment_count++] =
-            (segment){data, head.data_bytes, head.kind, head.lane, head.first, 0};
+            (segment){data, head.data_bytes, head.kind, head.lane, head.first, count, 0};
         if (head.kind == LIVE_LANE) r->lane_count++;
         at = data + head.data_bytes;
     }
@@ -356,9 +359,11 @@ typedef struct {
     uint64_t state_offset;
     ouro__lane_state state;
     uint32_t used;
-    const segment **parts; // NODES segments by first / nodes_per_segment
+    const segment **parts; // NODES segments, each from where the one before it ends
     size_t part_count;
-    const segment **baselines; // BASELINE segments, the same way; NULL: none for these nodes
+    const segment **baselines; // BASELINE segments, the same way: of the first nodes
+    size_t baseline_count;
+    uint32_t room, baseline_room; // nodes in them
     bool running;
     char *raw;      // the nodes and then the accounts, as in the file
     char *baseline; // the same of their baselines
@@ -371,48 +376,48 @@ typedef struct {
 // READ: done. CHANGED: it changed meanwhile, or does not hang together. ERROR: it will not go away.
 typedef enum { LANE_ERROR, LANE_CHANGED, LANE_READ } lane_result;
 
+// For errors: where a record stands in the file.
 static uint64_t record_offset(const reader *r, const lane_reader *l, uint32_t index, bool account) {
-    uint32_t per = r->header.nodes_per_segment;
-    uint64_t row = index % per + (account ? per : 0);
-    return l->parts[index / per]->data + row * r->header.node_bytes;
+    size_t part = 0;
+    while (index - l->parts[part]->first >= l->parts[part]->count) part++;
+    const segment *s = l->parts[part];
+    uint64_t row = index - s->first + (account ? s->count : 0);
+    return s->data + row * r->header.node_bytes;
+}
+
+// The records of a segment's nodes, or of their accounts, to the places of these in `to`.
+static bool read_part(reader *r, const lane_reader *l, const segment *s, bool accounts, char *to) {
+    uint64_t bytes = r->header.node_bytes;
+    if (s->first >= l->used) return true;
+    uint64_t n = l->used - s->first < s->count ? l->used - s->first : s->count;
+    uint64_t at = s->data + (accounts ? s->count * bytes : 0);
+    return read_at(r, at, to + ((accounts ? l->used : 0) + s->first) * bytes, n * bytes);
 }
 
 static bool read_records(reader *r, lane_reader *l, bool accounts) {
-    uint32_t per = r->header.nodes_per_segment, bytes = r->header.node_bytes;
-    char *to = l->raw + (accounts ? (size_t)l->used * bytes : 0);
-    for (uint32_t first = 0; first < l->used; first += per) {
-        uint32_t n = l->used - first < per ? l->used - first : per;
-        uint64_t at = record_offset(r, l, first, accounts);
-        if (!read_at(r, at, to + (size_t)first * bytes, (uint64_t)n * bytes)) return false;
-    }
-    return true;
+    bool ok = true;
+    for (size_t i = 0; ok && i < l->part_count; i++)
+        ok = read_part(r, l, l->parts[i], accounts, l->raw);
+    return ok;
 }
 
 // Nodes without a baseline have counted from zero.
 static bool read_baselines(reader *r, lane_reader *l) {
-    uint32_t per = r->header.nodes_per_segment, bytes = r->header.node_bytes;
-    memset(l->baseline, 0, 2 * (size_t)l->used * bytes);
-    for (uint32_t first = 0; first < l->used; first += per) {
-        const segment *s = l->baselines[first / per];
-        if (!s) continue;
-        uint64_t n = l->used - first < per ? l->used - first : per;
-        char *nodes = l->baseline + (size_t)first * bytes;
-        if (!read_at(r, s->data, nodes, n * bytes)) return false;
-        if (!read_at(r, s->data + (uint64_t)per * bytes, nodes + (size_t)l->used * bytes,
-                     n * bytes))
-            return false;
-    }
-    return true;
+    bool ok = true;
+    memset(l->baseline, 0, 2 * (size_t)l->used * r->header.node_bytes);
+    for (size_t i = 0; ok && i < l->baseline_count; i++)
+        ok = read_part(r, l, l->baselines[i], false, l->baseline) &&
+             read_part(r, l, l->baselines[i], true, l->baseline);
+    return ok;
 }
 
 static lane_result read_state(reader *r, lane_reader *l) {
     if (!read_at(r, l->state_offset, &l->state, sizeof l->state)) return LANE_ERROR;
-    uint64_t room = (uint64_t)l->part_count * r->header.nodes_per_segment;
     l->used = l->state.used;
-    if (l->used <= room) return LANE_READ;
+    if (l->used <= l->room) return LANE_READ;
     // Damage, or a segment that is newer than our list of them.
-    fail(r, EILSEQ, l->state_offset + offsetof(ouro__lane_state, used), "damaged: %u nodes of %llu",
-         l->used, (unsigned long long)room);
+    fail(r, EILSEQ, l->state_offset + offsetof(ouro__lane_state, used), "damaged: %u nodes of %u",
+         l->used, l->room);
     return LANE_CHANGED;
 }
 
@@ -619,25 +624,37 @@ static lane_result make_image(reader *r, lane_reader *l) {
     return LANE_READ;
 }
 
+// A segment of nodes goes on where the one before it ends.
+static bool add_part(reader *r, const segment *s, const segment **list, size_t *count,
+                     uint32_t *room) {
+    if (s->first != *room)
+        return fail(r, EILSEQ, s->data, "damaged: nodes from %u on, out of order", s->first);
+    list[(*count)++] = s;
+    *room += s->count;
+    return true;
+}
+
+static bool take_part(reader *r, lane_reader *l, const segment *s) {
+    if (s->kind == LIVE_LANE) l->state_offset = s->data;
+    if (s->kind == LIVE_NODES) return add_part(r, s, l->parts, &l->part_count, &l->room);
+    if (s->kind != LIVE_BASELINE) return true;
+    if (!add_part(r, s, l->baselines, &l->baseline_count, &l->baseline_room)) return false;
+    return l->baseline_room <= l->room ||
+           fail(r, EILSEQ, s->data, "damaged: a baseline of nodes that are not there");
+}
+
 static bool find_parts(reader *r, lane_reader *l) {
-    uint32_t per = r->header.nodes_per_segment;
     size_t first = l->id < r->lane_count ? r->first_of_lane[l->id] : 0, count = 0;
     for (size_t i = first; i; i = r->segments[i - 1].next) count++;
     free(l->parts);
     free(l->baselines);
-    l->part_count = 0;
+    l->part_count = l->baseline_count = 0;
+    l->room = l->baseline_room = 0;
     l->parts = calloc(count + 1, sizeof *l->parts);
     l->baselines = calloc(count + 1, sizeof *l->baselines);
     if (!l->parts || !l->baselines) return fail_memory(r);
     for (size_t i = first; i; i = r->segments[i - 1].next) {
-        const segment *s = &r->segments[i - 1];
-        if (s->kind == LIVE_LANE) l->state_offset = s->data;
-        if (s->kind == LIVE_NODES && s->first != l->part_count * per)
-            return fail(r, EILSEQ, s->data, "damaged: nodes from %u on, out of order", s->first);
-        if (s->kind == LIVE_NODES) l->parts[l->part_count++] = s;
-        if (s->kind == LIVE_BASELINE && s->first / per >= l->part_count)
-            return fail(r, EILSEQ, s->data, "damaged: a baseline of nodes that are not there");
-        if (s->kind == LIVE_BASELINE) l->baselines[s->first / per] = s;
+        if (!take_part(r, l, &r->segments[i - 1])) return false;
     }
     return l->state_offset != 0 || fail(r, EILSEQ, 0, "damaged: lane %u has no state", l->id);
 }
@@ -771,6 +788,7 @@ static bool read_file(reader *r, ouro__live_profile *p) {
     p->compaction = (int)r->header.compaction;
     p->edge_length = (int)r->header.edge_length;
     p->max_nodes = r->header.max_nodes;
+    p->full = r->header.full;
     p->process = r->header.process;
     if (!read_lanes(r, p)) return false;
     p->start_time = r->header.start_time; // of the last reset

@@ -2,8 +2,9 @@
 //
 // The live file, written: live_format.h is the layout. The nodes of a lane are mapped from it into
 // the lane's own address space, segment by segment, so the hot path does not know that there is a
-// file. Space for the whole cap is reserved at the start, and more before it is used: nothing is
-// ever written to a page that the file system has not promised.
+// file. The file grows in steps that follow what is in use, each reserved before it is used: nothing
+// is ever written to a page that the file system has not promised. Where there is no more space, the
+// lanes keep the nodes that they have, and prune themselves.
 
 #include "live_format.h"
 #include "own_path.h"
@@ -23,15 +24,12 @@
 
 // Fuzz targets make many files, and small ones with many segments.
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-enum { NODES_PER_SEGMENT = 32, TEXT_SEGMENT = 4096, BLOCK_SEGMENT = 4096, SPARE = 1 << 14 };
+enum { NODES_LEAST = 32, STEP_LEAST = 4096 };
 #else
-enum {
-    NODES_PER_SEGMENT = 1024,
-    TEXT_SEGMENT = 64 * 1024,
-    BLOCK_SEGMENT = 64 * 1024,
-    SPARE = 1 << 20
-};
+enum { NODES_LEAST = 128, STEP_LEAST = 16 * 1024 };
 #endif
+// A segment, and the space that is reserved beyond it, are a part of what there is already.
+enum { NODES_PART = 8, STEP_PART = 16, NODES_MOST = 1 << 16, STEP_MOST = 1 << 20 };
 
 typedef struct {
     void *address;
@@ -58,6 +56,15 @@ struct ouro__live {
 
 static uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
+static uint64_t bounded(uint64_t n, uint64_t least, uint64_t most) {
+    return n < least ? least : n > most ? most : n;
+}
+
+// Whole pages, a part of what the file has in use.
+static uint64_t step(const struct ouro__live *live) {
+    return round_up(bounded(live->header->end / STEP_PART, STEP_LEAST, STEP_MOST), live->page);
+}
+
 // ---------------------------------------------------------------- space
 
 // Some file systems give up when a signal is on its way, and a clock sends many: they wait.
@@ -76,7 +83,7 @@ static bool allocate(int fd, uint64_t from, uint64_t bytes) {
 static bool reserve(struct ouro__live *live, uint64_t end) {
     live_header *header = live->header;
     if (end <= header->reserved) return true;
-    uint64_t wanted = round_up(end, SPARE);
+    uint64_t wanted = end + step(live);
     if (!allocate(live->fd, header->reserved, wanted - header->reserved)) return false;
     header->reserved = wanted;
     return true;
@@ -90,13 +97,6 @@ static bool mappings_reserve(struct ouro__live *live, size_t more) {
         live->mappings = mappings;
         live->mapping_room = room;
     }
-    return true;
-}
-
-// More space than there was, for what is not part of the promise that the whole cap fits.
-static bool reserve_beyond(struct ouro__live *live, uint64_t bytes) {
-    if (!allocate(live->fd, live->header->reserved, bytes)) return false;
-    live->header->reserved += bytes;
     return true;
 }
 
@@ -156,7 +156,7 @@ static bool put_text(struct ouro__live *live, const char *text, live_text *where
         return false;
     }
     if (live->text_left < length) {
-        size_t bytes = (size_t)round_up(length > TEXT_SEGMENT ? length : TEXT_SEGMENT, live->page);
+        size_t bytes = (size_t)(length > step(live) ? round_up(length, live->page) : step(live));
         uint64_t data;
         char *address = segment_mapped(live, LIVE_TEXT, 0, 0, bytes, &data);
         if (!address) return false;
@@ -174,11 +174,11 @@ static bool put_text(struct ouro__live *live, const char *text, live_text *where
 
 static bool put_block(struct ouro__live *live, ouro_block block, const ouro_block_info *info) {
     if (live->blocks_left == 0) {
-        uint64_t data;
-        live_block *blocks = segment_mapped(live, LIVE_BLOCKS, 0, block, BLOCK_SEGMENT, &data);
+        uint64_t data, bytes = step(live);
+        live_block *blocks = segment_mapped(live, LIVE_BLOCKS, 0, block, bytes, &data);
         if (!blocks) return false;
         live->blocks = blocks;
-        live->blocks_left = BLOCK_SEGMENT / sizeof *blocks;
+        live->blocks_left = bytes / sizeof *blocks;
     }
     live_block *to = live->blocks;
     if (!put_text(live, info->name, &to->name) || !put_text(live, info->file, &to->file))
@@ -207,11 +207,11 @@ bool ouro__live_add_blocks(struct ouro__live *live, ouro_block first, const ouro
 
 // ---------------------------------------------------------------- lanes
 
-// A segment for the records of nodes from `first` on and of their accounts, mapped over a lane's
-// array of records.
+// A segment for the records of some nodes from `first` on and of their accounts, mapped over a
+// lane's array of records.
 static bool records_mapped(struct ouro__live *live, uint32_t kind, const ouro__lane *lane,
-                           uint64_t *records, uint32_t first) {
-    size_t half = (size_t)live->header->nodes_per_segment * live->header->node_bytes;
+                           uint64_t *records, uint32_t first, uint32_t count) {
+    size_t half = (size_t)count * live->header->node_bytes;
     uint64_t data = segment_begin(live, kind, lane->id, first, 2 * half);
     uint64_t *nodes = records + (size_t)first * lane->stride;
     if (!data || !map(live, data, half, nodes)) return false;
@@ -223,15 +223,33 @@ static bool records_mapped(struct ouro__live *live, uint32_t kind, const ouro__l
     return true;
 }
 
-// Memory for the lane's next nodes and their accounts. A child of fork(2) has it without the file.
+// How many nodes come next; capacity is a multiple of the unit.
+static uint32_t next_nodes(const struct ouro__live *live, const ouro__lane *lane) {
+    uint32_t unit = live->header->segment_nodes, left = lane->profile->capacity - lane->mapped;
+    uint64_t nodes = round_up(bounded(lane->mapped / NODES_PART, unit, NODES_MOST), unit);
+    return nodes < left ? (uint32_t)nodes : left;
+}
+
+// Memory for the lane's next nodes and their accounts. Near the end of the space, for as few as can
+// be. A child of fork(2) has it without the file.
 bool ouro__live_grow_lane(struct ouro__live *live, ouro__lane *lane) {
-    uint32_t end = lane->mapped + live->header->nodes_per_segment;
-    if (lane->mapped) ouro__strays_move_all(lane, lane->mapped, end); // the file replaces them
     pthread_mutex_lock(&live->lock);
-    bool ok = live->fd < 0 || records_mapped(live, LIVE_NODES, lane, lane->nodes, lane->mapped);
-    if (ok) lane->mapped += live->header->nodes_per_segment;
+    uint32_t first = lane->mapped, unit = live->header->segment_nodes;
+    uint32_t count = next_nodes(live, lane);
+    if (first) ouro__strays_move_all(lane, first, first + count); // the file replaces them
+    bool ok = live->fd < 0 || records_mapped(live, LIVE_NODES, lane, lane->nodes, first, count);
+    if (!ok && count > unit) {
+        count = unit;
+        ok = records_mapped(live, LIVE_NODES, lane, lane->nodes, first, count);
+    }
+    if (ok) lane->mapped += count;
+    if (live->fd >= 0) __atomic_store_n(&live->header->full, !ok, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&live->lock);
     return ok;
+}
+
+bool ouro__live_is_full(const struct ouro__live *live) {
+    return live && __atomic_load_n(&live->header->full, __ATOMIC_RELAXED);
 }
 
 // A baseline for all nodes that the lane has room for now. Those that come later begin at zero and
@@ -239,14 +257,10 @@ bool ouro__live_grow_lane(struct ouro__live *live, ouro__lane *lane) {
 bool ouro__live_grow_baseline(struct ouro__live *live, ouro__lane *lane) {
     if (!live) return true;
     pthread_mutex_lock(&live->lock);
-    uint32_t per_segment = live->header->nodes_per_segment;
-    uint64_t bytes = live->page + 2 * (uint64_t)per_segment * live->header->node_bytes;
-    bool ok = true;
-    while (ok && live->fd >= 0 && lane->baseline_mapped < lane->mapped) {
-        ok = reserve_beyond(live, bytes) &&
-             records_mapped(live, LIVE_BASELINE, lane, lane->baseline, lane->baseline_mapped);
-        if (ok) lane->baseline_mapped += per_segment;
-    }
+    uint32_t first = lane->baseline_mapped, count = lane->mapped - first;
+    bool ok = live->fd < 0 || count == 0 ||
+              records_mapped(live, LIVE_BASELINE, lane, lane->baseline, first, count);
+    if (ok && live->fd >= 0) lane->baseline_mapped = lane->mapped;
     pthread_mutex_unlock(&live->lock);
     return ok;
 }
@@ -303,26 +317,19 @@ static bool put_header(struct ouro__live *live, const ouro_profile *profile) {
 
 // Nodes come from the file in segments of whole pages.
 uint32_t ouro__live_segment_nodes(uint32_t stride) {
-    uint32_t nodes = NODES_PER_SEGMENT;
+    uint32_t nodes = NODES_LEAST;
     uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
     while (nodes * stride * sizeof(uint64_t) % page) nodes *= 2;
     return nodes;
 }
 
-// The header, then room for every node of the cap, and some for blocks.
 static bool file_begin(struct ouro__live *live, const ouro_profile *profile) {
-    uint32_t node_bytes = profile->stride * (uint32_t)sizeof(uint64_t);
-    uint32_t per_segment = ouro__live_segment_nodes(profile->stride);
-    uint64_t segments = profile->capacity / per_segment;
-    uint64_t bytes =
-        live->page + segments * (live->page + 2 * (uint64_t)per_segment * node_bytes) + SPARE;
-    if (!allocate(live->fd, 0, bytes)) return false;
+    if (!allocate(live->fd, 0, live->page)) return false;
     live->header = map(live, 0, live->page, NULL);
     if (!live->header) return false;
-    live->header->node_bytes = node_bytes;
-    live->header->nodes_per_segment = per_segment;
-    live->header->end = live->page;
-    live->header->reserved = bytes;
+    live->header->node_bytes = profile->stride * (uint32_t)sizeof(uint64_t);
+    live->header->segment_nodes = ouro__live_segment_nodes(profile->stride);
+    live->header->end = live->header->reserved = live->page;
     return put_header(live, profile);
 }
 

@@ -182,6 +182,7 @@ ouro_stats ouro_profile_stats(const ouro_profile *const_profile) {
     // Not a sum over lanes, which would see each at another moment.
     stats.nodes = atomic_load_explicit(&profile->nodes_used, memory_order_relaxed);
     stats.max_nodes = profile->max_nodes;
+    stats.no_space = ouro__live_is_full(profile->live);
     stats.lanes = profile->lane_count;
     stats.blocks = ouro__block_count(profile);
     stats.bytes = sizeof *profile + ouro__blocks_bytes(profile);

@@ -7,6 +7,8 @@
 // look into their table of transitions. That is soon: asking takes away their shortcuts, and what
 // their call sites know.
 //
+// A live file that cannot grow is a cap, too: a lane without a place for a node prunes itself.
+//
 // Amortised O(1): a pruning costs a pass over a lane, and is made only after a constant share of
 // the lane's nodes was asked for. Until then the lane is `full`, and new contexts go to accounts.
 
@@ -65,7 +67,9 @@ static bool take_fairly(ouro__lane *lane) {
     bool taken = take(lane->profile);
     if (!above && (!taken || lane->full))
         atomic_store_explicit(waiting, !taken, memory_order_relaxed);
-    return taken;
+    if (!taken || ouro__place_ready(lane)) return taken;
+    ouro__quota_give(lane->profile, 1); // to a lane that has a place
+    return false;
 }
 
 // Leaves `full` by a pruning and by nothing else: that accounts for what overflowed meanwhile.

@@ -9,18 +9,20 @@
 
 #include <stdlib.h>
 
-// A node's place: one that was evicted, or the next one never used. 0 if memory (the live file)
-// is full.
+// Is there a place for a node? false: the lane has what it can have, or its live file has no space.
+bool ouro__place_ready(ouro__lane *lane) {
+    uint32_t used = lane->state->used;
+    if (lane->free_list || used < lane->mapped) return true;
+    return used < lane->profile->capacity && ouro__live_grow_lane(lane->profile->live, lane);
+}
+
+// A node's place, which is ready: one that was evicted, or the next one never used.
 static ouro_position place_take(ouro__lane *lane) {
     ouro_position position = lane->free_list;
-    if (position) {
-        lane->free_list = node_at(lane, position)->parent;
-        return position;
-    }
-    uint32_t used = lane->state->used;
-    if (used == lane->profile->capacity) return 0;
-    if (used == lane->mapped && !ouro__live_grow_lane(lane->profile->live, lane)) return 0;
-    return used * lane->stride;
+    assert(position || lane->state->used < lane->mapped);
+    if (!position) return lane->state->used * lane->stride;
+    lane->free_list = node_at(lane, position)->parent;
+    return position;
 }
 
 // Adds a child with its tree edge. Returns its position, the account of `from` if the cap leaves no
@@ -35,10 +37,6 @@ ouro_position ouro__child_add(ouro__lane *lane, ouro_position from, ouro_block b
         return account;
     }
     ouro_position child = place_take(lane);
-    if (!child) {
-        ouro__quota_give(lane->profile, 1);
-        return lost_position(lane);
-    }
     ouro__node_init(lane, child, from, block);
     uint32_t index = index_of(lane, child);
     lane->steps[index] = steps;

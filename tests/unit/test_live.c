@@ -204,7 +204,7 @@ static bool check_after_kill(const char *path, const made *counter) {
 }
 
 TEST(nothing_is_lost_by_kill_9_at_any_moment) {
-    static const uint32_t caps[] = {20, 64, 500, 3000};
+    static const uint32_t caps[] = {20, 64, 500, 3000, 200000}; // the last one only grows
     const char *path = test_path("killed.ouro");
     made *counter =
         mmap(NULL, sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -214,7 +214,7 @@ TEST(nothing_is_lost_by_kill_9_at_any_moment) {
         memset(counter, 0, sizeof *counter);
         uint64_t seed = random_next();
         pid_t child = fork();
-        if (child == 0) record_until_killed(path, counter, caps[i % 4], seed);
+        if (child == 0) record_until_killed(path, counter, caps[i % 5], seed);
         // Half of them anywhere, half of them when events are under way.
         for (int wait = 0;
              i % 2 && !__atomic_load_n(&counter->calls, __ATOMIC_RELAXED) && wait < 20000; wait++)
@@ -458,31 +458,6 @@ TEST(threads_may_make_live_files_of_the_same_name) {
     }
 }
 
-TEST(blocks_that_find_no_space_in_the_file_leave_nothing_behind) {
-    struct rlimit before, small = {0, 0};
-    getrlimit(RLIMIT_FSIZE, &before);
-    ouro_profile *profile = live_profile(test_path("space.ouro"), 20, OURO_LOOPS);
-    size_t size = 3 << 20;
-    char *name = malloc(size + 1);
-    memset(name, 'n', size);
-    name[size] = '\0';
-    small.rlim_max = before.rlim_max;
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &small);
-    uint64_t bytes = ouro_profile_stats(profile).bytes;
-    for (int i = 0; i < 20; i++) {
-        ouro_block block = ouro_add_block(profile, &(ouro_block_info){name, "f", 1, 1});
-        CHECK(block == OURO_PHANTOM && errno != 0);
-    }
-    CHECK_EQUAL(ouro_profile_stats(profile).bytes, bytes);
-    setrlimit(RLIMIT_FSIZE, &before);
-    signal(SIGXFSZ, SIG_DFL);
-    CHECK(ouro_add_block(profile, &(ouro_block_info){name, "f", 1, 1}) != OURO_PHANTOM);
-    check_file_equals(test_path("space.ouro"), profile, true);
-    free(name);
-    ouro_profile_free(profile);
-}
-
 TEST(a_name_of_20_megabytes_is_read_back) {
     const char *path = test_path("long.ouro");
     ouro_profile *profile = live_profile(path, 20, OURO_LOOPS);
@@ -510,19 +485,107 @@ TEST(a_second_profile_of_the_same_name_replaces_the_first_without_disturbing_it)
     ouro_profile_free(new);
 }
 
-TEST(a_full_disk_is_an_error_at_the_start) {
-    struct rlimit before, small = {1 << 20, 0};
+// ---------------------------------------------------------------- space
+
+static uint64_t file_bytes(const char *path) {
+    struct stat status = {0};
+    CHECK(stat(path, &status) == 0);
+    uint64_t taken = (uint64_t)status.st_blocks * 512;
+    return taken > (uint64_t)status.st_size ? taken : (uint64_t)status.st_size;
+}
+
+TEST(a_live_file_begins_small_and_follows_what_is_in_use) {
+    enum { NODE_BYTES = 96 }; // two metrics
+    const char *path = test_path("small.ouro");
+    ouro_profile *profile = live_profile(path, 0, OURO_LOOPS);
+    program p = {.thread = ouro_thread_new(profile), .first = add_blocks(profile)};
+    CHECK(file_bytes(path) < 200000);
+    for (int e = 0; e < 200000; e++) {
+        one_call(&p);
+        if (e % 10000 != 9999) continue;
+        uint64_t in_use = ouro_profile_stats(profile).nodes * 2 * NODE_BYTES; // accounts, too
+        CHECK(file_bytes(path) < in_use + in_use / 4 + 200000);
+    }
+    CHECK(ouro_profile_stats(profile).nodes > 50000);
+    ouro_thread_free(p.thread);
+    ouro_profile_free(profile);
+}
+
+// Files of this process may not grow beyond `bytes`: what a full disk is like.
+static struct rlimit space_limit(rlim_t bytes) {
+    struct rlimit before, small;
     getrlimit(RLIMIT_FSIZE, &before);
-    small.rlim_max = before.rlim_max;
+    small = (struct rlimit){bytes, before.rlim_max};
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &small);
+    return before;
+}
+
+static void space_back(const struct rlimit *before) {
+    setrlimit(RLIMIT_FSIZE, before);
+    signal(SIGXFSZ, SIG_DFL);
+}
+
+TEST(a_full_disk_is_an_error_at_the_start) {
+    struct rlimit before = space_limit(1 << 12);
     errno = 0;
     const char *path = test_path("full.ouro");
     CHECK(live_profile(path, 0, OURO_LOOPS) == NULL);
     CHECK(errno == EFBIG || errno == ENOSPC);
     CHECK(access(path, F_OK) != 0);
-    setrlimit(RLIMIT_FSIZE, &before);
-    signal(SIGXFSZ, SIG_DFL);
+    space_back(&before);
+}
+
+static bool file_says_full(const char *path) {
+    ouro__live_profile file;
+    ouro__live_error error;
+    if (!CHECK(ouro__live_read(path, &file, &error) == 0)) return false;
+    bool full = file.full;
+    ouro__live_profile_free(&file);
+    return full;
+}
+
+TEST(a_disk_that_gets_full_is_a_cap_where_it_stands) {
+    const char *path = test_path("grown.ouro");
+    ouro_profile *profile = live_profile(path, 0, OURO_LOOPS);
+    program p = {.thread = ouro_thread_new(profile), .first = add_blocks(profile)};
+    program q = {.thread = ouro_thread_spawn(p.thread), .first = p.first};
+    struct rlimit before = space_limit(1 << 20);
+    for (int e = 0; e < 100000; e++) one_call(e % 3 ? &p : &q);
+    ouro_stats stats = ouro_profile_stats(profile);
+    CHECK_EQUAL(stats.calls, 100000);
+    CHECK(stats.lost == 0 && stats.pruned > 0 && stats.no_space);
+    CHECK(stats.nodes > 1000 && stats.nodes < 10000);
+    CHECK(file_says_full(path));
+    check_file_equals(path, profile, true);
+    space_back(&before);
+    for (int e = 0; e < 100000; e++) one_call(e % 3 ? &p : &q);
+    CHECK(ouro_profile_stats(profile).nodes > 2 * stats.nodes);
+    CHECK(!ouro_profile_stats(profile).no_space && !file_says_full(path));
+    check_file_equals(path, profile, true);
+    ouro_thread_free(q.thread);
+    ouro_thread_free(p.thread);
+    ouro_profile_free(profile);
+}
+
+TEST(blocks_that_find_no_space_in_the_file_leave_nothing_behind) {
+    ouro_profile *profile = live_profile(test_path("space.ouro"), 20, OURO_LOOPS);
+    size_t size = 3 << 20;
+    char *name = malloc(size + 1);
+    memset(name, 'n', size);
+    name[size] = '\0';
+    struct rlimit before = space_limit(0);
+    uint64_t bytes = ouro_profile_stats(profile).bytes;
+    for (int i = 0; i < 20; i++) {
+        ouro_block block = ouro_add_block(profile, &(ouro_block_info){name, "f", 1, 1});
+        CHECK(block == OURO_PHANTOM && errno != 0);
+    }
+    CHECK_EQUAL(ouro_profile_stats(profile).bytes, bytes);
+    space_back(&before);
+    CHECK(ouro_add_block(profile, &(ouro_block_info){name, "f", 1, 1}) != OURO_PHANTOM);
+    check_file_equals(test_path("space.ouro"), profile, true);
+    free(name);
+    ouro_profile_free(profile);
 }
 
 TEST(a_folder_that_is_not_there_is_an_error) {
