@@ -114,7 +114,11 @@ static profile *build(const ouro__live_profile *live, const budget *cost,
     }
     if (ok && live->end_time > live->start_time) p->duration = live->end_time - live->start_time;
     if (ok) p->start_time = live->start_time;
-    if (ok) p->running = live->running;
+    if (ok) {
+        p->running = live->running;
+        p->no_space = live->full;
+        memcpy(p->recording, live->recording, sizeof p->recording);
+    }
     ouro__builder_free(b);
     if (!ok) ouro__error_memory(e);
     ok = ok && ouro__profile_finish(p, e);

@@ -93,7 +93,8 @@ typedef struct {
     live_text metric_units[OURO_METRICS_MAX]; // 248
     uint32_t resets;                          // 376  twice their number; odd: one is under way
     uint32_t full;                            // 380  1: there was no more space for nodes
-} live_header;                                // 384 bytes
+    unsigned char recording[16];              // 384  random: no other run has the same
+} live_header;                                // 400 bytes
 
 typedef struct {
     uint32_t magic;      //  0
@@ -111,7 +112,7 @@ typedef struct {
     uint32_t column; // 36
 } live_block;        // 40 bytes
 
-_Static_assert(sizeof(live_header) == 384, "written down above");
+_Static_assert(sizeof(live_header) == 400, "written down above");
 _Static_assert(sizeof(live_segment) == 32, "written down above");
 _Static_assert(sizeof(live_block) == 40, "written down above");
 _Static_assert(sizeof(ouro__lane_state) == 120, "written down above");

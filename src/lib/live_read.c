@@ -790,6 +790,7 @@ static bool read_file(reader *r, ouro__live_profile *p) {
     p->max_nodes = r->header.max_nodes;
     p->full = r->header.full;
     p->process = r->header.process;
+    memcpy(p->recording, r->header.recording, sizeof p->recording);
     if (!read_lanes(r, p)) return false;
     p->start_time = r->header.start_time; // of the last reset
     p->end_time = r->header.end_time;

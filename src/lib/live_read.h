@@ -19,6 +19,7 @@ typedef struct {
     bool running;  // the writer is alive and has not finished
     bool finished; // the writer closed the profile; neither: it was killed
     uint64_t process;
+    unsigned char recording[16];
     uint64_t start_time, end_time; // nanoseconds since 1970; end 0 = not known
     const char *program;
     char *texts;

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -306,6 +307,7 @@ static bool put_header(struct ouro__live *live, const ouro_profile *profile) {
     header->process = (uint64_t)getpid();
     header->process_start = ouro__process_start((uint64_t)getpid());
     header->start_time = profile->start_time;
+    if (getrandom(header->recording, sizeof header->recording, 0) < 0) return false;
     for (uint32_t m = 0; m < profile->metric_count; m++) {
         if (!put_text(live, profile->metrics[m].name, &header->metric_names[m])) return false;
         if (!put_text(live, profile->metrics[m].unit, &header->metric_units[m])) return false;

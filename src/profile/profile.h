@@ -68,6 +68,8 @@ typedef struct {
     uint64_t start_time, duration; // nanoseconds since 1970; nanoseconds; 0 = not known
     const char *format;            // name of the one it was read from; NULL: made here
     bool running;                  // read from a live file whose program was still running
+    bool no_space;                 // the live file could not grow: pruned before its cap
+    unsigned char recording[16];   // of a live file: the id of the run; else zeros
     origin *origin;                // NULL: the tree says it all
     budget budget;                 // what building it, and what is made of it, may cost
     int failed;                    // errno: it could not be built completely

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+//
+// Finds the engine of a URL, and makes a profile of what an engine answers. Whoever can write to a
+// store can write anything into it, so nothing in an answer is trusted: a path that is not there,
+// or that goes round, is an error.
+
+#include "engine.h"
+
+#include "builder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct store {
+    const engine *engine;
+    void *open;
+};
+
+// ---------------------------------------------------------------- answers
+
+typedef struct {
+    key key, parent, block;
+    uint32_t place; // in the profile, when it is built
+    enum { UNKNOWN, KNOWN, ON_THE_WAY, BUILT } state;
+} answer_node;
+
+typedef struct {
+    key key;
+    uint32_t block; // in the profile
+} answer_block;
+
+typedef struct {
+    uint32_t node, metric; // rows
+    int64_t value;
+} answer_value;
+
+struct answer {
+    profile *profile;
+    answer_node *nodes;
+    answer_block *blocks;
+    answer_value *values;
+    size_t node_room, block_room, value_count, value_room;
+    uint32_t node_count, block_count;
+    lookup node_lookup, block_lookup;
+};
+
+static bool same_key(key a, key b) { return memcmp(a.bytes, b.bytes, sizeof a.bytes) == 0; }
+static bool is_root(key k) { return same_key(k, (key){{0}}); }
+static uint32_t hash_of(key k) { return ouro__hash_bytes(k.bytes, sizeof k.bytes); }
+
+static void *room_for(void *list, size_t count, size_t *room, size_t size) {
+    if (count < *room) return list;
+    size_t more = *room ? *room * 2 : 256;
+    void *grown = realloc(list, more * size);
+    if (grown) *room = more;
+    return grown;
+}
+
+static uint32_t find_node(const answer *a, key k) {
+    uint32_t row, hash = hash_of(k);
+    for (uint64_t i = ouro__lookup_first(&a->node_lookup, hash);
+         (row = ouro__lookup_next(&a->node_lookup, hash, &i)) != NO_ROW;) {
+        if (same_key(a->nodes[row].key, k)) return row;
+    }
+    return NO_ROW;
+}
+
+// The row of a node, new if it is not there; NO_ROW: out of memory.
+static uint32_t node_row(answer *a, key k) {
+    uint32_t row = find_node(a, k);
+    if (row != NO_ROW) return row;
+    answer_node *nodes = room_for(a->nodes, a->node_count, &a->node_room, sizeof *nodes);
+    if (!nodes) return NO_ROW;
+    a->nodes = nodes;
+    if (!ouro__lookup_add(&a->node_lookup, hash_of(k), a->node_count)) return NO_ROW;
+    a->nodes[a->node_count] = (answer_node){.key = k};
+    return a->node_count++;
+}
+
+static uint32_t find_block(const answer *a, key k) {
+    uint32_t row, hash = hash_of(k);
+    for (uint64_t i = ouro__lookup_first(&a->block_lookup, hash);
+         (row = ouro__lookup_next(&a->block_lookup, hash, &i)) != NO_ROW;) {
+        if (same_key(a->blocks[row].key, k)) return row;
+    }
+    return NO_ROW;
+}
+
+bool ouro__answer_metric(answer *a, const char *name, const char *unit, uint32_t decimals,
+                         uint32_t *number) {
+    *number = ouro__profile_add_metric(a->profile, name, unit);
+    if (a->profile->failed) return false;
+    a->profile->metrics[*number].decimals = decimals;
+    return true;
+}
+
+bool ouro__answer_value(answer *a, uint32_t m, key node, int64_t value) {
+    uint32_t row = node_row(a, node);
+    answer_value *values = room_for(a->values, a->value_count, &a->value_room, sizeof *values);
+    if (values) a->values = values;
+    if (!values || row == NO_ROW) return false;
+    a->values[a->value_count++] = (answer_value){row, m, value};
+    return true;
+}
+
+bool ouro__answer_node(answer *a, key node, key parent, key block) {
+    uint32_t row = node_row(a, node);
+    if (row == NO_ROW || (!is_root(parent) && node_row(a, parent) == NO_ROW)) return false;
+    answer_node *n = &a->nodes[row];
+    n->parent = parent;
+    n->block = block;
+    n->state = KNOWN;
+    return true;
+}
+
+bool ouro__answer_block(answer *a, key block, const char *name, const char *file, uint32_t line,
+                        uint32_t column) {
+    if (find_block(a, block) != NO_ROW) return true;
+    answer_block *blocks = room_for(a->blocks, a->block_count, &a->block_room, sizeof *blocks);
+    if (!blocks) return false;
+    a->blocks = blocks;
+    block_info info = {.line = line, .column = column};
+    info.name = ouro__profile_add_text(a->profile, name);
+    info.file = ouro__profile_add_text(a->profile, file);
+    a->blocks[a->block_count] = (answer_block){block, ouro__profile_add_block(a->profile, &info)};
+    return !a->profile->failed &&
+           ouro__lookup_add(&a->block_lookup, hash_of(block), a->block_count++);
+}
+
+bool ouro__answer_unknown(const answer *a, size_t *next, key *node) {
+    while (*next < a->node_count) {
+        const answer_node *n = &a->nodes[(*next)++];
+        if (n->state != UNKNOWN || is_root(n->key)) continue;
+        *node = n->key;
+        return true;
+    }
+    return false;
+}
+
+static void answer_free(answer *a) {
+    ouro__lookup_free(&a->node_lookup);
+    ouro__lookup_free(&a->block_lookup);
+    free(a->nodes);
+    free(a->blocks);
+    free(a->values);
+    ouro__profile_free(a->profile);
+}
+
+// ---------------------------------------------------------------- from an answer to a profile
+
+static bool damaged(error *e, const char *what) {
+    return ouro__fail(e, EILSEQ, "the store is damaged: %s", what);
+}
+
+// Enters a node whose parent is in the profile.
+static bool build_node(answer *a, builder *b, answer_node *n, uint32_t parent, error *e) {
+    uint32_t block = find_block(a, n->block);
+    if (block == NO_ROW) return damaged(e, "a block of a path is missing");
+    n->place = ouro__builder_enter(b, parent, a->blocks[block].block);
+    n->state = BUILT;
+    return true;
+}
+
+// Goes up to what is built or to the root, leaving a trail, and builds on the way down. A node that
+// is on the way already means that the path goes round.
+static bool build_path(answer *a, builder *b, uint32_t row, uint32_t *trail, error *e) {
+    uint32_t length = 0, parent = 0;
+    for (;;) {
+        answer_node *n = &a->nodes[row];
+        if (n->state == BUILT) {
+            parent = n->place;
+            break;
+        }
+        if (n->state == UNKNOWN) return damaged(e, "a part of a path is missing");
+        if (n->state == ON_THE_WAY) return damaged(e, "a path goes round");
+        n->state = ON_THE_WAY;
+        trail[length++] = row;
+        if (is_root(n->parent)) break;
+        row = find_node(a, n->parent);
+    }
+    for (; length; parent = a->nodes[trail[length]].place) {
+        if (!build_node(a, b, &a->nodes[trail[--length]], parent, e)) return false;
+    }
+    return true;
+}
+
+static bool charge_values(answer *a, builder *b, uint32_t *trail, error *e) {
+    for (size_t i = 0; i < a->value_count; i++) {
+        const answer_value *v = &a->values[i];
+        if (is_root(a->nodes[v->node].key)) return damaged(e, "the root has a value");
+        if (!build_path(a, b, v->node, trail, e)) return false;
+        ouro__charge(a->profile, v->metric, a->nodes[v->node].place, v->value);
+    }
+    return true;
+}
+
+static bool build(answer *a, error *e) {
+    uint32_t *trail = malloc(((size_t)a->node_count + 1) * sizeof *trail);
+    builder *b = ouro__builder_new(a->profile, RULE_AS_IT_IS, 0);
+    bool ok = (trail && b) || ouro__fail_memory(e);
+    ok = ok && charge_values(a, b, trail, e);
+    ouro__builder_free(b);
+    free(trail);
+    a->profile->rule = RULE_LOOPS;
+    return ok && ouro__profile_finish(a->profile, e);
+}
+
+// Time first, as everywhere.
+static void choose_default(profile *p) {
+    static const char *const names[] = {"time", "cpu", "samples"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        uint32_t m = ouro__profile_find_metric(p, names[i]);
+        if (m == NO_ROW) continue;
+        p->default_metric = m;
+        return;
+    }
+}
+
+static bool answer_init(answer *a, error *e) {
+    *a = (answer){.profile = ouro__profile_new()};
+    return a->profile || ouro__fail_memory(e);
+}
+
+// Takes the profile out of the answer.
+static profile *finished(answer *a, error *e) {
+    profile *p = NULL;
+    if (build(a, e)) {
+        p = a->profile;
+        a->profile = NULL;
+        p->format = "store";
+        if (p->metric_count) choose_default(p);
+    }
+    answer_free(a);
+    return p;
+}
+
+// ---------------------------------------------------------------- a store
+
+// FILE, or SCHEME:... .
+static const engine *engine_of(const char *url) {
+    static const engine *const engines[] = {&ouro__sqlite};
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
+        size_t length = strlen(engines[i]->scheme);
+        if (strncmp(url, engines[i]->scheme, length) == 0 && url[length] == ':') return engines[i];
+    }
+    return strstr(url, "://") ? NULL : &ouro__sqlite;
+}
+
+store *ouro__store_open(const char *url, bool make, error *e) {
+    const engine *found = engine_of(url);
+    if (!found) {
+        ouro__error_set(e, EINVAL, "no store is reached like this: write the name of a file");
+        return NULL;
+    }
+    store *s = calloc(1, sizeof *s);
+    if (!s) {
+        ouro__error_memory(e);
+        return NULL;
+    }
+    s->engine = found;
+    s->open = found->open(url, make, e);
+    if (s->open) return s;
+    free(s);
+    return NULL;
+}
+
+void ouro__store_close(store *s) {
+    if (!s) return;
+    s->engine->close(s->open);
+    free(s);
+}
+
+bool ouro__store_put(store *s, const slice *added, bool *known, error *e) {
+    return s->engine->put(s->open, added, known, e);
+}
+
+bool ouro__store_recorded(store *s, key recording, uint64_t *next, profile **sum, error *e) {
+    answer a;
+    *sum = NULL;
+    if (!answer_init(&a, e)) return false;
+    if (!s->engine->recorded(s->open, recording, next, &a, e)) {
+        answer_free(&a);
+        return false;
+    }
+    *sum = finished(&a, e);
+    return *sum != NULL;
+}
+
+profile *ouro__store_ask(store *s, const choice *c, error *e) {
+    answer a;
+    if (!answer_init(&a, e)) return NULL;
+    if (s->engine->ask(s->open, c, &a, e)) return finished(&a, e);
+    answer_free(&a);
+    return NULL;
+}
+
+bool ouro__store_summary(store *s, store_summary *to, error *e) {
+    *to = (store_summary){0};
+    bool ok = s->engine->summary(s->open, to, e);
+    if (!ok) ouro__store_summary_free(to);
+    return ok;
+}
+
+void ouro__store_summary_free(store_summary *s) {
+    for (size_t i = 0; i < s->label_count; i++) {
+        free(s->labels[i].name);
+        free(s->labels[i].value);
+    }
+    free(s->labels);
+    *s = (store_summary){0};
+}
+
+bool ouro__store_keep(store *s, uint64_t since, uint64_t *slices, error *e) {
+    return s->engine->keep(s->open, since, slices, e);
+}

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT
+//
+// The store in a file: keys as Python's hashlib makes them, choices, and random slices against a
+// naive model, a list of all samples that were ever put.
+
+#include "builder.h"
+#include "questions.h"
+#include "sha256.h"
+#include "store.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// ---------------------------------------------------------------- keys
+
+static const char *hex(const unsigned char *bytes, size_t size) {
+    static char text[80];
+    for (size_t i = 0; i < size; i++) sprintf(text + 2 * i, "%02x", bytes[i]);
+    return text;
+}
+
+TEST(sha_256_is_that_of_the_standard) {
+    static const struct {
+        const char *text;
+        int times;
+        const char *digest;
+    } known[] = {
+        {"", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+        {"abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1,
+         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+        {"aaaaaaaaaa", 100000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        unsigned char digest[32];
+        sha256 s;
+        ouro__sha256_init(&s);
+        for (int t = 0; t < known[i].times; t++)
+            ouro__sha256_add(&s, known[i].text, strlen(known[i].text));
+        ouro__sha256_end(&s, digest);
+        CHECK_TEXT(hex(digest, 32), known[i].digest);
+    }
+}
+
+// The same as in docs/fleet.md, made by hashlib.
+TEST(keys_are_those_that_the_documents_define) {
+    key main = ouro__block_key("main", "src/main.c", 12, 5), f = ouro__block_key("f", "", 0, 0);
+    key odd = ouro__block_key("na\303\257ve()", "a b/\303\274.x", UINT32_MAX, 1);
+    CHECK_TEXT(hex(main.bytes, 16), "d16757e4b2da69e48a90ab9d63c892a5");
+    CHECK_TEXT(hex(f.bytes, 16), "6b0054db111e4ff908cbc6d989437af4");
+    CHECK_TEXT(hex(odd.bytes, 16), "2f94a3b40780f0074d006ba95f3c4777");
+    key first = ouro__node_key((key){{0}}, main), second = ouro__node_key(first, f);
+    CHECK_TEXT(hex(first.bytes, 16), "31cd1c668f31ecfd90952cf0ec659bbd");
+    CHECK_TEXT(hex(second.bytes, 16), "4eab7a47f064bcb1690b57d906b40766");
+    CHECK_TEXT(hex(ouro__node_key(second, f).bytes, 16), "4f952d9b101a9a72c4c48e189a9cf736");
+}
+
+TEST(files_are_named_relative_to_the_root) {
+    CHECK_TEXT(ouro__relative_file("/home/a/web/src/x.c", "/home/a/web"), "src/x.c");
+    CHECK_TEXT(ouro__relative_file("/home/a/web/src/x.c", "/home/a/web/"), "src/x.c");
+    CHECK_TEXT(ouro__relative_file("/home/a/web//x.c", "/home/a/web"), "x.c");
+    CHECK_TEXT(ouro__relative_file("/home/a/web2/x.c", "/home/a/web"), "/home/a/web2/x.c");
+    CHECK_TEXT(ouro__relative_file("/usr/x.c", "/home"), "/usr/x.c");
+    CHECK_TEXT(ouro__relative_file("x.c", NULL), "x.c");
+    CHECK_TEXT(ouro__relative_file("/home", "/home"), "/home");
+}
+
+// ---------------------------------------------------------------- choices
+
+#define NOW UINT64_C(1794800000000)
+
+static bool chosen(const char *where, const char *service, const char *host, uint64_t until) {
+    choice c;
+    error e = {0};
+    label_set l = {0};
+    if (!CHECK(ouro__choice_parse(where, NOW, &c, &e))) return false;
+    if (service) ouro__label_set_put(&l, "service", service);
+    if (host) ouro__label_set_put(&l, "host", host);
+    bool holds = ouro__choice_holds(&c, &l, until);
+    ouro__choice_free(&c);
+    ouro__label_set_free(&l);
+    return holds;
+}
+
+TEST(a_choice_is_labels_with_patterns_and_a_stretch_of_time) {
+    CHECK(chosen("", "web", "a", NOW));
+    CHECK(chosen("  service=web  ", "web", NULL, NOW));
+    CHECK(!chosen("service=web", "web2", NULL, NOW) && !chosen("service=web", NULL, NULL, NOW));
+    CHECK(chosen("service=db,web", "web", NULL, NOW) && !chosen("service=db,w", "web", NULL, NOW));
+    CHECK(chosen("service=w*b host=*", "web", "x", NOW) && !chosen("host=*", "web", NULL, NOW));
+    CHECK(chosen("host!=a*", "web", "b1", NOW) && !chosen("host!=a*", "web", "a1", NOW));
+    CHECK(chosen("host!=a*", "web", NULL, NOW));
+    CHECK(chosen("service=w\\*b", "w*b", NULL, NOW) && !chosen("service=w\\*b", "web", NULL, NOW));
+    CHECK(chosen("service=\"a b, c\"", "a b, c", NULL, NOW));
+    CHECK(chosen("service=a\\ b", "a b", NULL, NOW) && chosen("service=", "", NULL, NOW));
+    CHECK(chosen("service=*a*b*", "xaxbx", NULL, NOW) && !chosen("service=*a*b", "ba", NULL, NOW));
+    CHECK(chosen("since=2h", NULL, NULL, NOW - 7199999) &&
+          !chosen("since=2h", NULL, NULL, NOW - 7200000));
+    CHECK(chosen("until=now", NULL, NULL, NOW) && !chosen("until=now", NULL, NULL, NOW + 1));
+    CHECK(chosen("since=2026-11-15 until=2026-11-15T00:01:30Z", NULL, NULL, 1794700890000));
+    CHECK(!chosen("since=2026-11-15 until=2026-11-15T00:01:30", NULL, NULL, 1794700890001));
+    CHECK(chosen("since=1794700000", NULL, NULL, 1794700000001));
+}
+
+TEST(a_choice_that_makes_no_sense_is_an_error_in_words) {
+    static const char *const wrong[] = {
+        "service",     "=x",        "a b=c",           "since=yesterday",
+        "since=1h,2h", "since!=1h", "service=\"a",     "since=1h until=2h",
+        "since=",      "since=-1h", "since=2026-13-45"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        choice c;
+        error e = {0};
+        CHECK(!ouro__choice_parse(wrong[i], NOW, &c, &e));
+        CHECK(e.message[0]);
+    }
+}
+
+// ---------------------------------------------------------------- random slices
+
+enum { LETTERS = 5, DEEPEST = 6, PATHS = 40, SLICES = 30, METRICS = 2 };
+
+typedef struct {
+    char path[DEEPEST + 1]; // a letter per block
+    int64_t values[METRICS];
+} sample;
+
+typedef struct {
+    char service, host;
+    uint64_t until;
+    sample samples[PATHS];
+} put_slice;
+
+static profile *profile_of(const sample *samples, int count) {
+    error e = {0};
+    profile *p = ouro__profile_new();
+    ouro__profile_add_metric(p, "calls", "count");
+    ouro__profile_add_metric(p, "time", "nanoseconds");
+    builder *b = ouro__builder_new(p, RULE_AS_IT_IS, 0);
+    for (int i = 0; i < count; i++) {
+        uint32_t at = 0;
+        for (const char *c = samples[i].path; *c; c++) {
+            char name[2] = {*c, '\0'}, file[8];
+            snprintf(file, sizeof file, "%c.x", *c);
+            block_info info = {ouro__profile_add_text(p, name), ouro__profile_add_text(p, file),
+                               (uint32_t)*c, 1};
+            at = ouro__builder_enter(b, at, ouro__profile_add_block(p, &info));
+        }
+        for (uint32_t m = 0; m < METRICS; m++) ouro__charge(p, m, at, samples[i].values[m]);
+    }
+    ouro__builder_free(b);
+    CHECK(ouro__profile_finish(p, &e));
+    return p;
+}
+
+static put_slice random_slice(void) {
+    put_slice s = {.service = (char)('p' + random_below(3)),
+                   .host = (char)('a' + random_below(3)),
+                   .until = NOW - random_below(100)};
+    for (int i = 0; i < PATHS; i++) {
+        int length = 1 + (int)random_below(DEEPEST);
+        for (int c = 0; c < length; c++) s.samples[i].path[c] = (char)('A' + random_below(LETTERS));
+        s.samples[i].values[0] = random_below(1000);
+        s.samples[i].values[1] = (int64_t)(random_next() >> 20);
+    }
+    return s;
+}
+
+static bool put(store *to, const put_slice *s, bool *known) {
+    error e = {0};
+    label_set l = {0};
+    char service[2] = {s->service, '\0'}, host[2] = {s->host, '\0'};
+    ouro__label_set_put(&l, "service", service);
+    ouro__label_set_put(&l, "host", host);
+    profile *p = profile_of(s->samples, PATHS);
+    p->start_time = (s->until - 10) * 1000000;
+    p->duration = 10 * 1000000;
+    pushed done;
+    bool ok = ouro__store_push(to, p, &(push_options){.labels = &l}, &done, &e);
+    CHECK_TEXT(e.message, "");
+    *known = done.known;
+    ouro__profile_free(p);
+    ouro__label_set_free(&l);
+    return ok;
+}
+
+// The path of a node in letters.
+static void path_of(const profile *p, uint32_t n, char *to) {
+    uint32_t length = 0;
+    for (uint32_t up = n; up; up = p->parent[up]) length++;
+    to[length] = '\0';
+    for (; n; n = p->parent[n]) to[--length] = ouro__block_name(p, p->block[n])[0];
+}
+
+// What the model says of a path.
+static int64_t expected(const put_slice *all, const char *path, char service, char host, int m) {
+    int64_t sum = 0;
+    for (int i = 0; i < SLICES; i++) {
+        if ((service && all[i].service != service) || (host && all[i].host == host)) continue;
+        for (int s = 0; s < PATHS; s++) {
+            if (strcmp(all[i].samples[s].path, path) == 0) sum += all[i].samples[s].values[m];
+        }
+    }
+    return sum;
+}
+
+static int64_t expected_total(const put_slice *all, char service, char host, int m) {
+    int64_t sum = 0;
+    for (int i = 0; i < SLICES; i++) {
+        if ((service && all[i].service != service) || (host && all[i].host == host)) continue;
+        for (int s = 0; s < PATHS; s++) sum += all[i].samples[s].values[m];
+    }
+    return sum;
+}
+
+static profile *ask(store *s, const char *where, uint32_t paths_most) {
+    choice c;
+    error e = {0};
+    CHECK(ouro__choice_parse(where, NOW, &c, &e));
+    c.paths_most = paths_most;
+    profile *p = ouro__store_ask(s, &c, &e);
+    CHECK_TEXT(e.message, "");
+    ouro__choice_free(&c);
+    return p;
+}
+
+static void check_choice(store *s, const put_slice *all, char service, char host) {
+    char where[40] = "", path[DEEPEST + 2];
+    if (service) snprintf(where, sizeof where, "service=%c ", service);
+    if (host) snprintf(where + strlen(where), 20, "host!=%c", host);
+    profile *p = ask(s, where, 0);
+    if (!CHECK(p != NULL)) return;
+    for (int m = 0; m < METRICS; m++)
+        CHECK_EQUAL(ouro__total(p, (uint32_t)m), expected_total(all, service, host, m));
+    for (uint32_t n = 1; n < p->node_count; n++) {
+        path_of(p, n, path);
+        for (int m = 0; m < METRICS; m++)
+            CHECK_EQUAL(p->values[m][n], expected(all, path, service, host, m));
+        CHECK_EQUAL(p->blocks[p->block[n]].line, path[strlen(path) - 1]);
+    }
+    ouro__profile_free(p);
+}
+
+TEST(sums_over_any_choice_are_those_of_the_model) {
+    static put_slice all[SLICES];
+    error e = {0};
+    bool known;
+    const char *path = test_path("model.db");
+    store *s = ouro__store_open(path, true, &e);
+    if (!CHECK(s != NULL)) return;
+    for (int i = 0; i < SLICES; i++) {
+        all[i] = random_slice();
+        CHECK(put(s, &all[i], &known) && !known);
+        if (i % 3 == 0) CHECK(put(s, &all[random_below((uint32_t)i + 1)], &known) && known);
+    }
+    for (const char *service = "pqrz"; *service; service++) check_choice(s, all, *service, 0);
+    for (const char *host = "abz"; *host; host++) check_choice(s, all, 0, *host);
+    check_choice(s, all, 0, 0);
+    check_choice(s, all, 'p', 'a');
+    ouro__store_close(s);
+    s = ouro__store_open(path, false, &e);
+    check_choice(s, all, 'q', 0);
+    ouro__store_close(s);
+}
+
+TEST(too_many_paths_become_one_and_totals_stay) {
+    static put_slice all[SLICES];
+    error e = {0};
+    bool known;
+    store *s = ouro__store_open(test_path("small.db"), true, &e);
+    for (int i = 0; i < SLICES; i++) {
+        all[i] = random_slice();
+        put(s, &all[i], &known);
+    }
+    profile *p = ask(s, "", 25);
+    uint32_t found, with_value = 0;
+    for (int m = 0; m < METRICS; m++)
+        CHECK_EQUAL(ouro__total(p, (uint32_t)m), expected_total(all, 0, 0, m));
+    for (uint32_t n = 1; n < p->node_count; n++) with_value += p->values[0][n] || p->values[1][n];
+    CHECK_EQUAL(with_value, 26);
+    CHECK(ouro__find_block(p, "[small]", &found, &e));
+    ouro__profile_free(p);
+    ouro__store_close(s);
+}
+
+TEST(what_is_old_is_forgotten_and_the_rest_stays) {
+    error e = {0};
+    bool known;
+    uint64_t dropped;
+    int old = 0;
+    store_summary is;
+    store *s = ouro__store_open(test_path("keep.db"), true, &e);
+    for (int i = 0; i < SLICES; i++) {
+        put_slice one = random_slice();
+        put(s, &one, &known);
+        old += one.until < NOW - 50;
+    }
+    CHECK(ouro__store_keep(s, NOW - 50, &dropped, &e));
+    CHECK_EQUAL(dropped, old);
+    CHECK(ouro__store_summary(s, &is, &e));
+    CHECK(is.slices == (uint64_t)(SLICES - old) && is.until <= NOW && is.label_values <= 6);
+    ouro__store_summary_free(&is);
+    ouro__store_close(s);
+}
+
+// ---------------------------------------------------------------- a live recording
+
+TEST(a_recording_that_is_pushed_again_adds_what_is_new) {
+    static sample samples[PATHS];
+    error e = {0};
+    label_set l = {0};
+    pushed done;
+    store *s = ouro__store_open(test_path("live.db"), true, &e);
+    put_slice some = random_slice();
+    memcpy(samples, some.samples, sizeof samples);
+    for (int round = 0; round < 8; round++) {
+        int shown = round < 4 ? 10 * (round + 1) : PATHS; // nodes come, later some shrink
+        for (int i = 0; i < PATHS; i++)
+            samples[i].values[0] += round == 6 ? 0 : (int64_t)random_below(9) - 3;
+        profile *p = profile_of(samples, shown);
+        p->recording[3] = 7;
+        CHECK(ouro__store_push(s, p, &(push_options){.labels = &l, .time = NOW}, &done, &e));
+        CHECK(done.live && !done.known);
+        profile *sum = ask(s, "", 0);
+        CHECK_EQUAL(ouro__total(sum, 0), ouro__total(p, 0));
+        CHECK_EQUAL(ouro__total(sum, 1), ouro__total(p, 1));
+        ouro__profile_free(sum);
+        CHECK(ouro__store_push(s, p, &(push_options){.labels = &l, .time = NOW}, &done, &e));
+        CHECK_EQUAL(done.paths, 0);
+        ouro__profile_free(p);
+    }
+    ouro__store_close(s);
+}
+
+// ---------------------------------------------------------------- several writers, damage
+
+TEST(several_processes_write_at_the_same_time) {
+    enum { WRITERS = 4, EACH = 10 };
+    const char *path = test_path("writers.db");
+    for (int w = 0; w < WRITERS; w++) {
+        if (fork() != 0) continue;
+        error e = {0};
+        bool known, ok = true;
+        random_seed(test_seed() + (uint64_t)w);
+        store *s = ouro__store_open(path, true, &e);
+        for (int i = 0; i < EACH && ok && s; i++) {
+            put_slice one = random_slice();
+            ok = put(s, &one, &known) && !known;
+        }
+        ouro__store_close(s);
+        _exit(!s || !ok);
+    }
+    for (int w = 0, status; w < WRITERS; w++) CHECK(wait(&status) > 0 && status == 0);
+    error e = {0};
+    store_summary is;
+    store *s = ouro__store_open(path, false, &e);
+    CHECK(ouro__store_summary(s, &is, &e));
+    CHECK(is.slices == WRITERS * EACH && is.recordings == WRITERS * EACH);
+    ouro__store_summary_free(&is);
+    ouro__store_close(s);
+}
+
+static void damage(const char *path) {
+    struct stat status;
+    FILE *file = fopen(path, "r+b");
+    if (!CHECK(file && fstat(fileno(file), &status) == 0)) return;
+    for (int i = 0; i < 20; i++) {
+        fseek(file, (long)random_below((uint32_t)status.st_size), SEEK_SET);
+        fputc((int)random_below(256), file);
+    }
+    fclose(file);
+}
+
+TEST(a_damaged_file_is_an_error_and_never_a_crash) {
+    const char *path = test_path("damaged.db");
+    for (int round = 0; round < 60; round++) {
+        error e = {0};
+        bool known;
+        unlink(path);
+        store *s = ouro__store_open(path, true, &e);
+        for (int i = 0; i < 3; i++) {
+            put_slice one = random_slice();
+            put(s, &one, &known);
+        }
+        ouro__store_close(s);
+        damage(path);
+        choice all = {0};
+        s = ouro__store_open(path, false, &e);
+        profile *p = s ? ouro__store_ask(s, &all, &e) : NULL;
+        CHECK(p || e.message[0]);
+        ouro__profile_free(p);
+        ouro__store_close(s);
+    }
+}
+
+TEST(a_file_of_another_kind_is_refused_in_words) {
+    error e = {0};
+    const char *path = test_path("other.db");
+    CHECK(ouro__store_open(path, false, &e) == NULL && strstr(e.message, "ouro push"));
+    FILE *file = fopen(path, "wb");
+    for (int i = 0; i < 1000; i++) fputs("not a database\n", file);
+    fclose(file);
+    CHECK(ouro__store_open(path, true, &e) == NULL && strstr(e.message, "not a database"));
+    CHECK(ouro__store_open("ftp://x/y", true, &e) == NULL);
+}
