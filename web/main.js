@@ -19,9 +19,9 @@ import * as blocks from "./views/blocks.js";
 import * as around from "./views/around.js";
 import * as compare from "./views/compare.js";
 import * as flame from "./views/flame.js";
-import * as knots from "./views/knots.js";
 import * as overview from "./views/overview.js";
-import * as sequences from "./views/sequences.js";
+import * as paths from "./views/paths.js";
+import * as recursion from "./views/recursion.js";
 import * as source from "./views/source.js";
 import * as tree from "./views/tree.js";
 
@@ -41,11 +41,11 @@ const VIEWS = {
   overview,
   self: blocks,
   overall: blocks,
-  sequences,
+  paths,
   block: around,
   flame,
   tree,
-  knots,
+  recursion,
   source,
   compare,
 };
@@ -53,10 +53,10 @@ const NAMES = {
   overview: "Overview",
   self: "Self",
   overall: "Overall",
-  sequences: "Sequences",
+  paths: "Paths",
   flame: "Flame graph",
   tree: "Call tree",
-  knots: "Knots",
+  recursion: "Recursion",
   source: "Source",
   compare: "Compare",
 };

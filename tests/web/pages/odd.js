@@ -17,7 +17,7 @@ const once = make => {
 const names = once(() => view([fixtures.names()]));
 const pair = once(() => view([fixtures.dispatch(), fixtures.after()]));
 const bytecode = once(() => view([fixtures.bytecode()]));
-const PAGES = ["/", "/self", "/overall", "/sequences", "/flame", "/tree", "/knots", "/source"];
+const PAGES = ["/", "/self", "/overall", "/paths", "/flame", "/tree", "/recursion", "/source"];
 
 test(
   "names_are_text_on_every_page",
@@ -179,7 +179,7 @@ for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
       ])
         await check(page, url + address);
       await check(page, (await pair()).url + "/compare");
-      await check(page, (await names()).url + "/sequences");
+      await check(page, (await names()).url + "/paths");
     },
     {colorScheme, mayFail: /Failed to load resource.*404/},
   );
@@ -188,7 +188,7 @@ for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
     `axe_finds_nothing_on_a_phone_in_${colorScheme}`,
     async page => {
       const {url} = await bytecode();
-      for (const address of ["/", "/self", "/flame", "/knots"]) await check(page, url + address);
+      for (const address of ["/", "/self", "/flame", "/recursion"]) await check(page, url + address);
       await page.getByRole("button", {name: "Export"}).click();
       await page.evaluate(axe);
       const {violations} = await page.evaluate(() => /** @type {any} */ (window).axe.run(document));
