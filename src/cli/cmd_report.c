@@ -62,6 +62,60 @@ static void print_title(const options *o, const loaded *l, output *out) {
     free(metrics);
 }
 
+// ---------------------------------------------------------------- findings
+
+static char *sentence_of(const loaded *l, const finding *f, int64_t total) {
+    finding_part parts[FINDING_PARTS];
+    uint32_t count = ouro__finding_parts(l->profile, f, total, parts);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to) fail_memory();
+    for (uint32_t i = 0; i < count; i++)
+        fputs(parts[i].block == NO_BLOCK ? parts[i].text
+                                         : ouro__block_name(l->profile, parts[i].block),
+              to);
+    if (fclose(to) != 0) fail_memory();
+    return text;
+}
+
+static findings find_all(const loaded *l, const totals *t) {
+    knots k = {0};
+    findings found;
+    recursion *recursed = ouro__recursion(l->profile);
+    bool ok = recursed && ouro__knots(l->profile, l->metric, &k) &&
+              ouro__findings(l->profile, l->metric, t, &k, recursed, &found);
+    ouro__knots_free(&k);
+    free(recursed);
+    if (!ok) fail_memory();
+    return found;
+}
+
+static void print_findings(const loaded *l, const totals *t, output *out) {
+    findings found = find_all(l, t);
+    for (uint32_t i = 0; i < found.count; i++) {
+        char *text = sentence_of(l, &found.rows[i], found.total);
+        put_line(out, "- %s", text);
+        free(text);
+    }
+    if (found.count) ouro__put_text(out, "\n");
+}
+
+static void json_findings(json_writer *w, const loaded *l, const totals *t) {
+    findings found = find_all(l, t);
+    ouro__write_rows(w, "findings");
+    for (uint32_t i = 0; i < found.count; i++) {
+        const finding *f = &found.rows[i];
+        char *text = sentence_of(l, f, found.total);
+        ouro__write_object(w, NULL);
+        ouro__write_text(w, "kind", ouro__finding_kind(f));
+        ouro__write_text(w, "text", text);
+        ouro__write_end(w);
+        free(text);
+    }
+    ouro__write_end(w);
+}
+
 // ---------------------------------------------------------------- self and overall
 
 static block_row row_of(const totals *t, uint32_t b) {
@@ -119,6 +173,8 @@ static void report_blocks(const options *o, const loaded *l, const totals *t, bo
         if (o->as == AS_CSV) csv_row(out, l, &row, NULL);
         if (o->as == AS_JSON) json_row(&w, l, &row);
     }
+    if (o->as == AS_JSON) ouro__write_end(&w);
+    if (o->as == AS_JSON && o->show == SHOW_SUMMARY) json_findings(&w, l, t);
     if (o->as == AS_JSON) json_foot(&w);
     free(top);
 }
@@ -131,6 +187,7 @@ static void report_summary(const options *o, const loaded *l, const totals *t, o
     ouro__print(out, "%s path%s, %s block%s\n\n", ouro__grouped(paths, path_count),
                 path_count == 1 ? "" : "s", ouro__grouped(blocks, block_count),
                 block_count == 1 ? "" : "s");
+    print_findings(l, t, out);
     put_heading(o, out, "Self");
     print_blocks(o, l, t, top, count, false, out);
     free(top);

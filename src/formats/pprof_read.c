@@ -97,12 +97,13 @@ typedef struct {
     uint64_t default_type;
     uint32_t sample_count;
 
-    // The sample before: its packed locations and the node after each, from the root.
+    // The sample before: its packed locations and the depth of the builder's stack after each, from
+    // the root.
     slice before;
     unsigned char *saved; // the locations before, when the window moves
     size_t saved_room;
     size_t before_count;
-    uint32_t *node_after;
+    uint32_t *depth_after;
     uint64_t *ids; // what is decoded of this one
     size_t room;
     unsigned char *unpacked[2]; // lists that were not packed, this one's and the one before
@@ -384,9 +385,10 @@ static bool type_is(const reader *r, size_t i, const char *name) {
     return strcmp(ouro__metric_name(r->profile, (uint32_t)i), name) == 0;
 }
 
-// libouro's own files count direct recursion in a label of each sample (docs/pprof-mapping.md).
+// libouro's own files count recursion in a metric, and direct recursion in a label of each sample (docs/pprof-mapping.md).
 static void find_direct(reader *r) {
     if (r->type_count < 2 || !type_is(r, 0, "calls") || !type_is(r, 1, "recursions")) return;
+    ouro__builder_count_none(r->builder);
     for (size_t i = 2; i < r->type_count; i++) {
         if (type_is(r, i, "direct")) return;
     }
@@ -570,16 +572,16 @@ static bool room_for(reader *r, size_t count) {
     size_t room = count * 2 + 64;
     uint64_t *ids = realloc(r->ids, room * sizeof *ids);
     if (ids) r->ids = ids;
-    uint32_t *nodes = realloc(r->node_after, room * sizeof *nodes);
-    if (nodes) r->node_after = nodes;
-    if (!ids || !nodes) return ouro__fail_memory(r->error);
+    uint32_t *depths = realloc(r->depth_after, room * sizeof *depths);
+    if (depths) r->depth_after = depths;
+    if (!ids || !depths) return ouro__fail_memory(r->error);
     r->room = room;
     return true;
 }
 
 static bool enter_locations(reader *r, const sample *s, size_t shared, size_t fresh,
                             uint32_t *node) {
-    *node = shared ? r->node_after[shared - 1] : 0;
+    ouro__builder_pop_to(r->builder, shared ? r->depth_after[shared - 1] : 0);
     for (size_t i = fresh; i-- > 0 && !r->profile->failed;) {
         uint32_t row = id_find(&r->location_ids, r->ids[i]);
         if (row == NO_ROW)
@@ -588,9 +590,10 @@ static bool enter_locations(reader *r, const sample *s, size_t shared, size_t fr
                                       (unsigned long long)r->ids[i]);
         const location *l = &r->locations[row];
         for (uint32_t j = 0; j < l->count; j++)
-            *node = ouro__builder_enter(r->builder, *node, r->blocks[l->first + j]);
-        r->node_after[shared + fresh - 1 - i] = *node;
+            ouro__builder_push(r->builder, r->blocks[l->first + j]);
+        r->depth_after[shared + fresh - 1 - i] = (uint32_t)ouro__builder_depth(r->builder);
     }
+    *node = ouro__builder_node(r->builder);
     return true;
 }
 
@@ -719,7 +722,7 @@ static void reader_free(reader *r) {
     id_free(&r->function_ids);
     id_free(&r->location_ids);
     id_free(&r->mapping_ids);
-    free(r->node_after);
+    free(r->depth_after);
     free(r->ids);
     free(r->unpacked[0]);
     free(r->unpacked[1]);
