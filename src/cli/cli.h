@@ -177,6 +177,7 @@ void browser_end(void);
 
 // Parts of the report.
 void report_block(const options *o, const loaded *l, output *out);
-void report_knots(const options *o, const loaded *l, output *out, uint32_t top, bool brief);
+void report_knots(const options *o, const loaded *l, output *out, uint32_t top);
+void knots_brief(const options *o, const loaded *l, const knots *k, uint32_t top, output *out);
 
 #endif

@@ -79,20 +79,16 @@ static char *sentence_of(const loaded *l, const finding *f, int64_t total) {
     return text;
 }
 
-static findings find_all(const loaded *l, const totals *t) {
-    knots k = {0};
+static findings find_all(const loaded *l, const totals *t, const knots *k) {
     findings found;
     recursion *recursed = ouro__recursion(l->profile);
-    bool ok = recursed && ouro__knots(l->profile, l->metric, &k) &&
-              ouro__findings(l->profile, l->metric, t, &k, recursed, &found);
-    ouro__knots_free(&k);
+    if (!recursed || !ouro__findings(l->profile, l->metric, t, k, recursed, &found)) fail_memory();
     free(recursed);
-    if (!ok) fail_memory();
     return found;
 }
 
-static void print_findings(const loaded *l, const totals *t, output *out) {
-    findings found = find_all(l, t);
+static void print_findings(const loaded *l, const totals *t, const knots *k, output *out) {
+    findings found = find_all(l, t, k);
     for (uint32_t i = 0; i < found.count; i++) {
         char *text = sentence_of(l, &found.rows[i], found.total);
         put_line(out, "- %s", text);
@@ -102,7 +98,10 @@ static void print_findings(const loaded *l, const totals *t, output *out) {
 }
 
 static void json_findings(json_writer *w, const loaded *l, const totals *t) {
-    findings found = find_all(l, t);
+    knots k;
+    if (!ouro__knots(l->profile, l->metric, &k)) fail_memory();
+    findings found = find_all(l, t, &k);
+    ouro__knots_free(&k);
     ouro__write_rows(w, "findings");
     for (uint32_t i = 0; i < found.count; i++) {
         const finding *f = &found.rows[i];
@@ -187,7 +186,9 @@ static void report_summary(const options *o, const loaded *l, const totals *t, o
     ouro__print(out, "%s path%s, %s block%s\n\n", ouro__grouped(paths, path_count),
                 path_count == 1 ? "" : "s", ouro__grouped(blocks, block_count),
                 block_count == 1 ? "" : "s");
-    print_findings(l, t, out);
+    knots k;
+    if (!ouro__knots(l->profile, l->metric, &k)) fail_memory();
+    print_findings(l, t, &k, out);
     put_heading(o, out, "Self");
     print_blocks(o, l, t, top, count, false, out);
     free(top);
@@ -197,7 +198,8 @@ static void report_summary(const options *o, const loaded *l, const totals *t, o
     print_blocks(o, l, t, top, count, true, out);
     free(top);
     ouro__put_text(out, "\n");
-    report_knots(o, l, out, KNOTS_SUMMARY, true);
+    knots_brief(o, l, &k, KNOTS_SUMMARY, out);
+    ouro__knots_free(&k);
 }
 
 // ---------------------------------------------------------------- sequences and tree
@@ -365,7 +367,7 @@ static void report(const options *o, const loaded *l, output *out) {
     if (o->show == SHOW_BLOCK) return report_block(o, l, out);
     if (o->show == SHOW_KNOTS) {
         if (o->as == AS_TEXT) print_title(o, l, out);
-        return report_knots(o, l, out, top_of(o, TOP_TEXT), false);
+        return report_knots(o, l, out, top_of(o, TOP_TEXT));
     }
     totals t;
     if (!ouro__totals(l->profile, l->metric, NULL, 0, &t)) fail_memory();

@@ -246,8 +246,7 @@ static const char *deep_text(char text[static DEEP_ROOM], const recursion *r) {
     return text;
 }
 
-static void knots_brief(const options *o, const loaded *l, const knots *k, uint32_t top,
-                        output *out) {
+void knots_brief(const options *o, const loaded *l, const knots *k, uint32_t top, output *out) {
     put_heading(o, out, "Recursion (blocks that call themselves, or each other in a circle)");
     if (!k->count) ouro__put_text(out, "  none\n");
     table *t = table_new(o, out);
@@ -288,13 +287,11 @@ static void knots_text(const options *o, const loaded *l, const knots *k, uint32
     }
 }
 
-void report_knots(const options *o, const loaded *l, output *out, uint32_t top, bool brief) {
+void report_knots(const options *o, const loaded *l, output *out, uint32_t top) {
     knots k;
     if (!ouro__knots(l->profile, l->metric, &k)) fail_memory();
     if (o->as == AS_CSV) {
         knots_csv(l, &k, top, out);
-    } else if (o->as == AS_TEXT && brief) {
-        knots_brief(o, l, &k, top, out);
     } else if (o->as == AS_TEXT) {
         knots_text(o, l, &k, top, out);
     } else {

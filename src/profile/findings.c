@@ -16,7 +16,7 @@
 
 // In percent of the total: what is worth a sentence, and what is nearly all.
 enum { CUT_LEAST = 5, SELF_LEAST = 20, UNDER_LEAST = 15, GROUP_LEAST = 10, PATH_LEAST = 10 };
-enum { NEARLY_ALL = 90, RECURSION_LEAST = 5, FLAT_MOST = 10, SPREAD_MOST = 40 };
+enum { NEARLY_ALL = 90, RECURSION_LEAST = 5, FLAT_MOST = 10, SPREAD_MOST = 40, PATH_NEXT = 80 };
 enum { FEW_SAMPLES = 100, DEEP_LEAST = 10, FLAT_BLOCKS = 20, SPREAD_CALLEES = 5, CHAIN_MOST = 4 };
 
 typedef struct {
@@ -129,8 +129,8 @@ static void find_cut(search *s) {
 
 // ---------------------------------------------------------------- blocks that stand out
 
-// Of all blocks that call X (or that X calls), the one whose step is on paths with the most. *count:
-// how many there are; X itself is none of them. NO_BLOCK: nothing.
+// Of all blocks that call X (or that X calls), the one whose step is on paths with the most;
+// NO_BLOCK: there is none. *count: how many there are. X itself is none of them.
 static uint32_t strongest(search *s, uint32_t x, bool callers, int64_t *value, uint32_t *count) {
     const profile *p = s->profile;
     memset(s->sums, 0, ((size_t)p->block_count + 1) * sizeof *s->sums);
@@ -165,9 +165,9 @@ static uint32_t main_caller(search *s, uint32_t b) {
 // Returns the block, for the others not to say the same.
 static uint32_t find_self(search *s) {
     const totals *t = s->totals;
-    uint32_t b = largest(s->profile, t->self);
-    if (b == NO_BLOCK || s->profile->block_count < 2 || !at_least(t->self[b], t->total, SELF_LEAST))
-        return NO_BLOCK;
+    uint32_t b = largest(s->profile, t->self), some = 0;
+    for (uint32_t i = 0; i < s->profile->block_count; i++) some += t->overall[i] > 0;
+    if (b == NO_BLOCK || some < 2 || !at_least(t->self[b], t->total, SELF_LEAST)) return NO_BLOCK;
     find(s, (finding){
                 .kind = FINDING_SELF, .block = b, .other = main_caller(s, b), .value = t->self[b]});
     return b;
@@ -245,10 +245,15 @@ static void find_path(search *s, uint32_t told) {
     const profile *p = s->profile;
     const int64_t *values = p->values[s->metric];
     uint32_t best = 0, length = 0;
+    int64_t most = 0, next = 0; // the two largest
     for (uint32_t n = 1; n < p->node_count; n++) {
-        if (values[n] > 0 && (!best || values[n] > values[best])) best = n;
+        if (values[n] <= next) continue;
+        next = values[n] > most ? most : values[n];
+        if (values[n] > most) best = n;
+        most = values[best];
     }
-    if (!best || !at_least(values[best], s->totals->total, PATH_LEAST)) return;
+    if (!best || !at_least(most, s->totals->total, PATH_LEAST)) return;
+    if (at_least(next, most, PATH_NEXT)) return; // it does not stand out
     uint32_t b = p->block[best];
     // A block that has one path says it all.
     if (is_mark(p, b) || (b == told && at_least(values[best], s->totals->self[b], NEARLY_ALL)))
@@ -349,7 +354,7 @@ bool ouro__findings(const profile *p, uint32_t m, const totals *t, const knots *
         find_group(&s);
         find_recursion(&s);
         find_path(&s, told);
-        find_spread(&s);
+        if (told == NO_BLOCK) find_spread(&s);
         find_flat(&s);
     }
     free(s.running);

@@ -7,6 +7,7 @@
 // block that recursed and is in none of them is a knot of its own. The tree may not show it, since
 // compaction takes X -> X away: recursion.c knows.
 
+#include "knot_edges.h"
 #include "questions.h"
 #include "valid.h"
 
@@ -235,87 +236,51 @@ static bool take_flows(const flows *f, knots *k, bool out) {
     return true;
 }
 
-// Edges are flows too: their rows are (block, block).
-static int edge_by_value(const void *a, const void *b) {
-    const knot_edge *x = a, *y = b;
-    if (x->value != y->value) return x->value < y->value ? 1 : -1;
-    if (x->from != y->from) return x->from < y->from ? -1 : 1;
-    return x->to < y->to ? -1 : x->to > y->to;
-}
-
-static bool take_edges(const flows *f, const uint32_t *knot_of, knots *k) {
-    for (uint32_t i = 0; i < f->count; i++) k->knots[knot_of[f->rows[i].knot]].edge_count++;
-    for (uint32_t i = 0; i < k->count; i++) {
-        knot *to = &k->knots[i];
-        to->edges = malloc(((size_t)to->edge_count + 1) * sizeof *to->edges);
-        to->edge_count = 0;
-        if (!to->edges) return false;
-    }
-    for (uint32_t i = 0; i < f->count; i++) {
-        const struct flow *row = &f->rows[i];
-        knot *to = &k->knots[knot_of[row->knot]];
-        to->edges[to->edge_count++] = (knot_edge){row->knot, row->block, row->overall, row->calls};
-    }
-    for (uint32_t i = 0; i < k->count; i++) {
-        knot *to = &k->knots[i];
-        qsort(to->edges, to->edge_count, sizeof *to->edges, edge_by_value);
-        if (to->edge_count <= EDGES_KEPT) continue;
-        knot_edge *kept = realloc(to->edges, EDGES_KEPT * sizeof *kept);
-        if (kept) to->edges = kept;
-    }
-    return true;
-}
-
 typedef struct {
-    const profile *profile;
+    knot_walk on;
     const uint32_t *knot_of;
-    const int64_t *values, *running, *calls, *direct; // the last two NULL if not known
     uint32_t *until;
-    flows in, out, inside;
+    flows in, out;
 } flow_walk;
 
-// Calls are those of the block above: what a block calls itself does not flow.
 static bool flow_node(flow_walk *w, knots *k, uint32_t n) {
-    const profile *p = w->profile;
+    const profile *p = w->on.profile;
     uint32_t up = p->parent[n], here = w->knot_of[p->block[n]];
     uint32_t above = up ? w->knot_of[p->block[up]] : NO_ROW;
-    int64_t calls = w->calls ? w->calls[n] - (w->direct ? w->direct[n] : 0) : 0;
+    int64_t calls = ouro__calls_from_above(&w->on, n);
     bool ok = true;
     if (above != NO_ROW && above != here)
-        ok = flow_add(&w->out, above, p->block[n], p, w->running, n, calls);
+        ok = flow_add(&w->out, above, p->block[n], p, w->on.running, n, calls);
     if (here == NO_ROW || !ok) return ok;
     knot *to = &k->knots[here];
-    to->self += w->values[n];
+    to->self += w->on.values[n];
     if (n >= w->until[here]) {
         w->until[here] = p->end[n];
-        to->overall += ouro__inclusive(p, w->running, n);
+        to->overall += ouro__inclusive(p, w->on.running, n);
     }
-    if (here == above)
-        return p->block[n] == p->block[up] ||
-               flow_add(&w->inside, p->block[up], p->block[n], p, w->running, n, calls);
+    if (here == above) return true;
     to->calls += calls;
-    return flow_add(&w->in, here, up ? p->block[up] : NO_BLOCK, p, w->running, n, calls);
+    return flow_add(&w->in, here, up ? p->block[up] : NO_BLOCK, p, w->on.running, n, calls);
 }
 
 static bool walk_flows(const profile *p, uint32_t m, const uint32_t *knot_of, knots *k) {
     uint32_t calls = ouro__profile_find_metric(p, "calls"),
              direct = ouro__profile_find_metric(p, "direct");
     int64_t *running = ouro__running(p, m);
-    flow_walk w = {.profile = p,
+    flow_walk w = {.on = {.profile = p,
+                          .values = p->values[m],
+                          .running = running,
+                          .calls = calls == NO_ROW ? NULL : p->values[calls],
+                          .direct = direct == NO_ROW ? NULL : p->values[direct]},
                    .knot_of = knot_of,
-                   .values = p->values[m],
-                   .running = running,
-                   .calls = calls == NO_ROW ? NULL : p->values[calls],
-                   .direct = direct == NO_ROW ? NULL : p->values[direct],
                    .until = calloc((size_t)k->count + 1, sizeof *w.until)};
     bool ok = running && w.until;
     k->has_calls = calls != NO_ROW;
     for (uint32_t n = 1; ok && n < p->node_count; n++) ok = flow_node(&w, k, n);
     ok = ok && take_flows(&w.in, k, false) && take_flows(&w.out, k, true) &&
-         take_edges(&w.inside, knot_of, k);
+         ouro__knot_edges(&w.on, knot_of, k);
     flows_free(&w.in);
     flows_free(&w.out);
-    flows_free(&w.inside);
     free(w.until);
     free(running);
     return ok;

@@ -68,8 +68,8 @@ typedef struct {
     uint32_t metric_count;
     uint32_t default_metric; // shown unless another is asked for
 
-    // By block, counted while stacks are read; those behind the end never recursed. What the metrics
-    // `recursions` and `direct` count is not in here: ouro__recursion adds both up.
+    // By block, counted while stacks are read; those behind the end never recursed. What the
+    // metrics `recursions` and `direct` count is not in here: ouro__recursion adds both up.
     recursion *recursed;
     uint32_t recursed_room;
 

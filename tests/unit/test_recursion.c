@@ -3,6 +3,7 @@
 // How often and how deep blocks recursed, against the stacks that a profile was made of: letter by
 // letter, before anything is compacted.
 
+#include "format.h"
 #include "questions.h"
 #include "test.h"
 
@@ -137,6 +138,81 @@ TEST(a_stack_of_a_million_is_a_million_deep) {
     check_same(p, model);
     CHECK_EQUAL(p->node_count, 2);
     ouro__profile_free(p);
+}
+
+// ---------------------------------------------------------------- files
+
+TEST(files_of_ours_keep_the_recursion_of_compacted_paths) {
+    static const int again[] = {RULE_DEFAULT, RULE_LOOPS, RULE_NONE};
+    char *path = strdup(test_path("r.pb.gz"));
+    for (int round = 0; round < 3 * RULES && !test_failures(); round++) {
+        error e = {0};
+        recursion model[LETTERS] = {0};
+        profile *p = made(rules[round % RULES].rule, rules[round % RULES].k, model);
+        CHECK(ouro__profile_write(p, path, ouro__format_named("pprof"), &(write_options){0}, &e));
+        for (size_t i = 0; i < sizeof again / sizeof *again; i++) {
+            profile *read = ouro__profile_read(path, NULL, &(read_options){.rule = again[i]}, &e);
+            recursion in_order[LETTERS] = {0};
+            for (uint32_t b = 0; CHECK(read) && b < read->block_count; b++)
+                in_order[b] = model[ouro__block_name(read, b)[0] - 'a'];
+            if (read) check_same(read, in_order);
+            ouro__profile_free(read);
+        }
+        ouro__profile_free(p);
+    }
+    free(path);
+}
+
+// One stack in the words of every format that has stacks: main a b a a.
+TEST(every_format_of_stacks_tells_the_same) {
+    static const struct {
+        const char *format, *text;
+    } files[] = {
+        {"folded", "main;a;b;a;a 1\n"},
+        {"perf", "main 1 1.5: 7 cycles:\n\t5 a (x)\n\t4 a (x)\n\t3 b (x)\n\t2 a (x)\n\n"},
+        {"speedscope",
+         "{\"shared\":{\"frames\":[{\"name\":\"main\"},{\"name\":\"a\"},{\"name\":\"b\"}]},"
+         "\"profiles\":"
+         "[{\"type\":\"sampled\",\"name\":\"t\",\"unit\":\"none\",\"samples\":[[0,1,2,1,1]],"
+         "\"weights\":[1]}]}"},
+        {"speedscope",
+         "{\"shared\":{\"frames\":[{\"name\":\"main\"},{\"name\":\"a\"},{\"name\":\"b\"}]},"
+         "\"profiles\":"
+         "[{\"type\":\"evented\",\"name\":\"t\",\"unit\":\"none\",\"startValue\":0,\"events\":["
+         "{\"type\":\"O\",\"frame\":0,\"at\":0},{\"type\":\"O\",\"frame\":1,\"at\":0},"
+         "{\"type\":\"O\",\"frame\":2,\"at\":0},{\"type\":\"O\",\"frame\":1,\"at\":0},"
+         "{\"type\":\"O\",\"frame\":1,\"at\":0},{\"type\":\"C\",\"frame\":1,\"at\":1},"
+         "{\"type\":\"C\",\"frame\":1,\"at\":1},{\"type\":\"C\",\"frame\":2,\"at\":1},"
+         "{\"type\":\"C\",\"frame\":1,\"at\":1},{\"type\":\"C\",\"frame\":0,\"at\":1}]}]}"},
+        {"cpuprofile",
+         "{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"main\"},\"children\":[2]},"
+         "{\"id\":2,\"callFrame\":{\"functionName\":\"a\"},\"children\":[3]},"
+         "{\"id\":3,\"callFrame\":{\"functionName\":\"b\"},\"children\":[4]},"
+         "{\"id\":4,\"callFrame\":{\"functionName\":\"a\"},\"children\":[5]},"
+         "{\"id\":5,\"callFrame\":{\"functionName\":\"a\"}}],\"samples\":[5]}"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        for (int rule = RULE_DEFAULT; rule <= RULE_NONE; rule++) {
+            error e = {0};
+            input in = {.bytes = (const unsigned char *)files[i].text,
+                        .size = strlen(files[i].text),
+                        .fd = -1};
+            profile *p =
+                ouro__format_named(files[i].format)->read(&in, &(read_options){.rule = rule}, &e);
+            if (!test_check(p != NULL, __FILE__, __LINE__, "%s: %s", files[i].format, e.message))
+                continue;
+            recursion *got = ouro__recursion(p);
+            for (uint32_t b = 0; got && b < p->block_count; b++) {
+                bool a = strcmp(ouro__block_name(p, b), "a") == 0;
+                test_check(got[b].direct == a && got[b].through == a && got[b].deepest == 3u * a,
+                           __FILE__, __LINE__, "%s, rule %d, %s: %d %d %d", files[i].format, rule,
+                           ouro__block_name(p, b), (int)got[b].direct, (int)got[b].through,
+                           (int)got[b].deepest);
+            }
+            free(got);
+            ouro__profile_free(p);
+        }
+    }
 }
 
 // ---------------------------------------------------------------- the recorder's metrics
