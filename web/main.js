@@ -4,6 +4,7 @@
 // question, and the answer is shown; the old page stays until then. Every change of state goes
 // through go(), so the back button and a copied address always show the same page.
 
+import {visible} from "./model/format.js";
 import {PAGES, href, parse, to} from "./model/url.js";
 import {ApiError, ask} from "./parts/client.js";
 import {showFilters} from "./parts/chips.js";
@@ -174,7 +175,7 @@ export class App {
     this.answer = answer;
     const placed = Boolean(view.show(state, answer));
     const title = view.title(state);
-    document.title = `${title} · ${this.file?.title || "profile"} · Ouro`;
+    document.title = visible(`${title} · ${this.file?.title || "profile"} · Ouro`);
     showFilters(this, state, answer);
     if (moved && this.started) this.say(title);
     return placed;
@@ -220,7 +221,7 @@ export class App {
     at("side-pick").hidden = !this.profile.compare || state.page === "compare";
     at("side").value = state.side;
     const names = this.profile.files.map(file => file.title || file.path);
-    at("opened").textContent = names.join(" → ");
+    at("opened").textContent = visible(names.join(" → "));
     at("opened").parentElement.title = this.profile.files.map(file => file.path).join("\n");
   }
 
@@ -240,7 +241,7 @@ export class App {
 
   /** Tells screen readers. @param {string} text */
   say(text) {
-    at("said").textContent = text;
+    at("said").textContent = visible(text);
   }
 }
 

@@ -73,6 +73,8 @@ typedef struct {
 
 // Exits with a message if it cannot be loaded.
 loaded load(const options *o, const char *path);
+// The same of a profile that must not be empty.
+loaded load_some(const options *o, const char *path);
 void loaded_free(loaded *l);
 // Reads only.
 profile *load_profile(const options *o, const char *path, bool keep_origin);

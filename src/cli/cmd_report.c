@@ -56,9 +56,8 @@ static void print_title(const options *o, const loaded *l, output *out) {
         format_percent(percent, left, l->total);
         put_line(out, "left after the filters: %s%s%s, %s", rest, *unit ? " " : "", unit, percent);
     }
-    if (p->metric_count < 2) return;
-    char *metrics = metric_names(p);
-    put_line(out, "metrics: %s (--metric chooses)", metrics);
+    char *metrics = p->metric_count > 1 ? metric_names(p) : NULL;
+    if (metrics) put_line(out, "metrics: %s (--metric chooses)", metrics);
     free(metrics);
 }
 
@@ -183,9 +182,10 @@ static void report_summary(const options *o, const loaded *l, const totals *t, o
     uint32_t path_count = l->profile->node_count - 1, block_count = l->profile->block_count;
     char paths[GROUPED_ROOM], blocks[GROUPED_ROOM];
     print_title(o, l, out);
-    ouro__print(out, "%s path%s, %s block%s\n\n", ouro__grouped(paths, path_count),
+    ouro__print(out, "%s path%s, %s block%s%s\n\n", ouro__grouped(paths, path_count),
                 path_count == 1 ? "" : "s", ouro__grouped(blocks, block_count),
-                block_count == 1 ? "" : "s");
+                block_count == 1 ? "" : "s",
+                t->calls ? "" : "; calls are not known, the file has samples");
     knots k;
     if (!ouro__knots(l->profile, l->metric, &k)) fail_memory();
     print_findings(l, t, &k, out);
@@ -244,7 +244,7 @@ static void json_path(json_writer *w, const profile *p, const sequence *s) {
 }
 
 static block_row node_row(const profile *p, uint32_t m, const int64_t *running, uint32_t n) {
-    uint32_t calls = ouro__profile_find_metric(p, "calls");
+    uint32_t calls = ouro__calls_metric(p);
     return (block_row){p->block[n],
                        p->values[m][n],
                        ouro__inclusive(p, running, n),
@@ -362,6 +362,13 @@ static void report_tree(const options *o, const loaded *l, output *out) {
 // ---------------------------------------------------------------- the command
 
 static void report(const options *o, const loaded *l, output *out) {
+    if (o->as == AS_TEXT && ouro__is_empty(l->profile)) {
+        char *text = sentence_of(l, &(finding){.kind = FINDING_EMPTY}, 0);
+        print_title(o, l, out);
+        put_line(out, "%s", text);
+        free(text);
+        return;
+    }
     if (o->show == SHOW_SEQUENCES) return report_sequences(o, l, out);
     if (o->show == SHOW_TREE) return report_tree(o, l, out);
     if (o->show == SHOW_BLOCK) return report_block(o, l, out);

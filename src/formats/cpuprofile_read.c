@@ -265,6 +265,7 @@ profile *ouro__cpuprofile_read(input *in, const read_options *options, error *e)
     ouro__lookup_free(&r.ids);
     free(r.nodes);
     ouro__json_free(root);
+    if (ok) ouro__profile_prefer_time(r.profile);
     if (ok) return r.profile;
     ouro__profile_free(r.profile);
     return NULL;

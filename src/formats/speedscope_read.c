@@ -235,6 +235,7 @@ profile *ouro__speedscope_read(input *in, const read_options *options, error *e)
                           : NULL;
     bool ok = r.builder || ouro__fail_memory(e);
     ok = ok && read_frames(&r) && read_profiles(&r) && ouro__profile_finish(r.profile, e);
+    if (ok && !r.ours) ouro__profile_prefer_time(r.profile);
     double active = ouro__json_number(ouro__json_get(root, "activeProfileIndex"), 0);
     if (ok && r.ours && active >= 0 && active < r.profile->metric_count)
         r.profile->default_metric = (uint32_t)active;

@@ -118,9 +118,10 @@ bool ouro__around(const profile *p, uint32_t m, const uint32_t *sequence, size_t
     bool ok = running && sums && until && recursed;
     if (ok) {
         if (length) a->recursion = recursed[sequence[length - 1]];
+        uint32_t calls = ouro__calls_metric(p);
         walk w = {.profile = p,
                   .running = running,
-                  .calls = column(p, "calls"),
+                  .calls = calls == NO_ROW ? NULL : p->values[calls],
                   .direct = column(p, "direct"),
                   .recursions = column(p, "recursions"),
                   .sequence = sequence,

@@ -330,9 +330,22 @@ static bool has_shares(const profile *p, uint32_t m, const totals *t) {
     return ok;
 }
 
+bool ouro__is_empty(const profile *p) {
+    bool empty = true;
+    for (uint32_t m = 0; empty && m < p->metric_count; m++) {
+        for (uint32_t n = 0; empty && n < p->node_count; n++) empty = p->values[m][n] == 0;
+    }
+    return empty;
+}
+
 bool ouro__findings(const profile *p, uint32_t m, const totals *t, const knots *k,
                     const recursion *recursed, findings *to) {
     *to = (findings){.total = t->total};
+    if (ouro__is_empty(p)) {
+        to->rows[to->count++] =
+            (finding){.kind = FINDING_EMPTY, .block = NO_BLOCK, .other = NO_BLOCK};
+        return true;
+    }
     if (!has_shares(p, m, t)) return true;
     size_t blocks = (size_t)p->block_count + 1;
     search s = {.profile = p,
@@ -453,6 +466,9 @@ uint32_t ouro__finding_parts(const profile *p, const finding *f, int64_t total,
     share_text(share, f->value, total);
     share_text(most, f->most, total);
     switch (f->kind) {
+    case FINDING_EMPTY:
+        say(&s, "There is nothing to show: no path was charged anything.");
+        break;
     case FINDING_FEW:
         say_few(&s, f);
         break;
@@ -495,7 +511,7 @@ uint32_t ouro__finding_parts(const profile *p, const finding *f, int64_t total,
 }
 
 const char *ouro__finding_kind(const finding *f) {
-    static const char *const names[] = {"few",       "cut",  "self",   "under", "group",
-                                        "recursion", "path", "spread", "flat"};
+    static const char *const names[] = {"empty", "few",       "cut",  "self",   "under",
+                                        "group", "recursion", "path", "spread", "flat"};
     return names[f->kind];
 }

@@ -264,8 +264,7 @@ static bool flow_node(flow_walk *w, knots *k, uint32_t n) {
 }
 
 static bool walk_flows(const profile *p, uint32_t m, const uint32_t *knot_of, knots *k) {
-    uint32_t calls = ouro__profile_find_metric(p, "calls"),
-             direct = ouro__profile_find_metric(p, "direct");
+    uint32_t calls = ouro__calls_metric(p), direct = ouro__profile_find_metric(p, "direct");
     int64_t *running = ouro__running(p, m);
     flow_walk w = {.on = {.profile = p,
                           .values = p->values[m],

@@ -164,6 +164,16 @@ uint32_t ouro__profile_find_metric(const profile *p, const char *name) {
     return NO_ROW;
 }
 
+void ouro__profile_prefer_time(profile *p) {
+    for (uint32_t m = 0; m < p->metric_count; m++) {
+        bool any = false;
+        for (uint32_t n = 0; !any && n < p->node_count; n++) any = p->values[m][n] != 0;
+        if (!any || strcmp(ouro__metric_unit(p, m), "nanoseconds") != 0) continue;
+        p->default_metric = m;
+        return;
+    }
+}
+
 bool ouro__profile_rescale(profile *p, uint32_t m, uint32_t decimals) {
     for (; p->metrics[m].decimals < decimals; p->metrics[m].decimals++) {
         for (uint32_t n = 0; n < p->node_count; n++) {

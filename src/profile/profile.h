@@ -101,6 +101,9 @@ uint32_t ouro__profile_add_block(profile *p, const block_info *b);
 uint32_t ouro__profile_add_named(profile *p, const char *name, size_t length);
 // Always a new column.
 uint32_t ouro__profile_add_metric(profile *p, const char *name, const char *unit);
+// Shows time first, if there is a metric of time that has anything: for readers whose files do not
+// say what to show.
+void ouro__profile_prefer_time(profile *p);
 // Always a new row.
 uint32_t ouro__profile_add_node(profile *p, uint32_t parent, uint32_t block);
 

@@ -25,6 +25,10 @@ static inline int64_t ouro__inclusive(const profile *p, const int64_t *running, 
 
 int64_t ouro__total(const profile *p, uint32_t m);
 
+// The metric `calls`, which counts entries. NO_ROW: calls are not known, because there is none, or
+// because it has only zeros: of what was sampled.
+uint32_t ouro__calls_metric(const profile *p);
+
 // Self and overall of groups of blocks. Overall counts each path once, so it is never above the
 // total of a profile without negative values.
 typedef struct {
@@ -129,6 +133,7 @@ void ouro__knots_free(knots *k);
 // ---------------------------------------------------------------- findings
 
 typedef enum {
+    FINDING_EMPTY,     // the profile has no value at all; nothing else is found then
     FINDING_FEW,       // too few samples or ticks: `count`
     FINDING_CUT,       // `value` is below the mark `block`: [pruned], [lost] or [truncated]
     FINDING_SELF,      // `block` spends `value` itself, nearly all of it called by `other`
@@ -157,6 +162,8 @@ typedef struct {
     int64_t total; // what shares are of
 } findings;
 
+// Has it no value at all, in any metric?
+bool ouro__is_empty(const profile *p);
 // The facts to look at first. The totals, knots and recursion are those of the profile and metric.
 bool ouro__findings(const profile *p, uint32_t m, const totals *t, const knots *k,
                     const recursion *recursed, findings *to);

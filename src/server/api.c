@@ -144,7 +144,7 @@ static bool find_view(question *q) {
     if (!ouro__question_metric(q, q->side->profile, &q->metric)) return false;
     if (!(q->view = ouro__question_view(q, q->side_number))) return false;
     q->p = q->view->profile;
-    q->calls = ouro__profile_find_metric(q->p, "calls");
+    q->calls = ouro__calls_metric(q->p);
     q->recursions = ouro__profile_find_metric(q->p, "recursions");
     q->recursed = ouro__view_recursed(q->view);
     const totals *t = ouro__view_totals(q->view, q->metric);

@@ -12,6 +12,7 @@ static const char *page_of(const finding *f) {
         return "recursion";
     case FINDING_PATH:
         return "paths";
+    case FINDING_EMPTY:
     case FINDING_FEW:
     case FINDING_FLAT:
         return "self";

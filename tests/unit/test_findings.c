@@ -361,7 +361,7 @@ TEST(what_was_cut_is_said_and_is_no_block_that_stands_out) {
 }
 
 TEST(nothing_is_said_of_nothing_and_of_sums_with_negative_parts) {
-    check_shape("ab 0\n", "");
+    check_shape("ab 0\n", "There is nothing to show: no path was charged anything.\n");
     check_shape("ab -5\nac 90\n", "");
 }
 

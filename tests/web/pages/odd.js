@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import {createRequire} from "node:module";
+import {visible} from "../../../web/model/format.js";
 import * as fixtures from "../fixtures.js";
 import {test, view} from "../support.js";
 import {fits, open, rowOf, rows} from "../use.js";
@@ -50,7 +51,7 @@ test(
     }
     await open(page, url + "/self");
     for (const name of [...fixtures.EVIL.filter(n => n.trim()), ...fixtures.SCRIPTS.slice(0, 6)])
-      await rowOf(page, name);
+      await rowOf(page, visible(name));
     const box = await page.locator(".name a", {hasText: /^" "$/}).boundingBox();
     assert.ok(box.width > 10, "a name of a blank can be clicked on");
   },
