@@ -4,6 +4,7 @@
 // question, and the answer is shown; the old page stays until then. Every change of state goes
 // through go(), so the back button and a copied address always show the same page.
 
+import {visible} from "./model/format.js";
 import {PAGES, href, parse, to} from "./model/url.js";
 import {ApiError, ask} from "./parts/client.js";
 import {showFilters} from "./parts/chips.js";
@@ -19,9 +20,9 @@ import * as blocks from "./views/blocks.js";
 import * as around from "./views/around.js";
 import * as compare from "./views/compare.js";
 import * as flame from "./views/flame.js";
-import * as knots from "./views/knots.js";
 import * as overview from "./views/overview.js";
-import * as sequences from "./views/sequences.js";
+import * as paths from "./views/paths.js";
+import * as recursion from "./views/recursion.js";
 import * as source from "./views/source.js";
 import * as tree from "./views/tree.js";
 
@@ -41,11 +42,11 @@ const VIEWS = {
   overview,
   self: blocks,
   overall: blocks,
-  sequences,
+  paths,
   block: around,
   flame,
   tree,
-  knots,
+  recursion,
   source,
   compare,
 };
@@ -53,10 +54,10 @@ const NAMES = {
   overview: "Overview",
   self: "Self",
   overall: "Overall",
-  sequences: "Sequences",
+  paths: "Paths",
   flame: "Flame graph",
   tree: "Call tree",
-  knots: "Knots",
+  recursion: "Recursion",
   source: "Source",
   compare: "Compare",
 };
@@ -174,7 +175,7 @@ export class App {
     this.answer = answer;
     const placed = Boolean(view.show(state, answer));
     const title = view.title(state);
-    document.title = `${title} · ${this.file?.title || "profile"} · Ouro`;
+    document.title = visible(`${title} · ${this.file?.title || "profile"} · Ouro`);
     showFilters(this, state, answer);
     if (moved && this.started) this.say(title);
     return placed;
@@ -220,7 +221,7 @@ export class App {
     at("side-pick").hidden = !this.profile.compare || state.page === "compare";
     at("side").value = state.side;
     const names = this.profile.files.map(file => file.title || file.path);
-    at("opened").textContent = names.join(" → ");
+    at("opened").textContent = visible(names.join(" → "));
     at("opened").parentElement.title = this.profile.files.map(file => file.path).join("\n");
   }
 
@@ -240,7 +241,7 @@ export class App {
 
   /** Tells screen readers. @param {string} text */
   say(text) {
-    at("said").textContent = text;
+    at("said").textContent = visible(text);
   }
 }
 

@@ -73,6 +73,8 @@ typedef struct {
 
 // Exits with a message if it cannot be loaded.
 loaded load(const options *o, const char *path);
+// The same of a profile that must not be empty.
+loaded load_some(const options *o, const char *path);
 void loaded_free(loaded *l);
 // Reads only.
 profile *load_profile(const options *o, const char *path, bool keep_origin);
@@ -177,6 +179,7 @@ void browser_end(void);
 
 // Parts of the report.
 void report_block(const options *o, const loaded *l, output *out);
-void report_knots(const options *o, const loaded *l, output *out, uint32_t top, bool brief);
+void report_knots(const options *o, const loaded *l, output *out, uint32_t top);
+void knots_brief(const options *o, const loaded *l, const knots *k, uint32_t top, output *out);
 
 #endif

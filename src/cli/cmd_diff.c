@@ -26,9 +26,9 @@ typedef struct {
 
 static pair load_pair(const options *o) {
     pair p = {0};
-    p.before = load(o, o->inputs.items[0]);
+    p.before = load_some(o, o->inputs.items[0]);
     if (o->inputs.count == 2) {
-        p.after = load(o, o->inputs.items[1]);
+        p.after = load_some(o, o->inputs.items[1]);
         const char *name = ouro__metric_name(p.before.profile, p.before.metric);
         if (!o->metric) p.after.metric = metric_option(p.after.profile, p.after.path, name);
         return p;

@@ -86,8 +86,8 @@ static const char view[] =
 static const char report[] =
     "ouro report [options] FILE\n"
     "\n"
-    "Without a table option: a screen with the totals, the top of self and overall, and the "
-    "knots.\n"
+    "Without a table option: a screen with the totals, findings, the top of self and overall, and "
+    "what\nrecurses.\n"
     "\n"
     "  --self             blocks by what was charged to them\n"
     "  --overall          blocks by what was charged to the paths that contain them, each path "
@@ -95,8 +95,10 @@ static const char report[] =
     "  --sequences        canonical paths\n"
     "  --tree             the call tree, down to a percent (--min PERCENT)\n"
     "  --block NAME       callers and callees; --block Y --block X is the sequence Y -> X\n"
-    "  --knots            groups of blocks that call each other in a circle, with what flows in "
-    "and out\n"
+    "  --knots            what recurses, how often and how deep: groups of blocks that call each "
+    "other\n"
+    "                     in a circle, and blocks that call themselves, with what flows in and "
+    "out\n"
     "  --metric NAME      which metric\n" FILTERS
     "  --top N            so many rows (text: 30; --json and --csv: all)\n"
     "  --json, --csv      for programs\n"

@@ -56,10 +56,62 @@ static void print_title(const options *o, const loaded *l, output *out) {
         format_percent(percent, left, l->total);
         put_line(out, "left after the filters: %s%s%s, %s", rest, *unit ? " " : "", unit, percent);
     }
-    if (p->metric_count < 2) return;
-    char *metrics = metric_names(p);
-    put_line(out, "metrics: %s (--metric chooses)", metrics);
+    char *metrics = p->metric_count > 1 ? metric_names(p) : NULL;
+    if (metrics) put_line(out, "metrics: %s (--metric chooses)", metrics);
     free(metrics);
+}
+
+// ---------------------------------------------------------------- findings
+
+static char *sentence_of(const loaded *l, const finding *f, int64_t total) {
+    finding_part parts[FINDING_PARTS];
+    uint32_t count = ouro__finding_parts(l->profile, f, total, parts);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to) fail_memory();
+    for (uint32_t i = 0; i < count; i++)
+        fputs(parts[i].block == NO_BLOCK ? parts[i].text
+                                         : ouro__block_name(l->profile, parts[i].block),
+              to);
+    if (fclose(to) != 0) fail_memory();
+    return text;
+}
+
+static findings find_all(const loaded *l, const totals *t, const knots *k) {
+    findings found;
+    recursion *recursed = ouro__recursion(l->profile);
+    if (!recursed || !ouro__findings(l->profile, l->metric, t, k, recursed, &found)) fail_memory();
+    free(recursed);
+    return found;
+}
+
+static void print_findings(const loaded *l, const totals *t, const knots *k, output *out) {
+    findings found = find_all(l, t, k);
+    for (uint32_t i = 0; i < found.count; i++) {
+        char *text = sentence_of(l, &found.rows[i], found.total);
+        put_line(out, "- %s", text);
+        free(text);
+    }
+    if (found.count) ouro__put_text(out, "\n");
+}
+
+static void json_findings(json_writer *w, const loaded *l, const totals *t) {
+    knots k;
+    if (!ouro__knots(l->profile, l->metric, &k)) fail_memory();
+    findings found = find_all(l, t, &k);
+    ouro__knots_free(&k);
+    ouro__write_rows(w, "findings");
+    for (uint32_t i = 0; i < found.count; i++) {
+        const finding *f = &found.rows[i];
+        char *text = sentence_of(l, f, found.total);
+        ouro__write_object(w, NULL);
+        ouro__write_text(w, "kind", ouro__finding_kind(f));
+        ouro__write_text(w, "text", text);
+        ouro__write_end(w);
+        free(text);
+    }
+    ouro__write_end(w);
 }
 
 // ---------------------------------------------------------------- self and overall
@@ -119,6 +171,8 @@ static void report_blocks(const options *o, const loaded *l, const totals *t, bo
         if (o->as == AS_CSV) csv_row(out, l, &row, NULL);
         if (o->as == AS_JSON) json_row(&w, l, &row);
     }
+    if (o->as == AS_JSON) ouro__write_end(&w);
+    if (o->as == AS_JSON && o->show == SHOW_SUMMARY) json_findings(&w, l, t);
     if (o->as == AS_JSON) json_foot(&w);
     free(top);
 }
@@ -128,9 +182,13 @@ static void report_summary(const options *o, const loaded *l, const totals *t, o
     uint32_t path_count = l->profile->node_count - 1, block_count = l->profile->block_count;
     char paths[GROUPED_ROOM], blocks[GROUPED_ROOM];
     print_title(o, l, out);
-    ouro__print(out, "%s path%s, %s block%s\n\n", ouro__grouped(paths, path_count),
+    ouro__print(out, "%s path%s, %s block%s%s\n\n", ouro__grouped(paths, path_count),
                 path_count == 1 ? "" : "s", ouro__grouped(blocks, block_count),
-                block_count == 1 ? "" : "s");
+                block_count == 1 ? "" : "s",
+                t->calls ? "" : "; calls are not known, the file has samples");
+    knots k;
+    if (!ouro__knots(l->profile, l->metric, &k)) fail_memory();
+    print_findings(l, t, &k, out);
     put_heading(o, out, "Self");
     print_blocks(o, l, t, top, count, false, out);
     free(top);
@@ -140,7 +198,8 @@ static void report_summary(const options *o, const loaded *l, const totals *t, o
     print_blocks(o, l, t, top, count, true, out);
     free(top);
     ouro__put_text(out, "\n");
-    report_knots(o, l, out, KNOTS_SUMMARY, true);
+    knots_brief(o, l, &k, KNOTS_SUMMARY, out);
+    ouro__knots_free(&k);
 }
 
 // ---------------------------------------------------------------- sequences and tree
@@ -185,7 +244,7 @@ static void json_path(json_writer *w, const profile *p, const sequence *s) {
 }
 
 static block_row node_row(const profile *p, uint32_t m, const int64_t *running, uint32_t n) {
-    uint32_t calls = ouro__profile_find_metric(p, "calls");
+    uint32_t calls = ouro__calls_metric(p);
     return (block_row){p->block[n],
                        p->values[m][n],
                        ouro__inclusive(p, running, n),
@@ -303,12 +362,19 @@ static void report_tree(const options *o, const loaded *l, output *out) {
 // ---------------------------------------------------------------- the command
 
 static void report(const options *o, const loaded *l, output *out) {
+    if (o->as == AS_TEXT && ouro__is_empty(l->profile)) {
+        char *text = sentence_of(l, &(finding){.kind = FINDING_EMPTY}, 0);
+        print_title(o, l, out);
+        put_line(out, "%s", text);
+        free(text);
+        return;
+    }
     if (o->show == SHOW_SEQUENCES) return report_sequences(o, l, out);
     if (o->show == SHOW_TREE) return report_tree(o, l, out);
     if (o->show == SHOW_BLOCK) return report_block(o, l, out);
     if (o->show == SHOW_KNOTS) {
         if (o->as == AS_TEXT) print_title(o, l, out);
-        return report_knots(o, l, out, top_of(o, TOP_TEXT), false);
+        return report_knots(o, l, out, top_of(o, TOP_TEXT));
     }
     totals t;
     if (!ouro__totals(l->profile, l->metric, NULL, 0, &t)) fail_memory();

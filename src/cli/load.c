@@ -7,7 +7,6 @@
 
 #include "printable.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +73,7 @@ void show_merging(size_t done, size_t of) {
 void show_writing(void *user, uint64_t bytes) {
     char text[32];
     if (!progress_due()) return;
-    snprintf(text, sizeof text, "%.1f MB", (double)bytes / 1e6);
+    snprintf(text, sizeof text, "%.1f MiB", (double)bytes / (1 << 20));
     show_step("writing", user, text);
 }
 
@@ -174,27 +173,20 @@ profile *apply_shrinking(const options *o, const char *path, profile *p) {
     return p;
 }
 
-static bool has_samples(const profile *p) {
-    for (uint32_t m = 0; m < p->metric_count; m++) {
-        for (uint32_t n = 0; n < p->node_count; n++) {
-            if (p->values[m][n]) return true;
-        }
-    }
-    return false;
-}
-
 loaded load(const options *o, const char *path) {
     loaded l = {.path = path, .filtered = o->select.count || o->exclude.count || o->fold.count};
     profile *p = load_profile(o, path, false);
-    if (!has_samples(p)) {
-        error e = {0};
-        ouro__error_set(&e, ENODATA,
-                        "the profile has no samples: nothing was charged while it was recorded");
-        fail_with(path, &e);
-    }
     l.metric = metric_option(p, path, o->metric);
     l.total = ouro__total(p, l.metric);
     l.profile = apply_filters(o, path, p);
+    return l;
+}
+
+// An empty side would make every comparison a success.
+loaded load_some(const options *o, const char *path) {
+    loaded l = load(o, path);
+    error e = {.message = "the profile is empty: nothing was charged while it was recorded"};
+    if (l.total == 0 && !l.filtered && ouro__is_empty(l.profile)) fail_with(path, &e);
     return l;
 }
 

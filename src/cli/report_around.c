@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NEIGHBOURS = 20, MEMBERS = 8 };
+enum { NEIGHBOURS = 20, MEMBERS = 8, DEEP_ROOM = GROUPED_ROOM + 8 };
 
 // ---------------------------------------------------------------- neighbours
 
@@ -61,6 +61,25 @@ static void neighbours_text(const options *o, const loaded *l, output *out, cons
     if (count > top) ouro__print(out, "  and %u more (--top)\n", count - top);
 }
 
+// "recursed 468 times directly, 3 times through others"
+static void put_recursed(output *out, const profile *p, const recursion *r) {
+    const struct {
+        uint64_t times;
+        const char *how;
+    } ways[] = {{r->direct, "directly"}, {r->through, "through others"}};
+    const char *before = "  recursed ";
+    char times[GROUPED_ROOM];
+    for (size_t i = 0; i < 2; i++) {
+        if (!ways[i].times) continue;
+        ouro__print(out, "%s%s time%s %s", before, ouro__grouped(times, ways[i].times),
+                    ways[i].times == 1 ? "" : "s", ways[i].how);
+        before = ", ";
+    }
+    ouro__put_text(out, !ouro__recurses(r)      ? "  no stack has a block of it twice\n"
+                        : ouro__counts_calls(p) ? "\n"
+                                                : ", in the stacks as they were read\n");
+}
+
 // ---------------------------------------------------------------- a block or a sequence
 
 static uint32_t *find_sequence(const options *o, const loaded *l) {
@@ -99,6 +118,8 @@ static void block_text(const options *o, const loaded *l, const around *a, outpu
     put_line(out, "  self %s%s%s (%s), overall %s%s%s (%s)%s%s%s", self, *unit ? " " : "", unit,
              self_share, overall, *unit ? " " : "", unit, overall_share, a->has_calls ? ", " : "",
              a->has_calls ? calls : "", a->has_calls ? " calls" : "");
+    if (o->block.count == 1 && ouro__recurses(&a->recursion))
+        put_recursed(out, l->profile, &a->recursion);
     ouro__put_text(out, "\n");
     neighbours_text(o, l, out, "Callers", a->callers, a->caller_count, a->has_calls, top);
     ouro__put_text(out, "\n");
@@ -133,23 +154,55 @@ void report_block(const options *o, const loaded *l, output *out) {
 
 // ---------------------------------------------------------------- knots
 
-static void knot_json(json_writer *w, const loaded *l, const knot *k, bool has_calls) {
+// A group can be a circle of calls without a stack that has a block of it twice: then it is 1.
+static void json_deepest(json_writer *w, const recursion *r) {
+    uint32_t deepest = ouro__recurses(r) ? r->deepest : 1;
+    if (deepest) ouro__write_integer(w, "deepest", deepest);
+    if (!deepest) ouro__write_null(w, "deepest");
+}
+
+static void edges_json(json_writer *w, const loaded *l, const knot *k, bool has_calls) {
+    ouro__write_array(w, "edges");
+    for (uint32_t i = 0; i < k->edge_count && i < EDGES_KEPT; i++) {
+        const knot_edge *e = &k->edges[i];
+        ouro__write_object(w, NULL);
+        ouro__write_text(w, "from", ouro__block_name(l->profile, e->from));
+        ouro__write_text(w, "to", ouro__block_name(l->profile, e->to));
+        json_amount(w, "value", e->value, l->profile->metrics[l->metric].decimals);
+        if (has_calls) ouro__write_integer(w, "calls", e->calls);
+        if (!has_calls) ouro__write_null(w, "calls");
+        ouro__write_end(w);
+    }
+    ouro__write_end(w);
+}
+
+static void member_json(json_writer *w, const loaded *l, uint32_t b, const recursion *r) {
+    ouro__write_object(w, NULL);
+    json_block(w, l->profile, b);
+    ouro__write_integer(w, "direct", (int64_t)r->direct);
+    ouro__write_integer(w, "through", (int64_t)r->through);
+    json_deepest(w, r);
+    ouro__write_end(w);
+}
+
+static void knot_json(json_writer *w, const loaded *l, const knot *k, const recursion *recursed,
+                      bool has_calls) {
     uint32_t decimals = l->profile->metrics[l->metric].decimals;
     ouro__write_object(w, NULL);
     ouro__write_array(w, "blocks");
-    for (uint32_t i = 0; i < k->block_count; i++) {
-        ouro__write_object(w, NULL);
-        json_block(w, l->profile, k->blocks[i]);
-        ouro__write_end(w);
-    }
+    for (uint32_t i = 0; i < k->block_count; i++)
+        member_json(w, l, k->blocks[i], &recursed[k->blocks[i]]);
     ouro__write_end(w);
     json_amount(w, "self", k->self, decimals);
     json_amount(w, "overall", k->overall, decimals);
     if (has_calls) ouro__write_integer(w, "calls", k->calls);
     if (!has_calls) ouro__write_null(w, "calls");
-    ouro__write_integer(w, "deepest", k->deepest);
+    json_deepest(w, &k->recursion);
     neighbours_json(w, l, "in", k->in, k->in_count, has_calls);
     neighbours_json(w, l, "out", k->out, k->out_count, has_calls);
+    ouro__write_integer(w, "direct", (int64_t)k->recursion.direct);
+    ouro__write_integer(w, "through", (int64_t)k->recursion.through);
+    edges_json(w, l, k, has_calls);
     ouro__write_end(w);
 }
 
@@ -168,29 +221,42 @@ static char *member_names(const profile *p, const knot *k, uint32_t shown, const
 static void knots_csv(const loaded *l, const knots *k, uint32_t top, output *out) {
     char number[DECIMAL_ROOM];
     uint32_t decimals = l->profile->metrics[l->metric].decimals;
-    ouro__put_text(out, "blocks,self,overall,calls,deepest\n");
+    ouro__put_text(out, "blocks,self,overall,calls,deepest,direct,through\n");
     for (uint32_t i = 0; i < k->count && i < top; i++) {
         char *members = member_names(l->profile, &k->knots[i], UINT32_MAX, ";");
         ouro__put_csv(out, members);
         ouro__print(out, ",%s", ouro__decimal(number, k->knots[i].self, decimals));
         ouro__print(out, ",%s", ouro__decimal(number, k->knots[i].overall, decimals));
         ouro__print(out, ",%s", k->has_calls ? ouro__decimal(number, k->knots[i].calls, 0) : "");
-        ouro__print(out, ",%u\n", k->knots[i].deepest);
+        const recursion *r = &k->knots[i].recursion;
+        uint32_t deepest = ouro__recurses(r) ? r->deepest : 1;
+        ouro__print(out, ",%s", deepest ? ouro__decimal(number, deepest, 0) : "");
+        ouro__print(out, ",%llu,%llu\n", (unsigned long long)r->direct,
+                    (unsigned long long)r->through);
         free(members);
     }
 }
 
-static void knots_brief(const options *o, const loaded *l, const knots *k, uint32_t top,
-                        output *out) {
-    put_heading(o, out, "Knots (blocks that call each other in a circle)");
+// "469 deep"; nothing if that is not known.
+static const char *deep_text(char text[static DEEP_ROOM], const recursion *r) {
+    char deepest[GROUPED_ROOM];
+    uint32_t times = ouro__recurses(r) ? r->deepest : 1;
+    text[0] = '\0';
+    if (times) snprintf(text, DEEP_ROOM, "%s deep", ouro__grouped(deepest, times));
+    return text;
+}
+
+void knots_brief(const options *o, const loaded *l, const knots *k, uint32_t top, output *out) {
+    put_heading(o, out, "Recursion (blocks that call themselves, or each other in a circle)");
     if (!k->count) ouro__put_text(out, "  none\n");
     table *t = table_new(o, out);
     int64_t left = ouro__total(l->profile, l->metric);
     for (uint32_t i = 0; i < k->count && i < top; i++) {
-        char *members = member_names(l->profile, &k->knots[i], MEMBERS, ", ");
-        amount_cells(t, l, k->knots[i].overall, left);
-        table_cell(t, "%u blocks", k->knots[i].block_count);
-        table_cell(t, "%u deep", k->knots[i].deepest);
+        const knot *one = &k->knots[i];
+        char *members = member_names(l->profile, one, MEMBERS, ", "), deep[DEEP_ROOM];
+        amount_cells(t, l, one->overall, left);
+        table_cell(t, "%u block%s", one->block_count, one->block_count == 1 ? "" : "s");
+        table_cell(t, "%s", deep_text(deep, &one->recursion));
         table_cell(t, "%s", members);
         table_row_end(t);
         free(members);
@@ -200,7 +266,8 @@ static void knots_brief(const options *o, const loaded *l, const knots *k, uint3
 
 static void knots_text(const options *o, const loaded *l, const knots *k, uint32_t top,
                        output *out) {
-    if (!k->count) ouro__put_text(out, "no knots: no block calls itself through another\n");
+    if (!k->count)
+        ouro__put_text(out, "no recursion: no block calls itself, alone or through others\n");
     for (uint32_t i = 0; i < k->count && i < top; i++) {
         const knot *one = &k->knots[i];
         char *members = member_names(l->profile, one, MEMBERS, ", ");
@@ -209,29 +276,33 @@ static void knots_text(const options *o, const loaded *l, const knots *k, uint32
         format_percent(overall, one->overall, l->total);
         ouro__put_text(out, "\n");
         put_heading(o, out, "%s", members);
-        ouro__print(out, "  %u blocks, %u deep, self %s, overall %s\n", one->block_count,
-                    one->deepest, self, overall);
+        char deep[DEEP_ROOM];
+        deep_text(deep, &one->recursion);
+        ouro__print(out, "  %u block%s%s%s, self %s, overall %s\n", one->block_count,
+                    one->block_count == 1 ? "" : "s", *deep ? ", " : "", deep, self, overall);
+        put_recursed(out, l->profile, &one->recursion);
         neighbours_text(o, l, out, " In", one->in, one->in_count, k->has_calls, MEMBERS);
         neighbours_text(o, l, out, " Out", one->out, one->out_count, k->has_calls, MEMBERS);
         free(members);
     }
 }
 
-void report_knots(const options *o, const loaded *l, output *out, uint32_t top, bool brief) {
+void report_knots(const options *o, const loaded *l, output *out, uint32_t top) {
     knots k;
     if (!ouro__knots(l->profile, l->metric, &k)) fail_memory();
     if (o->as == AS_CSV) {
         knots_csv(l, &k, top, out);
-    } else if (o->as == AS_TEXT && brief) {
-        knots_brief(o, l, &k, top, out);
     } else if (o->as == AS_TEXT) {
         knots_text(o, l, &k, top, out);
     } else {
         json_writer w = json_head(out, l);
+        recursion *recursed = ouro__recursion(l->profile);
+        if (!recursed) fail_memory();
         ouro__write_rows(&w, "rows");
         for (uint32_t i = 0; i < k.count && i < top; i++)
-            knot_json(&w, l, &k.knots[i], k.has_calls);
+            knot_json(&w, l, &k.knots[i], recursed, k.has_calls);
         json_foot(&w);
+        free(recursed);
     }
     ouro__knots_free(&k);
 }

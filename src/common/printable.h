@@ -4,10 +4,11 @@
 // of them, come from a file that somebody else may have made. A terminal obeys some characters
 // instead of showing them. Everything of ours that prints such a text does it by a function here.
 //
-// Each character that a terminal would obey becomes one U+FFFD, which takes one column:
+// Controls of the writing direction, which show a text in another order than it has, become their
+// escape, \u202e: a reader must see that a name was made to deceive. Each other character that a
+// terminal would obey becomes one U+FFFD, which takes one column:
 // - C0 and C1 controls (U+009B begins a sequence as ESC [ does), also the line feed and the tab,
 //   which would make one name look like two rows or two cells;
-// - controls of writing direction, which show a text in another order than it has;
 // - line and paragraph separators;
 // - format characters that show nothing: soft hyphen, zero-width space, word joiner, byte order
 //   mark, tags. Two different names would look the same, and terminals disagree on their width;
@@ -39,14 +40,34 @@ static inline bool ouro__is_hidden(uint32_t point) {
     return false;
 }
 
+// The escape of a control of the writing direction; NULL: it is none. No longer than three times
+// the character.
+static inline const char *ouro__direction_escape(uint32_t point) {
+    static const struct {
+        uint32_t point;
+        const char *escape;
+    } controls[] = {
+        {0x61c, "\\u061c"},  {0x200e, "\\u200e"}, {0x200f, "\\u200f"}, {0x202a, "\\u202a"},
+        {0x202b, "\\u202b"}, {0x202c, "\\u202c"}, {0x202d, "\\u202d"}, {0x202e, "\\u202e"},
+        {0x2066, "\\u2066"}, {0x2067, "\\u2067"}, {0x2068, "\\u2068"}, {0x2069, "\\u2069"},
+    };
+    for (size_t i = 0; i < sizeof controls / sizeof *controls; i++) {
+        if (controls[i].point == point) return controls[i].escape;
+    }
+    return NULL;
+}
+
 // What may be shown for the character at `text`: `*shown` bytes. `*used` bytes of the text are
 // done then. The text does not end here.
 static inline const char *ouro__printable_at(const char *text, size_t *used, size_t *shown) {
     size_t n = ouro__utf8_length(text);
-    bool good = n && !ouro__is_hidden(ouro__utf8_decode(text, n));
+    uint32_t point = n ? ouro__utf8_decode(text, n) : 0;
+    bool good = n && !ouro__is_hidden(point);
+    const char *other = good ? NULL : ouro__direction_escape(point);
     *used = n ? n : 1;
-    *shown = good ? n : sizeof OURO_REPLACEMENT - 1;
-    return good ? text : OURO_REPLACEMENT;
+    if (!other) other = OURO_REPLACEMENT;
+    *shown = good ? n : strlen(other);
+    return good ? text : other;
 }
 
 // A copy that may be shown; freed by the caller. NULL: out of memory.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Values for people: thousands apart, times and sizes in a unit that fits the largest value, so
-// that a column has one unit. Formats for programs use ouro__decimal.
+// that a column has one unit. A KiB is 1,024 bytes, as in the pages. Formats for programs use
+// ouro__decimal.
 
 #include "amount.h"
 
@@ -19,7 +20,7 @@ typedef struct {
 // The largest unit in which `largest` is 10 or more.
 static unit_step choose_unit(const profile *p, uint32_t m, int64_t largest) {
     static const unit_step times[] = {{"s", 1e-9}, {"ms", 1e-6}, {"us", 1e-3}};
-    static const unit_step sizes[] = {{"GB", 1e-9}, {"MB", 1e-6}, {"KB", 1e-3}};
+    static const unit_step sizes[] = {{"GiB", 0x1p-30}, {"MiB", 0x1p-20}, {"KiB", 0x1p-10}};
     const char *unit = ouro__metric_unit(p, m);
     const unit_step *steps = strcmp(unit, "nanoseconds") == 0 ? times
                              : strcmp(unit, "bytes") == 0     ? sizes
@@ -29,7 +30,7 @@ static unit_step choose_unit(const profile *p, uint32_t m, int64_t largest) {
         if (size * steps[i].factor >= 10) return steps[i];
     }
     return (unit_step){steps == times               ? "ns"
-                       : steps == sizes             ? "bytes"
+                       : steps == sizes             ? "B"
                        : strcmp(unit, "count") == 0 ? ""
                                                     : unit,
                        1};

@@ -18,6 +18,7 @@ typedef struct {
     double id;
     uint32_t parent; // row; NO_ROW: a root
     uint32_t place;  // node of the profile; NO_NODE: not yet
+    uint32_t depth;  // of the builder's stack there
 } node;
 
 typedef struct {
@@ -59,7 +60,7 @@ static bool add_node(reader *r, const json *value, uint32_t parent) {
         r->nodes = nodes;
         r->room = room;
     }
-    node n = {value, ouro__json_number(id, 0), parent, NO_NODE};
+    node n = {value, ouro__json_number(id, 0), parent, NO_NODE, 0};
     if (find_node(r, n.id) != NO_ROW)
         return ouro__fail(r->error, EILSEQ, "node %u: the id %.0f stands twice", r->count, n.id);
     r->nodes[r->count] = n;
@@ -139,10 +140,10 @@ static bool is_root(const node *n) {
 
 static void find_place(reader *r, uint32_t row) {
     node *here = &r->nodes[row];
-    uint32_t above = here->parent == NO_ROW ? 0 : r->nodes[here->parent].place;
-    here->place = is_root(here)
-                      ? 0
-                      : ouro__builder_enter(r->builder, above, node_block(r->profile, here->value));
+    ouro__builder_pop_to(r->builder, here->parent == NO_ROW ? 0 : r->nodes[here->parent].depth);
+    here->place =
+        is_root(here) ? 0 : ouro__builder_push(r->builder, node_block(r->profile, here->value));
+    here->depth = (uint32_t)ouro__builder_depth(r->builder);
 }
 
 // Lists of children in the order of the file: first[row] and next[row], the roots at first[count].
@@ -264,6 +265,7 @@ profile *ouro__cpuprofile_read(input *in, const read_options *options, error *e)
     ouro__lookup_free(&r.ids);
     free(r.nodes);
     ouro__json_free(root);
+    if (ok) ouro__profile_prefer_time(r.profile);
     if (ok) return r.profile;
     ouro__profile_free(r.profile);
     return NULL;

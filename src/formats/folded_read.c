@@ -32,7 +32,7 @@ typedef struct {
 
     text before;      // the stack of the line before
     uint32_t *frames; // where each of its blocks ends, from the stack's beginning
-    uint32_t *nodes;
+    uint32_t *depths; // of the builder's stack then
     size_t frame_count, room;
     uint32_t *block_of; // by text: the block of that name, NO_BLOCK = not yet
     size_t block_of_room;
@@ -117,9 +117,9 @@ static bool room_for_frame(reader *r) {
     size_t room = r->room ? r->room * 2 : 256;
     uint32_t *frames = realloc(r->frames, room * sizeof *frames);
     if (frames) r->frames = frames;
-    uint32_t *nodes = realloc(r->nodes, room * sizeof *nodes);
-    if (nodes) r->nodes = nodes;
-    if (!frames || !nodes) return ouro__fail_memory(r->error);
+    uint32_t *depths = realloc(r->depths, room * sizeof *depths);
+    if (depths) r->depths = depths;
+    if (!frames || !depths) return ouro__fail_memory(r->error);
     r->room = room;
     return true;
 }
@@ -183,7 +183,7 @@ static bool enter_stack(reader *r, text stack, uint32_t *node) {
     // Blocks that end at a semicolon of both lines are shared; that of the last block may be the
     // end of the line.
     r->frame_count = kept;
-    *node = kept ? r->nodes[kept - 1] : 0;
+    ouro__builder_pop_to(r->builder, kept ? r->depths[kept - 1] : 0);
     const char *at = kept ? stack.at + r->frames[kept - 1] + 1 : stack.at;
     r->before = stack;
     while (at <= stack.end) {
@@ -196,12 +196,13 @@ static bool enter_stack(reader *r, text stack, uint32_t *node) {
         uint32_t block;
         if (name.end > name.at) {
             if (!find_block(r, name, &block)) return false;
-            *node = ouro__builder_enter(r->builder, *node, block);
+            ouro__builder_push(r->builder, block);
         }
         r->frames[r->frame_count] = (uint32_t)(end - stack.at);
-        r->nodes[r->frame_count++] = *node;
+        r->depths[r->frame_count++] = (uint32_t)ouro__builder_depth(r->builder);
         at = end + 1;
     }
+    *node = ouro__builder_node(r->builder);
     return true;
 }
 
@@ -313,7 +314,7 @@ profile *ouro__folded_read(input *in, const read_options *options, error *e) {
     ok = ok && read_lines(&r, options) && ouro__profile_finish(r.profile, e);
     ouro__builder_free(r.builder);
     free(r.frames);
-    free(r.nodes);
+    free(r.depths);
     free(r.block_of);
     free(r.unescaped);
     if (ok) return r.profile;

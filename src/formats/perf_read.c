@@ -398,6 +398,7 @@ profile *ouro__perf_read(input *in, const read_options *options, error *e) {
     bool ok = (r.builder && ouro__texts_init(&r.lines)) || ouro__fail_memory(e);
     ok = ok && read_lines(&r, options) && ouro__profile_finish(r.profile, e);
     reader_free(&r);
+    if (ok) ouro__profile_prefer_time(r.profile);
     if (ok) return r.profile;
     ouro__profile_free(r.profile);
     return NULL;

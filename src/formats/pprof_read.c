@@ -96,13 +96,16 @@ typedef struct {
     uint32_t direct;     // its metric
     uint64_t default_type;
     uint32_t sample_count;
+    uint64_t *comments; // their texts
+    size_t comment_count, comment_room;
 
-    // The sample before: its packed locations and the node after each, from the root.
+    // The sample before: its packed locations and the depth of the builder's stack after each, from
+    // the root.
     slice before;
     unsigned char *saved; // the locations before, when the window moves
     size_t saved_room;
     size_t before_count;
-    uint32_t *node_after;
+    uint32_t *depth_after;
     uint64_t *ids; // what is decoded of this one
     size_t room;
     unsigned char *unpacked[2]; // lists that were not packed, this one's and the one before
@@ -330,6 +333,22 @@ static bool take_string(reader *r, const wire_field *field) {
     return true;
 }
 
+static bool add_comment(reader *r, uint64_t text) {
+    if (!grow(&r->comments, r->comment_count, &r->comment_room, sizeof *r->comments, r->error))
+        return false;
+    r->comments[r->comment_count++] = text;
+    return true;
+}
+
+static bool take_comments(reader *r, const wire *top, const wire_field *field) {
+    if (field->type == WIRE_VARINT) return add_comment(r, field->value);
+    wire in = ouro__wire_in(top, field);
+    for (uint64_t text; field->type == WIRE_BYTES && in.at < in.end;) {
+        if (!ouro__wire_varint(&in, &text) || !add_comment(r, text)) return false;
+    }
+    return true;
+}
+
 static bool take_field(reader *r, const wire *top, const wire_field *field) {
     bool message = field->number >= PROFILE_SAMPLE_TYPE && field->number <= PROFILE_STRING;
     if (message && field->type != WIRE_BYTES)
@@ -357,6 +376,8 @@ static bool take_field(reader *r, const wire *top, const wire_field *field) {
     case PROFILE_DURATION:
         r->profile->duration = field->value;
         return true;
+    case PROFILE_COMMENT:
+        return take_comments(r, top, field);
     case PROFILE_DEFAULT_TYPE:
         r->default_type = field->value;
         return true;
@@ -384,9 +405,11 @@ static bool type_is(const reader *r, size_t i, const char *name) {
     return strcmp(ouro__metric_name(r->profile, (uint32_t)i), name) == 0;
 }
 
-// libouro's own files count direct recursion in a label of each sample (docs/pprof-mapping.md).
+// libouro's own files count recursion in a metric, and direct recursion in a label of each
+// sample (docs/pprof-mapping.md).
 static void find_direct(reader *r) {
     if (r->type_count < 2 || !type_is(r, 0, "calls") || !type_is(r, 1, "recursions")) return;
+    ouro__builder_count_none(r->builder);
     for (size_t i = 2; i < r->type_count; i++) {
         if (type_is(r, i, "direct")) return;
     }
@@ -570,16 +593,16 @@ static bool room_for(reader *r, size_t count) {
     size_t room = count * 2 + 64;
     uint64_t *ids = realloc(r->ids, room * sizeof *ids);
     if (ids) r->ids = ids;
-    uint32_t *nodes = realloc(r->node_after, room * sizeof *nodes);
-    if (nodes) r->node_after = nodes;
-    if (!ids || !nodes) return ouro__fail_memory(r->error);
+    uint32_t *depths = realloc(r->depth_after, room * sizeof *depths);
+    if (depths) r->depth_after = depths;
+    if (!ids || !depths) return ouro__fail_memory(r->error);
     r->room = room;
     return true;
 }
 
 static bool enter_locations(reader *r, const sample *s, size_t shared, size_t fresh,
                             uint32_t *node) {
-    *node = shared ? r->node_after[shared - 1] : 0;
+    ouro__builder_pop_to(r->builder, shared ? r->depth_after[shared - 1] : 0);
     for (size_t i = fresh; i-- > 0 && !r->profile->failed;) {
         uint32_t row = id_find(&r->location_ids, r->ids[i]);
         if (row == NO_ROW)
@@ -588,9 +611,10 @@ static bool enter_locations(reader *r, const sample *s, size_t shared, size_t fr
                                       (unsigned long long)r->ids[i]);
         const location *l = &r->locations[row];
         for (uint32_t j = 0; j < l->count; j++)
-            *node = ouro__builder_enter(r->builder, *node, r->blocks[l->first + j]);
-        r->node_after[shared + fresh - 1 - i] = *node;
+            ouro__builder_push(r->builder, r->blocks[l->first + j]);
+        r->depth_after[shared + fresh - 1 - i] = (uint32_t)ouro__builder_depth(r->builder);
     }
+    *node = ouro__builder_node(r->builder);
     return true;
 }
 
@@ -706,6 +730,47 @@ static bool read_samples(reader *r) {
     return !top.failed;
 }
 
+// ---------------------------------------------------------------- recursion
+
+// A number and the space behind it; false: there is none, or it is too large to be counted.
+static bool take_number(slice *text, uint64_t *number) {
+    const uint64_t most = UINT64_C(1) << 53;
+    size_t at = 0;
+    for (*number = 0; at < text->size && text->bytes[at] >= '0' && text->bytes[at] <= '9'; at++) {
+        *number = *number * 10 + (text->bytes[at] - '0');
+        if (*number > most) return false;
+    }
+    if (at == 0 || at == text->size || text->bytes[at] != ' ') return false;
+    *text = (slice){text->bytes + at + 1, text->size - at - 1};
+    return true;
+}
+
+// A comment of ours, see pprof_write.c: the paths of the file are compacted, and do not tell how
+// often the block recursed. Others are skipped.
+static void take_recursion(reader *r, slice text) {
+    enum { DIRECT, THROUGH, DEEPEST, LINE, COLUMN, NAME_SIZE, NUMBERS };
+    static const char start[] = RECURSION_COMMENT;
+    uint64_t numbers[NUMBERS];
+    if (text.size < strlen(start) || memcmp(text.bytes, start, strlen(start)) != 0) return;
+    text = (slice){text.bytes + strlen(start), text.size - strlen(start)};
+    for (int i = 0; i < NUMBERS; i++) {
+        if (!take_number(&text, &numbers[i])) return;
+    }
+    uint64_t size = numbers[NAME_SIZE];
+    if (size >= text.size || text.bytes[size] != ' ' || numbers[DEEPEST] > UINT32_MAX) return;
+    slice file = {text.bytes + size + 1, text.size - size - 1};
+    block_info info = {add_text(r, (slice){text.bytes, size}), add_text(r, file),
+                       (uint32_t)numbers[LINE], (uint32_t)numbers[COLUMN]};
+    recursion *to = ouro__profile_recursed(r->profile, ouro__profile_add_block(r->profile, &info));
+    if (to) *to = (recursion){numbers[DIRECT], numbers[THROUGH], (uint32_t)numbers[DEEPEST]};
+}
+
+static void take_recursions(reader *r) {
+    for (size_t i = 0; i < r->comment_count && !r->profile->failed; i++) {
+        if (r->comments[i] < r->string_count) take_recursion(r, r->strings[r->comments[i]]);
+    }
+}
+
 // ---------------------------------------------------------------- the whole
 
 static void reader_free(reader *r) {
@@ -716,10 +781,11 @@ static void reader_free(reader *r) {
     free(r->blocks);
     free(r->mappings);
     free(r->types);
+    free(r->comments);
     id_free(&r->function_ids);
     id_free(&r->location_ids);
     id_free(&r->mapping_ids);
-    free(r->node_after);
+    free(r->depth_after);
     free(r->ids);
     free(r->unpacked[0]);
     free(r->unpacked[1]);
@@ -746,7 +812,9 @@ profile *ouro__pprof_read(input *in, const read_options *options, error *e) {
     ok = ok && read_tables(&r) && add_types(&r) && resolve_locations(&r);
     if (ok && !r.profile->failed && options->keep_origin && rule == RULE_AS_IT_IS)
         ok = origin_init(&r);
-    ok = ok && (r.profile->failed || read_samples(&r)) && ouro__profile_finish(r.profile, e);
+    ok = ok && (r.profile->failed || read_samples(&r));
+    if (ok) take_recursions(&r);
+    ok = ok && ouro__profile_finish(r.profile, e);
     reader_free(&r);
     if (ok) return r.profile;
     ouro__profile_free(r.profile);

@@ -11,6 +11,7 @@
 #include "readers.h"
 #include "wire.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,6 +189,26 @@ static void put_blocks(writer *w) {
     if (w->truncated) put_function(w, w->truncated, "[truncated]", "", 0);
 }
 
+// How often blocks recursed before their paths were compacted: a comment each, which pprof does
+// not show because of its #. docs/pprof-mapping.md has the form.
+static bool put_recursions(writer *w) {
+    const profile *p = w->profile;
+    for (uint32_t b = 0; b < p->block_count && b < p->recursed_room; b++) {
+        const recursion *r = &p->recursed[b];
+        if (!w->location[b] || !ouro__recurses(r)) continue;
+        const char *name = ouro__block_name(p, b);
+        char *text = NULL;
+        if (asprintf(&text, RECURSION_COMMENT "%llu %llu %u %u %u %zu %s %s",
+                     (unsigned long long)r->direct, (unsigned long long)r->through, r->deepest,
+                     p->blocks[b].line, p->blocks[b].column, strlen(name), name,
+                     ouro__block_file(p, b)) < 0)
+            return false;
+        put_number(w, PROFILE_COMMENT, string_of(w, text));
+        free(text);
+    }
+    return true;
+}
+
 static void put_rest(writer *w) {
     const profile *p = w->profile;
     uint32_t type = p->metric_count ? string_of(w, ouro__metric_name(p, w->shown)) : 0;
@@ -205,6 +226,7 @@ static bool write_tree(writer *w, const char *title) {
     if (!number_locations(w) || !put_samples(w)) return false;
     put_mapping(w, title && *title ? title : "program");
     put_blocks(w);
+    if (!put_recursions(w)) return false;
     put_rest(w);
     return true;
 }

@@ -143,26 +143,23 @@ static bool read_sampled(reader *r, const json *from, size_t index) {
 
 // ---------------------------------------------------------------- evented
 
+// The builder's stack is what is open; `blocks` tells what closes.
 typedef struct {
-    uint32_t *positions, *blocks; // where each open frame was entered from, and its block
+    uint32_t *blocks;
     size_t depth, room;
-    uint32_t position;
     double last;
 } events;
 
 static bool open_frame(reader *r, events *v, uint32_t b) {
     if (v->depth == v->room) {
         size_t room = v->room ? v->room * 2 : 256;
-        uint32_t *positions = realloc(v->positions, room * sizeof *positions);
-        if (positions) v->positions = positions;
         uint32_t *blocks = realloc(v->blocks, room * sizeof *blocks);
-        if (blocks) v->blocks = blocks;
-        if (!positions || !blocks) return ouro__fail_memory(r->error);
+        if (!blocks) return ouro__fail_memory(r->error);
+        v->blocks = blocks;
         v->room = room;
     }
-    v->positions[v->depth] = v->position;
     v->blocks[v->depth++] = b;
-    v->position = ouro__builder_enter(r->builder, v->position, b);
+    ouro__builder_push(r->builder, b);
     return true;
 }
 
@@ -170,7 +167,7 @@ static bool close_frame(const reader *r, events *v, uint32_t b, place at) {
     if (v->depth == 0) return fail_at(r, at, "no close: no frame is open");
     if (v->blocks[v->depth - 1] != b)
         return fail_at(r, at, "a close of the frame that was opened last");
-    v->position = v->positions[--v->depth];
+    ouro__builder_pop_to(r->builder, --v->depth);
     return true;
 }
 
@@ -184,7 +181,8 @@ static bool read_event(reader *r, events *v, const json *event, place at, scale 
     if (!(time >= v->last)) return fail_at(r, at, "a time `at` that is not before the last one");
     if (!frame_at(r, ouro__json_get(event, "frame"), at, &b)) return false;
     if (!ouro__scaled(s, time - v->last, &value)) return fail_at(r, at, "a time below 9e18");
-    if (v->depth && !r->profile->failed) ouro__charge(r->profile, m, v->position, value);
+    if (v->depth && !r->profile->failed)
+        ouro__charge(r->profile, m, ouro__builder_node(r->builder), value);
     v->last = time;
     return *type == 'O' ? open_frame(r, v, b) : close_frame(r, v, b, at);
 }
@@ -194,6 +192,7 @@ static bool read_evented(reader *r, const json *from, size_t index) {
     scale s = ouro__scale_of(ouro__json_text(ouro__json_get(from, "unit")));
     uint32_t m = find_metric(r, from, &s);
     events v = {.last = ouro__json_number(ouro__json_get(from, "startValue"), 0)};
+    ouro__builder_pop_to(r->builder, 0);
     bool ok = ouro__json_is_array(list) ||
               ouro__fail(r->error, EILSEQ, "profiles[%zu]: expected a list of events", index);
     for (size_t i = 0; ok && i < ouro__json_size(list); i++)
@@ -201,7 +200,6 @@ static bool read_evented(reader *r, const json *from, size_t index) {
     if (ok && v.depth)
         ok = ouro__fail(r->error, EILSEQ, "profiles[%zu]: %zu frames are never closed", index,
                         v.depth);
-    free(v.positions);
     free(v.blocks);
     return ok;
 }
@@ -237,6 +235,7 @@ profile *ouro__speedscope_read(input *in, const read_options *options, error *e)
                           : NULL;
     bool ok = r.builder || ouro__fail_memory(e);
     ok = ok && read_frames(&r) && read_profiles(&r) && ouro__profile_finish(r.profile, e);
+    if (ok && !r.ours) ouro__profile_prefer_time(r.profile);
     double active = ouro__json_number(ouro__json_get(root, "activeProfileIndex"), 0);
     if (ok && r.ours && active >= 0 && active < r.profile->metric_count)
         r.profile->default_metric = (uint32_t)active;

@@ -58,6 +58,9 @@ static inline bool ouro__wire_small(wire *w, uint64_t *value) {
     return true;
 }
 
+// How a comment of ours begins that tells of a block's recursion.
+#define RECURSION_COMMENT "# ouro recursion "
+
 enum { VARINT_ROOM = 10 }; // 64 bits, seven in each byte
 
 static inline size_t ouro__varint_size(uint64_t value) {

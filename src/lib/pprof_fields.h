@@ -15,6 +15,7 @@ enum {
     PROFILE_STRING = 6,
     PROFILE_TIME = 9,
     PROFILE_DURATION = 10,
+    PROFILE_COMMENT = 13,
     PROFILE_DEFAULT_TYPE = 14,
     PROFILE_FIELDS = 15, // the highest is 14; 15 is documentation
     TYPE_NAME = 1,

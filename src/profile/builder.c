@@ -10,6 +10,9 @@
 // above. A rule that looks for some blocks in a row goes along the shortest of their chains, not
 // along the path; a block that is new on its path, as most are, costs nothing. docs/algorithm.md
 // defines the rules.
+//
+// Compaction takes recursion away, so it is counted before: readers push and pop the blocks of
+// their stacks, and the builder knows how often each block stands on the stack.
 
 #include "builder.h"
 
@@ -30,6 +33,10 @@ typedef struct {
     uint32_t from, block, to;
 } back_edge;
 
+typedef struct {
+    uint32_t block, node;
+} frame;
+
 struct builder {
     profile *profile;
     int rule, edge_length;
@@ -49,9 +56,12 @@ struct builder {
     uint32_t *path, *blocks, *before, *deepest;
     uint32_t path_depth, path_room, block_room;
 
-    // The last stack and its nodes.
-    uint32_t *stack, *stack_node;
+    // The last stack, uncompacted: frames 1 to stack_length, the root at 0. standing[b]: how often
+    // block b stands on it.
+    frame *stack;
     size_t stack_length, stack_room;
+    uint32_t *standing, standing_room;
+    bool silent; // recursion is told by metrics
 };
 
 // The column with more room. Without memory: as it was, and *ok is cleared.
@@ -111,7 +121,7 @@ void ouro__builder_free(builder *b) {
     free(b->before);
     free(b->blocks);
     free(b->stack);
-    free(b->stack_node);
+    free(b->standing);
     free(b);
 }
 
@@ -272,7 +282,8 @@ static bool room_for_node(builder *b, uint32_t node) {
 
 // Compares the newest children. *family: how many children there are, or FEW + 1 if there are more:
 // then all are in the hash table.
-static uint32_t find_among_few(const builder *b, uint32_t at, uint32_t block, int *family) {
+static inline __attribute__((always_inline)) uint32_t find_among_few(const builder *b, uint32_t at,
+                                                                     uint32_t block, int *family) {
     uint32_t child = b->node_room ? b->first[at] : 0;
     for (*family = 0; child && *family < FEW; ++*family, child = b->next[child]) {
         if (b->profile->block[child] == block) return child;
@@ -281,7 +292,9 @@ static uint32_t find_among_few(const builder *b, uint32_t at, uint32_t block, in
     return NO_NODE;
 }
 
-static uint32_t find_among_many(const builder *b, uint32_t at, uint32_t block, uint32_t hash) {
+static inline __attribute__((always_inline)) uint32_t find_among_many(const builder *b, uint32_t at,
+                                                                      uint32_t block,
+                                                                      uint32_t hash) {
     const profile *p = b->profile;
     uint32_t row;
     for (uint64_t i = ouro__lookup_first(&b->children, hash);
@@ -359,7 +372,9 @@ static uint32_t find_back_edge(const builder *b, uint32_t at, uint32_t block, ui
     return NO_NODE;
 }
 
-uint32_t ouro__builder_enter(builder *b, uint32_t at, uint32_t block) {
+// In both functions that enter, because a call of its own would cost a tenth of it.
+static inline __attribute__((always_inline)) uint32_t enter(builder *b, uint32_t at,
+                                                            uint32_t block) {
     if (b->rule == RULE_LOOPS && b->profile->block[at] == block) return at;
     ouro__spend(b->profile, ENTER_STEPS);
     int family;
@@ -376,30 +391,71 @@ uint32_t ouro__builder_enter(builder *b, uint32_t at, uint32_t block) {
     return to != NO_NODE ? to : first_time(b, at, block, hash, family);
 }
 
-static bool room_for_stack(builder *b, size_t length) {
-    if (length < b->stack_room) return true;
-    size_t room = length * 2 + 64;
+uint32_t ouro__builder_enter(builder *b, uint32_t at, uint32_t block) {
+    return enter(b, at, block);
+}
+
+// ---------------------------------------------------------------- the stack, uncompacted
+
+__attribute__((noinline)) static bool room_for_stack(builder *b, uint32_t block) {
     bool ok = true;
-    b->stack = grown_words(b->stack, room, &ok);
-    b->stack_node = grown_words(b->stack_node, room, &ok);
+    if (b->stack_length + 1 >= b->stack_room) {
+        size_t room = b->stack_room * 2 + 64;
+        b->stack = grown(b->stack, room, sizeof *b->stack, &ok);
+        if (!ok) return false;
+        b->stack[0] = (frame){NO_BLOCK, 0};
+        b->stack_room = room;
+    }
+    if (block < b->standing_room) return true;
+    uint32_t room = b->standing_room ? b->standing_room : 1024;
+    while (room <= block) room *= 2;
+    b->standing = grown_words(b->standing, room, &ok);
     if (!ok) return false;
-    b->stack_room = room;
+    memset(b->standing + b->standing_room, 0, (room - b->standing_room) * sizeof *b->standing);
+    b->standing_room = room;
     return true;
 }
 
-uint32_t ouro__builder_stack(builder *b, const uint32_t *blocks, size_t length) {
-    if (!room_for_stack(b, length)) {
+// The block stands on the stack twice or more.
+__attribute__((noinline)) static void count_recursion(builder *b, uint32_t block, bool direct) {
+    uint32_t times = b->standing[block];
+    recursion *r = b->silent ? NULL : ouro__profile_recursed(b->profile, block);
+    if (!r) return;
+    r->direct += direct;
+    r->through += !direct;
+    if (times > r->deepest) r->deepest = times;
+}
+
+// Every step of every stack comes here: what is rare is in functions of its own.
+uint32_t ouro__builder_push(builder *b, uint32_t block) {
+    bool room = b->stack_length + 1 < b->stack_room && block < b->standing_room;
+    if (!room && !room_for_stack(b, block)) {
         out_of_memory(b);
         return 0;
     }
+    frame *here = &b->stack[++b->stack_length];
+    here->block = block;
+    if (++b->standing[block] > 1) count_recursion(b, block, here[-1].block == block);
+    return here->node = enter(b, here[-1].node, block);
+}
+
+void ouro__builder_count_none(builder *b) { b->silent = true; }
+
+void ouro__builder_pop_to(builder *b, size_t depth) {
+    for (; b->stack_length > depth; b->stack_length--)
+        b->standing[b->stack[b->stack_length].block]--;
+}
+
+size_t ouro__builder_depth(const builder *b) { return b->stack_length; }
+
+uint32_t ouro__builder_node(const builder *b) {
+    return b->stack ? b->stack[b->stack_length].node : 0;
+}
+
+uint32_t ouro__builder_stack(builder *b, const uint32_t *blocks, size_t length) {
     size_t same = 0, most = length < b->stack_length ? length : b->stack_length;
-    while (same < most && b->stack[same] == blocks[same]) same++;
-    uint32_t node = same ? b->stack_node[same - 1] : 0;
-    for (size_t i = same; i < length; i++) {
-        node = ouro__builder_enter(b, node, blocks[i]);
-        b->stack[i] = blocks[i];
-        b->stack_node[i] = node;
-    }
-    b->stack_length = length;
-    return node;
+    while (same < most && b->stack[same + 1].block == blocks[same]) same++;
+    ouro__builder_pop_to(b, same);
+    for (size_t i = same; i < length && !b->profile->failed; i++) ouro__builder_push(b, blocks[i]);
+    return ouro__builder_node(b);
 }

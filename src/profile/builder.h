@@ -17,9 +17,23 @@ void ouro__builder_free(builder *b);
 // node with the block that is entered, no deeper than where it starts.
 bool ouro__builder_is_valid(const builder *b);
 
-// The node that is reached by entering `block` at the node `at`. When memory runs out,
-// profile.failed is set.
+// The node that is reached by entering `block` at the node `at`, for what is compacted already: no
+// recursion is counted. When memory runs out, profile.failed is set.
 uint32_t ouro__builder_enter(builder *b, uint32_t at, uint32_t block);
+
+// The stack that is being read, before it is compacted. A block that is pushed while it is on the
+// stack recurses: profile.recursed counts it. Of two stacks in a row, readers leave the part that
+// they share where it is, so it counts once.
+//
+// Enters a block; returns the node that is reached. When memory runs out, profile.failed is set.
+uint32_t ouro__builder_push(builder *b, uint32_t block);
+// Leaves all but so many blocks.
+void ouro__builder_pop_to(builder *b, size_t depth);
+size_t ouro__builder_depth(const builder *b);
+// Where the stack stands: 0 if it is empty.
+uint32_t ouro__builder_node(const builder *b);
+// No recursion is counted from here on, because metrics of the file tell it.
+void ouro__builder_count_none(builder *b);
 
 // The node of a whole stack, root first. The part that it shares with the last stack is not
 // walked again.

@@ -114,11 +114,14 @@ bool ouro__around(const profile *p, uint32_t m, const uint32_t *sequence, size_t
     size_t slots = (size_t)p->block_count + 1;
     int64_t *running = ouro__running(p, m), *sums = calloc(slots * 4, sizeof *sums);
     uint32_t *until = calloc(slots * 2, sizeof *until);
-    bool ok = running && sums && until;
+    recursion *recursed = ouro__recursion(p);
+    bool ok = running && sums && until && recursed;
     if (ok) {
+        if (length) a->recursion = recursed[sequence[length - 1]];
+        uint32_t calls = ouro__calls_metric(p);
         walk w = {.profile = p,
                   .running = running,
-                  .calls = column(p, "calls"),
+                  .calls = calls == NO_ROW ? NULL : p->values[calls],
                   .direct = column(p, "direct"),
                   .recursions = column(p, "recursions"),
                   .sequence = sequence,
@@ -133,6 +136,7 @@ bool ouro__around(const profile *p, uint32_t m, const uint32_t *sequence, size_t
         a->total = running[p->node_count];
         a->has_calls = w.calls != NULL;
         walk_nodes(&w, p->values[m]);
+        if (length == 1) a->recursive |= ouro__recurses(&a->recursion);
         a->callers = collect(p, w.in, w.in_calls, w.in_until, &a->caller_count);
         a->callees = collect(p, w.out, w.out_calls, w.out_until, &a->callee_count);
         ok = a->callers && a->callees;
@@ -140,6 +144,7 @@ bool ouro__around(const profile *p, uint32_t m, const uint32_t *sequence, size_t
     free(running);
     free(sums);
     free(until);
+    free(recursed);
     if (!ok) ouro__around_free(a);
     return ok;
 }

@@ -4,8 +4,10 @@
 //
 // The graph has an edge per step of the tree. Its strongly connected components of two blocks or
 // more are the knots (Tarjan's algorithm with a stack of its own, since call graphs get deep). A
-// block that only calls itself is no knot: compaction has already made it one node.
+// block that recursed and is in none of them is a knot of its own. The tree may not show it, since
+// compaction takes X -> X away: recursion.c knows.
 
+#include "knot_edges.h"
 #include "questions.h"
 #include "valid.h"
 
@@ -106,16 +108,30 @@ static bool components(const profile *p, uint32_t *group, uint32_t *count) {
 
 // ---------------------------------------------------------------- what flows
 
-// From groups to knots: knot_of[b] is its knot or NO_ROW.
-static bool keep_knots(const profile *p, uint32_t *group, uint32_t groups, uint32_t *count) {
+// From groups to knots: knot_of[b] is its knot or NO_ROW. A block alone is one if it recursed and
+// a path still has it.
+static bool keep_knots(const profile *p, const recursion *recursed, uint32_t *group,
+                       uint32_t groups, uint32_t *count) {
     uint32_t *size = calloc((size_t)groups + 1, sizeof *size);
     if (!size) return false;
     for (uint32_t b = 0; b < p->block_count; b++) size[group[b]]++;
+    for (uint32_t n = 1; n < p->node_count; n++) {
+        uint32_t b = p->block[n];
+        if (size[group[b]] == 1 && ouro__recurses(&recursed[b])) size[group[b]] = 2;
+    }
     *count = 0;
     for (uint32_t g = 0; g < groups; g++) size[g] = size[g] > 1 ? (*count)++ : NO_ROW;
     for (uint32_t b = 0; b < p->block_count; b++) group[b] = size[group[b]];
     free(size);
     return true;
+}
+
+static void add_recursion(recursion *to, const recursion *r) {
+    bool known = (!ouro__recurses(to) || to->deepest) && (!ouro__recurses(r) || r->deepest);
+    to->direct += r->direct;
+    to->through += r->through;
+    if (r->deepest > to->deepest) to->deepest = r->deepest;
+    if (!known) to->deepest = 0;
 }
 
 static bool take_members(const profile *p, const uint32_t *knot_of, const int64_t *overall,
@@ -153,6 +169,11 @@ typedef struct {
     } * rows;
     uint32_t count, room;
 } flows;
+
+static void flows_free(flows *f) {
+    ouro__lookup_free(&f->lookup);
+    free(f->rows);
+}
 
 static struct flow *flow_at(flows *f, uint32_t k, uint32_t b) {
     uint32_t hash = ouro__hash_pair(k, b), row;
@@ -216,54 +237,49 @@ static bool take_flows(const flows *f, knots *k, bool out) {
 }
 
 typedef struct {
-    const profile *profile;
+    knot_walk on;
     const uint32_t *knot_of;
-    const int64_t *values, *running, *calls;
-    uint32_t *run, *until; // run: nodes of the same knot in a row, up to each node
+    uint32_t *until;
     flows in, out;
 } flow_walk;
 
 static bool flow_node(flow_walk *w, knots *k, uint32_t n) {
-    const profile *p = w->profile;
+    const profile *p = w->on.profile;
     uint32_t up = p->parent[n], here = w->knot_of[p->block[n]];
     uint32_t above = up ? w->knot_of[p->block[up]] : NO_ROW;
-    int64_t calls = w->calls ? w->calls[n] : 0;
-    w->run[n] = here == NO_ROW ? 0 : here == above ? w->run[up] + 1 : 1;
+    int64_t calls = ouro__calls_from_above(&w->on, n);
     bool ok = true;
     if (above != NO_ROW && above != here)
-        ok = flow_add(&w->out, above, p->block[n], p, w->running, n, calls);
+        ok = flow_add(&w->out, above, p->block[n], p, w->on.running, n, calls);
     if (here == NO_ROW || !ok) return ok;
     knot *to = &k->knots[here];
-    to->self += w->values[n];
-    if (w->run[n] > to->deepest) to->deepest = w->run[n];
+    to->self += w->on.values[n];
     if (n >= w->until[here]) {
         w->until[here] = p->end[n];
-        to->overall += ouro__inclusive(p, w->running, n);
+        to->overall += ouro__inclusive(p, w->on.running, n);
     }
     if (here == above) return true;
     to->calls += calls;
-    return flow_add(&w->in, here, up ? p->block[up] : NO_BLOCK, p, w->running, n, calls);
+    return flow_add(&w->in, here, up ? p->block[up] : NO_BLOCK, p, w->on.running, n, calls);
 }
 
 static bool walk_flows(const profile *p, uint32_t m, const uint32_t *knot_of, knots *k) {
-    uint32_t calls = ouro__profile_find_metric(p, "calls");
+    uint32_t calls = ouro__calls_metric(p), direct = ouro__profile_find_metric(p, "direct");
     int64_t *running = ouro__running(p, m);
-    flow_walk w = {.profile = p,
+    flow_walk w = {.on = {.profile = p,
+                          .values = p->values[m],
+                          .running = running,
+                          .calls = calls == NO_ROW ? NULL : p->values[calls],
+                          .direct = direct == NO_ROW ? NULL : p->values[direct]},
                    .knot_of = knot_of,
-                   .values = p->values[m],
-                   .running = running,
-                   .calls = calls == NO_ROW ? NULL : p->values[calls],
-                   .run = calloc(p->node_count, sizeof *w.run),
                    .until = calloc((size_t)k->count + 1, sizeof *w.until)};
-    bool ok = running && w.run && w.until;
+    bool ok = running && w.until;
     k->has_calls = calls != NO_ROW;
     for (uint32_t n = 1; ok && n < p->node_count; n++) ok = flow_node(&w, k, n);
-    ok = ok && take_flows(&w.in, k, false) && take_flows(&w.out, k, true);
-    ouro__lookup_free(&w.in.lookup);
-    ouro__lookup_free(&w.out.lookup);
-    free(w.in.rows);
-    free(w.out.rows);
-    free(w.run);
+    ok = ok && take_flows(&w.in, k, false) && take_flows(&w.out, k, true) &&
+         ouro__knot_edges(&w.on, knot_of, k);
+    flows_free(&w.in);
+    flows_free(&w.out);
     free(w.until);
     free(running);
     return ok;
@@ -278,13 +294,19 @@ static int knot_by_overall(const void *a, const void *b) {
 bool ouro__knots(const profile *p, uint32_t m, knots *k) {
     uint32_t *group = malloc(((size_t)p->block_count + 1) * sizeof *group), groups = 0;
     totals t = {0};
+    recursion *recursed = ouro__recursion(p);
     *k = (knots){0};
-    bool ok = group && components(p, group, &groups) && keep_knots(p, group, groups, &k->count);
+    bool ok = group && recursed && components(p, group, &groups) &&
+              keep_knots(p, recursed, group, groups, &k->count);
     if (ok) k->knots = calloc((size_t)k->count + 1, sizeof *k->knots);
     ok = ok && k->knots && ouro__totals(p, m, NULL, 0, &t) && take_members(p, group, t.overall, k);
     ok = ok && (k->count == 0 || walk_flows(p, m, group, k));
+    for (uint32_t b = 0; ok && b < p->block_count; b++) {
+        if (group[b] != NO_ROW) add_recursion(&k->knots[group[b]].recursion, &recursed[b]);
+    }
     if (ok) qsort(k->knots, k->count, sizeof *k->knots, knot_by_overall);
     ouro__totals_free(&t);
+    free(recursed);
     free(group);
     if (!ok) ouro__knots_free(k);
     assert(!ok || ouro__knots_is_valid(p, k));
@@ -296,6 +318,7 @@ void ouro__knots_free(knots *k) {
         free(k->knots[i].blocks);
         free(k->knots[i].in);
         free(k->knots[i].out);
+        free(k->knots[i].edges);
     }
     free(k->knots);
     *k = (knots){0};

@@ -18,7 +18,7 @@
 // What the budget counts. A node takes its columns, and NODE_MORE at the peak, in the builder or
 // while it is finished. Blocks of different names were seen to take BLOCK_BYTES each with their
 // texts and tables.
-enum { NODE_MORE = 36, BLOCK_BYTES = 160 };
+enum { NODE_MORE = 36, BLOCK_BYTES = 188 };
 #define BLOCKS_MAX (1u << 30)
 
 enum { FIRST_NODES = 1024, FIRST_BLOCKS = 256 };
@@ -50,6 +50,7 @@ void ouro__profile_free(profile *p) {
     free(p->values);
     free(p->metrics);
     free(p->blocks);
+    free(p->recursed);
     free(p->parent);
     free(p->block);
     free(p->end);
@@ -107,6 +108,35 @@ uint32_t ouro__profile_add_named(profile *p, const char *name, size_t length) {
     return ouro__profile_add_block(p, &(block_info){.name = text});
 }
 
+recursion *ouro__profile_recursed(profile *p, uint32_t block) {
+    if (block < p->recursed_room) return &p->recursed[block];
+    uint32_t room = p->block_room > block ? p->block_room : block + 1;
+    recursion *rows = realloc(p->recursed, room * sizeof *rows);
+    if (!rows) {
+        fail(p, ENOMEM);
+        return NULL;
+    }
+    memset(rows + p->recursed_room, 0, (room - p->recursed_room) * sizeof *rows);
+    p->recursed = rows;
+    p->recursed_room = room;
+    return &rows[block];
+}
+
+bool ouro__profile_add_recursed(profile *p, const profile *from, const uint32_t *block_of) {
+    uint32_t count =
+        from->recursed_room < from->block_count ? from->recursed_room : from->block_count;
+    for (uint32_t b = 0; b < count; b++) {
+        const recursion *r = &from->recursed[b];
+        if (!ouro__recurses(r)) continue;
+        recursion *to = ouro__profile_recursed(p, block_of ? block_of[b] : b);
+        if (!to) return false;
+        to->direct += r->direct;
+        to->through += r->through;
+        if (r->deepest > to->deepest) to->deepest = r->deepest;
+    }
+    return true;
+}
+
 static bool add_column(profile *p) {
     int64_t **values = realloc(p->values, (p->metric_count + 1) * sizeof *values);
     if (!values) return false;
@@ -134,6 +164,16 @@ uint32_t ouro__profile_find_metric(const profile *p, const char *name) {
     return NO_ROW;
 }
 
+void ouro__profile_prefer_time(profile *p) {
+    for (uint32_t m = 0; m < p->metric_count; m++) {
+        bool any = false;
+        for (uint32_t n = 0; !any && n < p->node_count; n++) any = p->values[m][n] != 0;
+        if (!any || strcmp(ouro__metric_unit(p, m), "nanoseconds") != 0) continue;
+        p->default_metric = m;
+        return;
+    }
+}
+
 bool ouro__profile_rescale(profile *p, uint32_t m, uint32_t decimals) {
     for (; p->metrics[m].decimals < decimals; p->metrics[m].decimals++) {
         for (uint32_t n = 0; n < p->node_count; n++) {
@@ -149,7 +189,7 @@ size_t ouro__profile_bytes(const profile *p) {
     size_t block_bytes = sizeof *p->blocks + 2 * sizeof *p->block_lookup.slots;
     size_t text_bytes = sizeof *p->texts.offsets + 2 * sizeof *p->texts.lookup.slots;
     return p->node_count * (node_bytes(p) + sizeof *p->end) + p->block_count * block_bytes +
-           p->texts.count * text_bytes + p->texts.used;
+           p->recursed_room * sizeof *p->recursed + p->texts.count * text_bytes + p->texts.used;
 }
 
 static bool grow_nodes(profile *p, uint64_t room) {
@@ -299,7 +339,9 @@ profile *ouro__profile_like_with_blocks(const profile *p) {
         added.file = ouro__profile_add_text(copy, ouro__block_file(p, b));
         ouro__profile_add_block(copy, &added);
     }
-    if (copy && !copy->failed && copy->block_count == p->block_count) return copy;
+    if (copy && !copy->failed && copy->block_count == p->block_count &&
+        ouro__profile_add_recursed(copy, p, NULL))
+        return copy;
     ouro__profile_free(copy);
     return NULL;
 }

@@ -39,6 +39,13 @@ typedef struct {
     uint32_t decimals;   // values are in units of 10^-decimals: 1.25 is 125 with 2 decimals
 } metric;
 
+// How often a block recursed, in the stacks before they were compacted (docs/file-formats.md).
+typedef struct {
+    uint64_t direct;  // it called itself
+    uint64_t through; // it was entered by another block while it was on the stack
+    uint32_t deepest; // most occurrences on one stack; 0 = not known
+} recursion;
+
 // The message that a profile was read from. It is kept to write the profile again with
 // everything that the tree does not hold: labels, mappings, addresses, call sites. Only the
 // format reads the bytes.
@@ -60,6 +67,11 @@ typedef struct {
     int64_t **values; // a column per metric
     uint32_t metric_count;
     uint32_t default_metric; // shown unless another is asked for
+
+    // By block, counted while stacks are read; those behind the end never recursed. What the
+    // metrics `recursions` and `direct` count is not in here: ouro__recursion adds both up.
+    recursion *recursed;
+    uint32_t recursed_room;
 
     uint32_t *parent, *block, *end; // end: only when finished
     uint32_t node_count, node_room;
@@ -91,8 +103,17 @@ uint32_t ouro__profile_add_block(profile *p, const block_info *b);
 uint32_t ouro__profile_add_named(profile *p, const char *name, size_t length);
 // Always a new column.
 uint32_t ouro__profile_add_metric(profile *p, const char *name, const char *unit);
+// Shows time first, if there is a metric of time that has anything: for readers whose files do not
+// say what to show.
+void ouro__profile_prefer_time(profile *p);
 // Always a new row.
 uint32_t ouro__profile_add_node(profile *p, uint32_t parent, uint32_t block);
+
+// The counts of a block that recursed, to be added to. NULL: out of memory, and `failed` is set.
+recursion *ouro__profile_recursed(profile *p, uint32_t block);
+static inline bool ouro__recurses(const recursion *r) { return r->direct || r->through; }
+// Adds the counts of another profile's blocks; block_of[b] is block b of `from`, NULL: the same.
+bool ouro__profile_add_recursed(profile *p, const profile *from, const uint32_t *block_of);
 
 // Makes room for so many nodes at once, if the caller knows how many will come. Columns that grow
 // step by step touch twice the memory.

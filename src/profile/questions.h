@@ -25,6 +25,10 @@ static inline int64_t ouro__inclusive(const profile *p, const int64_t *running, 
 
 int64_t ouro__total(const profile *p, uint32_t m);
 
+// The metric `calls`, which counts entries. NO_ROW: calls are not known, because there is none, or
+// because it has only zeros: of what was sampled.
+uint32_t ouro__calls_metric(const profile *p);
+
 // Self and overall of groups of blocks. Overall counts each path once, so it is never above the
 // total of a profile without negative values.
 typedef struct {
@@ -79,6 +83,7 @@ typedef struct {
     int64_t total, self, overall, calls;
     bool has_calls;
     bool recursive;               // a path has it twice, or had before it was compacted
+    recursion recursion;          // of its last block
     neighbour *callers, *callees; // by overall, then calls
     uint32_t caller_count, callee_count;
 } around;
@@ -86,15 +91,34 @@ typedef struct {
 bool ouro__around(const profile *p, uint32_t m, const uint32_t *sequence, size_t length, around *a);
 void ouro__around_free(around *a);
 
+// ---------------------------------------------------------------- recursion
+
+// By block, freed by the caller: zeros for a block that never recursed. Of a profile that was read
+// from stacks, the counts are those of all its stacks, whatever a filter left. NULL: out of memory.
+recursion *ouro__recursion(const profile *p);
+// Does the profile count calls and recursions? Else its recursions are steps of stacks.
+bool ouro__counts_calls(const profile *p);
+
 // ---------------------------------------------------------------- knots
 
-// A group of blocks that call each other in a circle.
+// A step from one block of a knot to another.
+typedef struct {
+    uint32_t from, to; // blocks
+    int64_t value;     // what was charged to paths with the step, each once
+    int64_t calls;
+} knot_edge;
+
+enum { EDGES_KEPT = 60 };
+
+// A group of blocks that call each other in a circle, or a block that recursed alone.
 typedef struct {
     uint32_t *blocks, block_count; // by overall
     int64_t self, overall, calls;  // of the whole group; calls: entries from outside
-    uint32_t deepest;              // the most nodes of the group in a row on one path
+    recursion recursion;           // sums over the blocks; the largest deepest, 0 = not known
     neighbour *in, *out;           // by overall: callers and callees outside the group
     uint32_t in_count, out_count;
+    knot_edge *edges;    // the strongest EDGES_KEPT, by value
+    uint32_t edge_count; // of all
 } knot;
 
 typedef struct {
@@ -105,6 +129,55 @@ typedef struct {
 
 bool ouro__knots(const profile *p, uint32_t m, knots *k);
 void ouro__knots_free(knots *k);
+
+// ---------------------------------------------------------------- findings
+
+typedef enum {
+    FINDING_EMPTY,     // the profile has no value at all; nothing else is found then
+    FINDING_FEW,       // too few samples or ticks: `count`
+    FINDING_CUT,       // `value` is below the mark `block`: [pruned], [lost] or [truncated]
+    FINDING_SELF,      // `block` spends `value` itself, nearly all of it called by `other`
+    FINDING_UNDER,     // `block` and what it calls spend `value`, the same
+    FINDING_GROUP,     // `count` blocks call each other, `block` and `other` the first
+    FINDING_RECURSION, // `block` recurses: `count` deep, or so many times
+    FINDING_PATH,      // one path of `count` blocks, ending in `block`, spends `value` itself
+    FINDING_SPREAD,    // `block` hands out `value` to `count` callees, at most `most` to `other`
+    FINDING_FLAT,      // no self is above that of `block`; `count` blocks make half
+} finding_kind;
+
+typedef struct {
+    finding_kind kind;
+    uint32_t block, other; // NO_BLOCK: none
+    int64_t value, most;
+    uint64_t count;
+    bool ticks; // few: counted in ticks of the clock, not samples
+    bool deep;  // recursion: `count` is a depth
+} finding;
+
+enum { FINDINGS_MOST = 5, FINDING_PARTS = 8, FINDING_ROOM = 160 };
+
+typedef struct {
+    finding rows[FINDINGS_MOST]; // the most important first
+    uint32_t count;
+    int64_t total; // what shares are of
+} findings;
+
+// Has it no value at all, in any metric?
+bool ouro__is_empty(const profile *p);
+// The facts to look at first. The totals, knots and recursion are those of the profile and metric.
+bool ouro__findings(const profile *p, uint32_t m, const totals *t, const knots *k,
+                    const recursion *recursed, findings *to);
+
+// A sentence in parts: texts, and blocks, which a page makes links of.
+typedef struct {
+    uint32_t block; // NO_BLOCK: it is a text
+    char text[FINDING_ROOM];
+} finding_part;
+
+// Returns how many parts there are.
+uint32_t ouro__finding_parts(const profile *p, const finding *f, int64_t total,
+                             finding_part parts[static FINDING_PARTS]);
+const char *ouro__finding_kind(const finding *f); // few, cut, self ...
 
 // ---------------------------------------------------------------- filters
 

@@ -27,6 +27,13 @@ int64_t ouro__total(const profile *p, uint32_t m) {
     return total;
 }
 
+uint32_t ouro__calls_metric(const profile *p) {
+    uint32_t m = ouro__profile_find_metric(p, "calls");
+    bool any = false;
+    for (uint32_t n = 0; m != NO_ROW && !any && n < p->node_count; n++) any = p->values[m][n] != 0;
+    return any ? m : NO_ROW;
+}
+
 static void sum_groups(const profile *p, uint32_t m, const uint32_t *group, const int64_t *running,
                        uint32_t *until, totals *t) {
     const int64_t *values = p->values[m];
@@ -41,7 +48,7 @@ static void sum_groups(const profile *p, uint32_t m, const uint32_t *group, cons
 
 bool ouro__totals(const profile *p, uint32_t m, const uint32_t *group, uint32_t count, totals *t) {
     if (!group) count = p->block_count;
-    uint32_t calls = ouro__profile_find_metric(p, "calls");
+    uint32_t calls = ouro__calls_metric(p);
     int64_t *running = ouro__running(p, m);
     uint32_t *until = calloc((size_t)count + 1, sizeof *until);
     *t = (totals){.count = count,

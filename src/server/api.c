@@ -61,6 +61,20 @@ static char *label_of(const side *s, const profile *p, uint32_t block) {
     return strdup(ouro__block_name(p, block));
 }
 
+static void write_count(question *q, const char *name, uint64_t count, bool known) {
+    if (known) ouro__write_integer(&q->json, name, (int64_t)count);
+    if (!known) ouro__write_null(&q->json, name);
+}
+
+void ouro__write_recursion(question *q, const char *name, const recursion *r) {
+    if (!r || !ouro__recurses(r)) return ouro__write_null(&q->json, name);
+    ouro__write_object(&q->json, name);
+    write_count(q, "direct", r->direct, true);
+    write_count(q, "through", r->through, true);
+    write_count(q, "deepest", r->deepest, r->deepest);
+    ouro__write_end(&q->json);
+}
+
 void ouro__write_block_info(question *q, const side *s, const profile *p, uint32_t b) {
     char *label = label_of(s, p, b);
     if (!label) ouro__output_fail_memory(q->out);
@@ -105,6 +119,7 @@ static void write_foot(question *q) {
     for (uint32_t i = 0; i < q->block_count; i++) {
         ouro__write_object(&q->json, NULL);
         ouro__write_block_info(q, q->side, q->p, q->blocks[i]);
+        ouro__write_recursion(q, "recursion", &q->recursed[q->blocks[i]]);
         ouro__write_end(&q->json);
     }
     if (q->view) ouro__write_end(&q->json);
@@ -129,14 +144,15 @@ static bool find_view(question *q) {
     if (!ouro__question_metric(q, q->side->profile, &q->metric)) return false;
     if (!(q->view = ouro__question_view(q, q->side_number))) return false;
     q->p = q->view->profile;
-    q->calls = ouro__profile_find_metric(q->p, "calls");
+    q->calls = ouro__calls_metric(q->p);
     q->recursions = ouro__profile_find_metric(q->p, "recursions");
+    q->recursed = ouro__view_recursed(q->view);
     const totals *t = ouro__view_totals(q->view, q->metric);
     q->total = q->side->totals[q->metric];
     q->left = t ? t->total : 0;
     q->place_of = calloc((size_t)q->p->block_count + 1, sizeof *q->place_of);
     q->blocks = malloc(((size_t)q->p->block_count + 1) * sizeof *q->blocks);
-    return t && q->place_of && q->blocks;
+    return t && q->recursed && q->place_of && q->blocks;
 }
 
 // Files spell out every path and every name, so they do not go through memory.

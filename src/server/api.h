@@ -40,6 +40,7 @@ typedef struct {
     const profile *p; // of the view
     uint32_t metric;
     uint32_t calls, recursions; // metrics of these names, or NO_ROW
+    const recursion *recursed;  // by block
     int64_t total, left;        // without filters, and with them
     bool csv;
     output *out;
@@ -83,6 +84,8 @@ uint8_t *ouro__question_search(question *q, bool *ok);
 void ouro__write_block(question *q, const char *name, uint32_t block);
 // Where a block is, as members of an open object. `p` is what filters left of the side.
 void ouro__write_block_info(question *q, const side *s, const profile *p, uint32_t block);
+// {direct, through, deepest}, or null for a block that never recursed.
+void ouro__write_recursion(question *q, const char *name, const recursion *r);
 // What is measured, as members: metric, unit and decimals.
 void ouro__write_metric(question *q, const char *name, const profile *p, uint32_t m,
                         uint32_t decimals);
@@ -90,6 +93,7 @@ void ouro__write_metric(question *q, const char *name, const profile *p, uint32_
 // Parts of the overview.
 bool ouro__write_top(question *q, const char *name, bool overall, uint32_t top);
 bool ouro__write_knots(question *q, uint32_t most);
+bool ouro__write_findings(question *q);
 bool ouro__write_flame(question *q, uint32_t node, uint32_t limit);
 
 #endif

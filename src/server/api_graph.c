@@ -225,6 +225,8 @@ bool ouro__api_flame(question *q) {
 typedef struct {
     question *q;
     const knots *knots;
+    const totals *totals;
+    const knot *looked_at; // the knot whose members or edges are listed
     neighbour_rows listed; // the list that was looked at last
 } knot_rows;
 
@@ -243,7 +245,17 @@ static int64_t knot_overall(void *of, uint32_t i) { return knot_of(of, i)->overa
 static int64_t knot_calls(void *of, uint32_t i) {
     return ((knot_rows *)of)->knots->has_calls ? knot_of(of, i)->calls : NOT_KNOWN;
 }
-static int64_t knot_deepest(void *of, uint32_t i) { return knot_of(of, i)->deepest; }
+// A group can be a circle of calls without a stack that has a block of it twice: then it is 1.
+static int64_t deepest_of(const recursion *r) {
+    return !ouro__recurses(r) ? 1 : r->deepest ? (int64_t)r->deepest : NOT_KNOWN;
+}
+static int64_t knot_deepest(void *of, uint32_t i) { return deepest_of(&knot_of(of, i)->recursion); }
+static int64_t knot_direct(void *of, uint32_t i) {
+    return (int64_t)knot_of(of, i)->recursion.direct;
+}
+static int64_t knot_through(void *of, uint32_t i) {
+    return (int64_t)knot_of(of, i)->recursion.through;
+}
 static table listed(knot_rows *k, const neighbour *rows, uint32_t count) {
     k->listed = (neighbour_rows){.rows = rows, .has_calls = k->knots->has_calls};
     return neighbour_table(k->q, &k->listed, at_most_listed(count));
@@ -254,6 +266,73 @@ static table knot_in(void *of, uint32_t i) {
 static table knot_out(void *of, uint32_t i) {
     return listed(of, knot_of(of, i)->out, knot_of(of, i)->out_count);
 }
+
+static uint32_t member_of(void *of, uint32_t i) { return ((knot_rows *)of)->looked_at->blocks[i]; }
+static const recursion *member_recursion(void *of, uint32_t i) {
+    return &((knot_rows *)of)->q->recursed[member_of(of, i)];
+}
+static int64_t member_block(void *of, uint32_t i) { return member_of(of, i); }
+static int64_t member_self(void *of, uint32_t i) {
+    return ((knot_rows *)of)->totals->self[member_of(of, i)];
+}
+static int64_t member_overall(void *of, uint32_t i) {
+    return ((knot_rows *)of)->totals->overall[member_of(of, i)];
+}
+static int64_t member_calls(void *of, uint32_t i) {
+    const totals *t = ((knot_rows *)of)->totals;
+    return t->calls ? t->calls[member_of(of, i)] : NOT_KNOWN;
+}
+static int64_t member_direct(void *of, uint32_t i) {
+    return (int64_t)member_recursion(of, i)->direct;
+}
+static int64_t member_through(void *of, uint32_t i) {
+    return (int64_t)member_recursion(of, i)->through;
+}
+static int64_t member_deepest(void *of, uint32_t i) { return deepest_of(member_recursion(of, i)); }
+
+static const column member_columns[] = {
+    {"block", COLUMN_BLOCK, IN_JSON, .number = member_block},
+    {"self", COLUMN_VALUE, IN_JSON, .number = member_self},
+    {"overall", COLUMN_VALUE, IN_JSON, .number = member_overall},
+    {"calls", COLUMN_COUNT, IN_JSON, .number = member_calls},
+    {"direct", COLUMN_COUNT, IN_JSON, .number = member_direct},
+    {"through", COLUMN_COUNT, IN_JSON, .number = member_through},
+    {"deepest", COLUMN_COUNT, IN_JSON, .number = member_deepest},
+    {0},
+};
+static table knot_member_rows(void *of, uint32_t i) {
+    knot_rows *k = of;
+    k->looked_at = knot_of(of, i);
+    return (table){
+        .columns = member_columns, .of = of, .count = at_most_listed(k->looked_at->block_count)};
+}
+
+static const knot_edge *edge_of(void *of, uint32_t i) {
+    return &((knot_rows *)of)->looked_at->edges[i];
+}
+static int64_t edge_from(void *of, uint32_t i) { return edge_of(of, i)->from; }
+static int64_t edge_to(void *of, uint32_t i) { return edge_of(of, i)->to; }
+static int64_t edge_value(void *of, uint32_t i) { return edge_of(of, i)->value; }
+static int64_t edge_calls(void *of, uint32_t i) {
+    return ((knot_rows *)of)->knots->has_calls ? edge_of(of, i)->calls : NOT_KNOWN;
+}
+
+static const column edge_columns[] = {
+    {"from", COLUMN_BLOCK, IN_JSON, .number = edge_from},
+    {"to", COLUMN_BLOCK, IN_JSON, .number = edge_to},
+    {"value", COLUMN_VALUE, IN_JSON, .number = edge_value},
+    {"calls", COLUMN_COUNT, IN_JSON, .number = edge_calls},
+    {0},
+};
+static table knot_edges(void *of, uint32_t i) {
+    knot_rows *k = of;
+    k->looked_at = knot_of(of, i);
+    uint32_t count = k->looked_at->edge_count;
+    return (table){
+        .columns = edge_columns, .of = of, .count = count < EDGES_KEPT ? count : EDGES_KEPT};
+}
+
+static int64_t knot_edge_count(void *of, uint32_t i) { return knot_of(of, i)->edge_count; }
 static int64_t knot_member_count(void *of, uint32_t i) { return knot_of(of, i)->block_count; }
 static int64_t knot_in_count(void *of, uint32_t i) { return knot_of(of, i)->in_count; }
 static int64_t knot_out_count(void *of, uint32_t i) { return knot_of(of, i)->out_count; }
@@ -270,13 +349,20 @@ static const column knot_columns[] = {
     {"member_count", COLUMN_COUNT, IN_JSON, .number = knot_member_count},
     {"in_count", COLUMN_COUNT, IN_JSON, .number = knot_in_count},
     {"out_count", COLUMN_COUNT, IN_JSON, .number = knot_out_count},
+    {"direct", COLUMN_COUNT, IN_JSON | IN_CSV, .number = knot_direct},
+    {"through", COLUMN_COUNT, IN_JSON | IN_CSV, .number = knot_through},
+    {"member_rows", COLUMN_ROWS, IN_JSON, .rows = knot_member_rows},
+    {"edges", COLUMN_ROWS, IN_JSON, .rows = knot_edges},
+    {"edge_count", COLUMN_COUNT, IN_JSON, .number = knot_edge_count},
     {0},
 };
 
 // false: out of memory. `rows` stays the caller's, and must live as long.
 static bool knot_table(question *q, knot_rows *rows, table *t) {
-    *rows = (knot_rows){.q = q, .knots = ouro__view_knots(q->view, q->metric)};
-    if (!rows->knots) return false;
+    *rows = (knot_rows){.q = q,
+                        .knots = ouro__view_knots(q->view, q->metric),
+                        .totals = ouro__view_totals(q->view, q->metric)};
+    if (!rows->knots || !rows->totals) return false;
     *t = (table){.columns = knot_columns,
                  .usual = &knot_columns[3],
                  .of = rows,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What is open, and the first page: totals, the top of self and overall, knots, a small
+// What is open, and the first page: findings, totals, the top of self and overall, knots, a small
 // flame graph.
 
 #include "ouro.h"
@@ -59,6 +59,7 @@ static void write_file(question *q, const shelf_file *f, const side *s) {
     ouro__write_integer(w, "node_count", p->node_count - 1);
     ouro__write_text(w, "default_metric",
                      p->metric_count ? ouro__metric_name(p, p->default_metric) : NULL);
+    ouro__write_text(w, "recursion", ouro__counts_calls(p) ? "calls" : "steps");
     write_metrics(q, s);
     ouro__write_end(w);
 }
@@ -111,7 +112,7 @@ static bool write_small_flame(question *q) {
 }
 
 bool ouro__api_overview(question *q) {
-    return write_totals(q) && ouro__write_top(q, "self", false, TOP) &&
+    return ouro__write_findings(q) && write_totals(q) && ouro__write_top(q, "self", false, TOP) &&
            ouro__write_top(q, "overall", true, TOP) && ouro__write_knots(q, KNOTS) &&
            write_small_flame(q);
 }

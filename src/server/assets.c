@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const pages[] = {"/",      "/self", "/overall", "/sequences", "/block",
-                                    "/flame", "/tree", "/knots",   "/source",    "/compare"};
+static const char *const pages[] = {"/",      "/self", "/overall",   "/paths",  "/block",
+                                    "/flame", "/tree", "/recursion", "/source", "/compare"};
 
 bool ouro__asset_is_page(const char *path) {
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {

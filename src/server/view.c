@@ -42,8 +42,8 @@ static size_t totals_bytes(const totals *t) {
 static size_t knots_bytes(const knots *k) {
     size_t bytes = bytes_at(k->knots);
     for (uint32_t i = 0; i < k->count; i++)
-        bytes +=
-            bytes_at(k->knots[i].blocks) + bytes_at(k->knots[i].in) + bytes_at(k->knots[i].out);
+        bytes += bytes_at(k->knots[i].blocks) + bytes_at(k->knots[i].in) +
+                 bytes_at(k->knots[i].out) + bytes_at(k->knots[i].edges);
     return bytes;
 }
 
@@ -56,7 +56,7 @@ static void part_free(view_metric *part) {
     part->running = NULL;
     ouro__totals_free(&part->totals);
     ouro__knots_free(&part->knots);
-    part->has_totals = part->has_knots = false;
+    part->has_totals = part->has_knots = part->has_findings = false;
 }
 
 static void view_free(cache *c, view *v) {
@@ -66,6 +66,7 @@ static void view_free(cache *c, view *v) {
     }
     free(v->metrics);
     free(v->present);
+    free(v->recursed);
     pthread_mutex_destroy(&v->lock);
     ouro__profile_free(v->own);
     free((void *)v->filter.select);
@@ -372,4 +373,27 @@ const uint8_t *ouro__view_present(view *v) {
     const uint8_t *present = v->present;
     pthread_mutex_unlock(&v->lock);
     return present;
+}
+
+const recursion *ouro__view_recursed(view *v) {
+    pthread_mutex_lock(&v->lock);
+    if (!v->recursed && (v->recursed = ouro__recursion(v->profile)))
+        v->bytes += bytes_at(v->recursed);
+    const recursion *recursed = v->recursed;
+    pthread_mutex_unlock(&v->lock);
+    return recursed;
+}
+
+const findings *ouro__view_findings(view *v, uint32_t m) {
+    view_metric *part = &v->metrics[m];
+    const totals *t = ouro__view_totals(v, m);
+    const knots *k = ouro__view_knots(v, m);
+    const recursion *recursed = ouro__view_recursed(v);
+    if (!t || !k || !recursed) return NULL;
+    pthread_mutex_lock(&part->locks[PART_FINDINGS]);
+    if (!part->has_findings)
+        part->has_findings = ouro__findings(v->profile, m, t, k, recursed, &part->findings);
+    bool ok = part->has_findings;
+    pthread_mutex_unlock(&part->locks[PART_FINDINGS]);
+    return ok ? &part->findings : NULL;
 }

@@ -17,14 +17,15 @@
 
 // What is computed once per view and metric, when it is first asked; a lock each, so that a slow
 // part does not keep the others waiting.
-enum { PART_RUNNING, PART_TOTALS, PART_KNOTS, PARTS };
+enum { PART_RUNNING, PART_TOTALS, PART_KNOTS, PART_FINDINGS, PARTS };
 
 typedef struct {
     pthread_mutex_t locks[PARTS];
     int64_t *running;
     totals totals;
     knots knots;
-    bool has_totals, has_knots;
+    findings findings;
+    bool has_totals, has_knots, has_findings;
 } view_metric;
 
 typedef struct {
@@ -38,6 +39,7 @@ typedef struct {
     view_metric *metrics;
     pthread_mutex_t lock;
     uint8_t *present;            // by block: a path has it
+    recursion *recursed;         // by block
     atomic_size_t bytes;         // what it takes, with the parts so far
     atomic_uint_fast32_t metric; // whose parts were asked for last
 
@@ -75,6 +77,8 @@ void ouro__cache_release(cache *c, view *v);
 const int64_t *ouro__view_running(view *v, uint32_t m);
 const totals *ouro__view_totals(view *v, uint32_t m);
 const knots *ouro__view_knots(view *v, uint32_t m);
+const findings *ouro__view_findings(view *v, uint32_t m);
 const uint8_t *ouro__view_present(view *v);
+const recursion *ouro__view_recursed(view *v); // by block
 
 #endif

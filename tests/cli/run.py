@@ -333,7 +333,8 @@ def a_cpuprofile_that_node_wrote_on_the_spot():
           "for (let i = 0; i < 200; i++) fib(22);\n")
     run("node", "--cpu-prof", "--cpu-prof-name=a.cpuprofile", "w.js", status=0)
     p = json.load(open("a.cpuprofile"))
-    found = json.loads(ouro("report", "--json", "--overall", "a.cpuprofile"))["rows"]  # names may stand several times
+    # Names may stand several times.
+    found = json.loads(ouro("report", "--json", "--overall", "--metric", "samples", "a.cpuprofile"))["rows"]
     same(sum(r["self"] for r in found), len(p["samples"]))
     fib = [r for r in found if r["name"] == "fib"]
     same(len(fib), 1, fib)
@@ -352,19 +353,74 @@ def each_kind_of_file_that_is_no_profile_has_its_sentence():
     write("cut.pb.gz", packed[:len(packed) // 2])
     write("empty", b"")
     write("elf", open(OURO, "rb").read(4096))
-    write("no-samples.pb", Profile().bytes())
     write("cut.pb", random_profile(1, False).bytes()[:-100])
     write("noise", bytes(range(255, 0, -1)) * 20)
     os.mkdir("folder")
     for name, sentence in (("cut.pb.gz", "the gzip data ends in the middle; is the file cut off?"),
                            ("empty", "the file is empty"), ("elf", "an executable (ELF), not a profile"),
                            ("folder", "a directory; a profile is a file"), ("cut.pb", "is the file cut off?"),
-                           ("no-samples.pb", "the profile has no samples"), ("noise", "not a profile of a known kind"),
+                           ("noise", "not a profile of a known kind"),
                            ("nowhere", "cannot open: No such file or directory")):
         message = ouro("report", name, status=1)
         assert message.startswith(f"ouro: {name}: "), message
         has(message, sentence)
         same(message.count("\n"), 1)
+
+
+@case
+def an_empty_profile_is_an_empty_report():
+    sentence = "There is nothing to show: no path was charged anything.\n"
+    write("empty.pb", Profile().bytes())
+    for option in (), ("--self",), ("--overall",), ("--sequences",), ("--tree",), ("--knots",):
+        same(ouro("report", *option, "empty.pb"), "empty.pb: 0 samples\n" + sentence)
+    same(json.loads(ouro("report", "--json", "empty.pb")),
+         {"metric": "samples", "unit": "count", "total": 0, "left": 0, "rows": [],
+          "findings": [{"kind": "empty", "text": sentence.strip()}]})
+    write("some.folded", "a 1\n")
+    for files in ("empty.pb", "some.folded"), ("some.folded", "empty.pb"):
+        has(ouro("diff", *files, status=1), "the profile is empty")
+
+
+@case
+def sizes_are_in_units_of_1024():
+    for value, text in (10239, "10,239 B "), (10240, "10.00 KiB "), (10 << 20, "10.00 MiB "), (10 << 30, "10.00 GiB "):
+        p = Profile((("space", "bytes"),))
+        p.add(["a"], [value])
+        write("a.pb", p.bytes())
+        has(ouro("report", "a.pb"), f"a.pb: {text}space\n")
+
+
+@case
+def time_is_shown_first_where_there_is_one():
+    write("a.perf", "p 1 1.5: 7 cpu-clock:\n\t5 f (x)\n\n")
+    has(ouro("report", "a.perf"), "a.perf: 7 ns cpu-clock\n")
+    write("b.perf", "p 1 1.5: 7 cycles:\n\t5 f (x)\n\n")
+    has(ouro("report", "b.perf"), "b.perf: 1 samples\n")
+    node = '{"nodes":[{"id":1,"callFrame":{"functionName":"f"}}],"samples":[1]'
+    write("a.cpuprofile", node + ',"timeDeltas":[5]}')
+    has(ouro("report", "a.cpuprofile"), "a.cpuprofile: 5,000 ns time\n")
+    write("b.cpuprofile", node + "}")
+    has(ouro("report", "b.cpuprofile"), "b.cpuprofile: 1 samples\n")
+
+
+@case
+def calls_that_nobody_counted_are_not_zeros():
+    p = Profile((("calls", "count"), ("recursions", "count"), ("time", "nanoseconds")))
+    p.add(["main", "f"], [0, 0, 5])
+    write("sampled.pb", p.bytes())
+    text = ouro("report", "sampled.pb")
+    has(text, "calls are not known, the file has samples")
+    assert "calls  block" not in text, text
+    for row in json.loads(ouro("report", "--json", "sampled.pb"))["rows"]:
+        same(row["calls"], None)
+    for row in json.loads(ouro("report", "--json", "--block", "f", "sampled.pb"))["callers"]:
+        same(row["calls"], None)
+
+
+@case
+def what_turns_the_direction_of_writing_is_an_escape():
+    write("a.folded", "a\u202eb;c\u061cd\u2069 5\n")
+    has(ouro("report", "a.folded"), "a\\u202eb", "c\\u061cd\\u2069")
 
 
 @case
@@ -504,7 +560,7 @@ def progress_is_shown_on_a_terminal_only_and_only_if_it_takes_long():
         has(shown, "\r\033[K")
         has(in_terminal("merge", "a.folded", "a.folded", "-o", "b.pb"), "\rmerging: 2 of 2")
         shown = in_terminal("convert", "a.folded", "b.json")
-        assert re.search(r"\rwriting b.json: \d+.\d MB", shown), shown
+        assert re.search(r"\rwriting b.json: \d+.\d MiB", shown), shown
         same(run(OURO, "convert", "a.folded", "b.json", status=0).err, "")
         same(run(OURO, "report", "a.folded", status=0).err, "")
     finally:

@@ -2,7 +2,7 @@
 """Foreign texts on a terminal and in CSV: names of blocks, files, metrics and units, and names of files on disk, that
 hold what a terminal or a spreadsheet would obey."""
 import csv, fcntl, io, json, os, pty, struct, sys, termios, unicodedata
-from hostile import HOSTILE, is_obeyed, quiet
+from hostile import DIRECTIONS, HOSTILE, is_obeyed, quiet
 from pprof import Profile
 from suite import case, has, lacks, run, same, write
 
@@ -14,8 +14,9 @@ FORMULAS = ["=1+1", "+1", "-1", "@sum(a)", "\t=1", "\r=1", "＝1", "＋1", "－1
 
 
 def shown(name):
-    """What a terminal gets for a name: the model."""
-    return "".join("\ufffd" if is_obeyed(c) else c for c in name)
+    """What a terminal gets for a name: the model. What turns the direction of writing is an escape."""
+    turns = lambda c: unicodedata.bidirectional(c) in DIRECTIONS or c in "\u200e\u200f\u061c"
+    return "".join(f"\\u{ord(c):04x}" if turns(c) else "\ufffd" if is_obeyed(c) else c for c in name)
 
 
 def hostile_profile(names):

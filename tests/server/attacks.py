@@ -87,7 +87,7 @@ def every_answer_has_the_headers_that_protect_it():
 
 QUESTIONS = ["profile", "overview", "blocks", "sequences", "around?block=main", "flame", "tree", "knots", "files",
              "source?file=a.c", "compare", "find?text=main", "total?search=main", "export?as=folded", "nothing", ""]
-PAGES = ["/", "/self", "/overall", "/sequences", "/block", "/flame", "/tree", "/knots", "/source", "/compare"]
+PAGES = ["/", "/self", "/overall", "/paths", "/block", "/flame", "/tree", "/recursion", "/source", "/compare"]
 
 
 @case
@@ -270,7 +270,7 @@ def page_paths_do_not_escape():
                 assert status in (400, 404), (path, status)
             if env.get("OURO_ASSETS"):
                 same(s.get("/main.js")[2], b"// script")
-                same(s.get("/sequences")[2], b"<!doctype html>page")
+                same(s.get("/paths")[2], b"<!doctype html>page")
                 write("web/main.js", "// newer")
                 same(s.get("/main.js")[2], b"// newer")
 

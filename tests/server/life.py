@@ -238,8 +238,8 @@ def what_is_known_is_not_sent_again():
 def every_page_address_is_the_page():
     write("a.folded", SMALL)
     with Server("a.folded") as s:
-        pages = {s.get(p)[2] for p in ("/", "/self", "/overall", "/sequences", "/block?block=main", "/flame?at=main",
-                                       "/tree", "/knots", "/source?file=x", "/compare")}
+        pages = {s.get(p)[2] for p in ("/", "/self", "/overall", "/paths", "/block?block=main", "/flame?at=main",
+                                       "/tree", "/recursion", "/source?file=x", "/compare")}
         same(len(pages), 1)
         has(pages.pop().lower(), b"<!doctype html>")
 

@@ -33,6 +33,7 @@ class Model:
 
     def __init__(self, paths, select=(), exclude=(), fold=()):
         self.total = sum(paths.values())
+        self.whole = list(paths)  # recursion of a block is that of all stacks, whatever the filters leave
         self.paths = collections.Counter()
         self.passed = set()  # positions that compaction went through; some of them are charged nothing
         for path, value in paths.items():
@@ -69,7 +70,8 @@ class Model:
         """self, overall, {caller: overall}, {callee: overall}, recursive"""
         sequence, n = tuple(sequence), len(sequence)
         self_ = overall = 0
-        callers, callees, recursive = collections.Counter(), collections.Counter(), False
+        callers, callees = collections.Counter(), collections.Counter()
+        recursive = n == 1 and any(path.count(sequence[0]) > 1 for path in self.whole)
         for path, value in [*self.paths.items(), *((p, 0) for p in self.passed)]:
             ends = [i + n for i in range(len(path) - n + 1) if path[i:i + n] == sequence]
             recursive |= len(ends) > 1
@@ -93,3 +95,8 @@ class Model:
             if group(path[-1]) is not None:
                 self_[group(path[-1])] += value
         return {g: (self_[g], overall[g]) for g in overall}
+
+    def recursion(self, block):
+        """direct or through > 0, and the most occurrences on one stack; None: it never stood there twice"""
+        deepest = max(path.count(block) for path in self.whole)
+        return deepest if deepest > 1 else None

@@ -102,6 +102,20 @@ static bool ask_everything(void *data, error *e) {
     return ok;
 }
 
+static bool ask_for_findings(void *data, error *e) {
+    profile *p = data;
+    totals t = {0};
+    knots k = {0};
+    findings f;
+    recursion *recursed = ouro__recursion(p);
+    bool ok = recursed && ouro__totals(p, 0, NULL, 0, &t) && ouro__knots(p, 0, &k) &&
+              ouro__findings(p, 0, &t, &k, recursed, &f);
+    ouro__totals_free(&t);
+    ouro__knots_free(&k);
+    free(recursed);
+    return ok || ouro__fail_memory(e);
+}
+
 static bool ask_for_the_viewer(void *data, error *e) {
     profile *p = data;
     labels l;
@@ -250,6 +264,7 @@ TEST(readers_run_out_of_memory_with_an_error) {
 TEST(questions_run_out_of_memory_with_an_error) {
     profile *p = sample_profile();
     sweep("questions", ask_everything, p);
+    sweep("findings", ask_for_findings, p);
     sweep("questions of the viewer", ask_for_the_viewer, p);
     sweep("filters", make_others, p);
     sweep("merge", merge_two, p);

@@ -186,10 +186,26 @@ export function plural(n, one, many = one + "s") {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
+// What the terminal does not print either, see src/common/printable.h; line feeds and tabs are space here.
+const DIRECTIONS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const UNSEEN =
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/;
+const ALL_UNSEEN = new RegExp(UNSEEN, "g");
+
+/** Foreign text as it may be shown: what changes the direction of writing is an escape, what cannot be seen
+ * is U+FFFD. @param {string} text */
+export function visible(text) {
+  if (!UNSEEN.test(text)) return text;
+  return text
+    .replace(DIRECTIONS, c => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"))
+    .replace(ALL_UNSEEN, "\ufffd");
+}
+
 /** As much of a name as a label has room for; the middle goes, because ends tell names
  * apart, unless too little would be left of both.
  * @param {string} text @param {number} most */
 export function shortened(text, most) {
+  text = visible(text);
   if (text.length <= most) return text;
   const letters = [...text];
   if (letters.length <= most) return text;
@@ -204,6 +220,7 @@ export function shortened(text, most) {
 /** The same for a box: what does not fit loses first what stands before its last "/" or "::", as in
  * cmd/internal/ssa.Compile and ns::type::call(int). @param {string} name @param {number} most */
 export function boxLabel(name, most) {
+  name = visible(name);
   if (name.length <= most) return name;
   const plain = name.match(/^(?:[\w.~@$-]+(?:\/|::))+(?=[\w~<])/);
   return shortened(plain ? name.slice(plain[0].length) : name, most);

@@ -29,11 +29,11 @@ export const PAGES = [
   "overview",
   "self",
   "overall",
-  "sequences",
+  "paths",
   "block",
   "flame",
   "tree",
-  "knots",
+  "recursion",
   "source",
   "compare",
 ];

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // Makes elements. Text is always text: nothing here uses innerHTML, so a name from a profile cannot
-// become markup.
+// become markup. All text and all titles are made visible here, so a name cannot turn what stands beside it.
+
+import {visible} from "../model/format.js";
+
+// Attributes that are read.
+const READ = new Set(["title", "aria-label", "placeholder", "alt"]);
 
 /**
  * @typedef {Node|string|number|null|undefined|false|any[]} Child lists are flattened
@@ -31,14 +36,14 @@ function set(element, key, value) {
   else if (key === "data") Object.assign(element.dataset, value);
   else if (key === "vars")
     for (const [name, v] of Object.entries(value)) element.style.setProperty(name, String(v));
-  else element.setAttribute(key, value === true ? "" : String(value));
+  else element.setAttribute(key, value === true ? "" : READ.has(key) ? visible(String(value)) : String(value));
 }
 
 /** @param {Element} element @param {any[]} children */
 export function add(element, children) {
   for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined || child === false) continue;
-    element.append(child instanceof Node ? child : String(child));
+    element.append(child instanceof Node ? child : visible(String(child)));
   }
 }
 

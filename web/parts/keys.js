@@ -21,7 +21,7 @@ const KEYS = [
   ["arrows", "in the flame graph: to the caller, the widest callee, the neighbours"],
   [
     "g then a letter",
-    "go to: o overview, s self, a overall, q sequences, f flame graph, t call tree, k knots, c source",
+    "go to: o overview, s self, a overall, p paths, f flame graph, t call tree, r recursion, c source",
   ],
   ["?", "this page"],
 ];
@@ -29,10 +29,10 @@ const GOES = {
   o: "overview",
   s: "self",
   a: "overall",
-  q: "sequences",
+  p: "paths",
   f: "flame",
   t: "tree",
-  k: "knots",
+  r: "recursion",
   c: "source",
 };
 

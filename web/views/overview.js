@@ -83,7 +83,7 @@ function knotTable(app, answer) {
     "section",
     null,
     plainTable(
-      "Knots: what calls itself",
+      "Recursion: what calls itself",
       [
         {title: "Overall", kind: "num", below: amountHead(scale)},
         {title: "Blocks", kind: "calls"},
@@ -95,7 +95,7 @@ function knotTable(app, answer) {
     h(
       "p.foot",
       null,
-      h("a", {href: href(to(app.state, "knots")), data: {key: "all knots"}}, "All knots"),
+      h("a", {href: href(to(app.state, "recursion")), data: {key: "all recursion"}}, "All recursion"),
     ),
   );
 }

@@ -124,12 +124,13 @@ static void print_window(const char *text, FILE *to) {
     }
 }
 
-// Under the character at `column`.
+// Under the character at `column`. An escape takes as many columns as it has letters.
 static void print_caret(const char *text, size_t column, FILE *to) {
     size_t used, shown;
     for (size_t at = 0; at < column && text[at]; at += used) {
-        ouro__printable_at(text + at, &used, &shown);
-        putc(text[at] == '\t' ? '\t' : ' ', to);
+        const char *bytes = ouro__printable_at(text + at, &used, &shown);
+        int columns = *bytes == '\\' ? (int)shown : 1;
+        fprintf(to, "%*s", columns, text[at] == '\t' ? "\t" : "");
     }
     fputs("^\n", to);
 }

@@ -156,6 +156,10 @@ def the_caret_stands_right_after_multibyte_letters():
     lines = err.splitlines()
     assert lines[0].startswith("A.fble:1:11: error"), err
     same(lines[2], "  " + " " * 8 + "^")
+    write("B.fble", "'a\u202eb' = zz; 'a\u202eb';\n")
+    lines = fble("check", "B.fble")[2].splitlines()
+    assert lines[1].strip().startswith("'a\\u202eb' = zz"), lines
+    same(lines[2].index("^"), lines[1].index("zz"))
 
 
 @case

@@ -17,6 +17,7 @@ import {
   shortFileLine,
   shortened,
   signed,
+  visible,
 } from "../../../web/model/format.js";
 
 test("a_column_has_the_unit_of_its_total", () => {
@@ -142,4 +143,13 @@ test("one_is_not_many", () => {
     ["1 line", "0 lines", "1,200 lines"],
   );
   assert.deepEqual([count(1234567), count(null)], ["1,234,567", "–"]);
+});
+
+test("what_turns_the_direction_of_writing_is_an_escape", () => {
+  assert.equal(visible("plain größe שלום 👩‍💻"), "plain größe שלום 👩‍💻");
+  assert.equal(visible("a\u202eb\u2069\u061c"), "a\\u202eb\\u2069\\u061c");
+  assert.equal(visible("a\u0007b\u200bc\u2028"), "a\ufffdb\ufffdc\ufffd");
+  assert.equal(visible("line\n\tline"), "line\n\tline");
+  assert.equal(boxLabel("a\u202eb", 20), "a\\u202eb");
+  assert.equal(shortened("\u202e".repeat(5), 8), "\\u202e\\…");
 });

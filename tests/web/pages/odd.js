@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import {createRequire} from "node:module";
+import {visible} from "../../../web/model/format.js";
 import * as fixtures from "../fixtures.js";
 import {test, view} from "../support.js";
 import {fits, open, rowOf, rows} from "../use.js";
@@ -17,7 +18,7 @@ const once = make => {
 const names = once(() => view([fixtures.names()]));
 const pair = once(() => view([fixtures.dispatch(), fixtures.after()]));
 const bytecode = once(() => view([fixtures.bytecode()]));
-const PAGES = ["/", "/self", "/overall", "/sequences", "/flame", "/tree", "/knots", "/source"];
+const PAGES = ["/", "/self", "/overall", "/paths", "/flame", "/tree", "/recursion", "/source"];
 
 test(
   "names_are_text_on_every_page",
@@ -50,7 +51,7 @@ test(
     }
     await open(page, url + "/self");
     for (const name of [...fixtures.EVIL.filter(n => n.trim()), ...fixtures.SCRIPTS.slice(0, 6)])
-      await rowOf(page, name);
+      await rowOf(page, visible(name));
     const box = await page.locator(".name a", {hasText: /^" "$/}).boundingBox();
     assert.ok(box.width > 10, "a name of a blank can be clicked on");
   },
@@ -179,7 +180,7 @@ for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
       ])
         await check(page, url + address);
       await check(page, (await pair()).url + "/compare");
-      await check(page, (await names()).url + "/sequences");
+      await check(page, (await names()).url + "/paths");
     },
     {colorScheme, mayFail: /Failed to load resource.*404/},
   );
@@ -188,7 +189,7 @@ for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
     `axe_finds_nothing_on_a_phone_in_${colorScheme}`,
     async page => {
       const {url} = await bytecode();
-      for (const address of ["/", "/self", "/flame", "/knots"]) await check(page, url + address);
+      for (const address of ["/", "/self", "/flame", "/recursion"]) await check(page, url + address);
       await page.getByRole("button", {name: "Export"}).click();
       await page.evaluate(axe);
       const {violations} = await page.evaluate(() => /** @type {any} */ (window).axe.run(document));

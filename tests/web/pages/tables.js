@@ -32,7 +32,7 @@ test("the_overview_says_what_was_recorded_and_where_it_went", async page => {
   assert.match(self[0].join(" "), /^3,386,373 30\.5% 30\.5% collatz/);
   assert.match((await rows(page, "overall"))[0].join(" "), /^11,105,944 100\.0% 100\.0% main/);
   assert.match(
-    (await rows(page, "Knots"))[0].join(" "),
+    (await rows(page, "Recursion"))[0].join(" "),
     /6,000,0\d\d 54\.0% 54\.0% 2 is_even is_odd/,
   );
   assert.ok(await page.locator(".small-flame canvas").isVisible());
@@ -222,7 +222,7 @@ test("fifty_thousand_blocks_are_shown_a_few_at_a_time", async page => {
 
 test("find_leads_to_a_block_from_any_page", async page => {
   const {url} = await wide();
-  await open(page, url + "/knots");
+  await open(page, url + "/recursion");
   await page.getByLabel("Find a block").fill("block_1234");
   await page.getByRole("option").first().waitFor();
   assert.match(await page.getByRole("option").first().textContent(), /block_1234/);
@@ -230,13 +230,13 @@ test("find_leads_to_a_block_from_any_page", async page => {
   assert.equal(await page.locator("h1").textContent(), "block_1234");
 });
 
-test("sequences_are_paths_with_links", async page => {
+test("paths_are_rows_with_links", async page => {
   const {url} = await dispatch();
-  await open(page, url + "/sequences");
+  await open(page, url + "/paths");
   const [first] = await rows(page);
   assert.equal(first[0], "30 30.0% 30.0%");
   assert.equal(first.at(-1), "main run dispatch add");
-  await open(page, url + "/sequences?sort=-length");
+  await open(page, url + "/paths?sort=-length");
   assert.equal((await rows(page))[0].at(-2), "7");
   await page.getByRole("button", {name: /Show 2 more blocks/}).click();
   assert.equal((await rows(page))[0].at(-1), "main run dispatch call run dispatch add");
@@ -256,9 +256,9 @@ test("sequences_are_paths_with_links", async page => {
 
 test("knots_are_told_as_one_with_what_goes_in_and_out", async page => {
   const {url} = await dispatch();
-  await open(page, url + "/knots");
-  assert.equal(await page.locator(".knot").count(), 1);
-  assert.match(await page.locator(".knot h2").textContent(), /3 blocks in a circle/);
+  await open(page, url + "/recursion");
+  assert.equal(await page.locator(".group").count(), 1);
+  assert.match(await page.locator(".group h2").textContent(), /3 blocks in a circle/);
   assert.deepEqual((await page.locator(".members bdi").allTextContents()).sort(), [
     "call",
     "dispatch",

@@ -205,11 +205,11 @@ test("every_page_can_be_exported", async page => {
     "/",
     "/self",
     "/overall",
-    "/sequences",
+    "/paths",
     "/block?block=add",
     "/flame",
     "/tree",
-    "/knots",
+    "/recursion",
     "/source",
     "/compare",
   ]) {

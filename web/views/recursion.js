@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Knots: groups of blocks that call each other in a circle, each as one thing, with the calls into
-// it and out of it.
+// Recursion: groups of blocks that call each other in a circle, each as one thing, with the calls
+// into it and out of it.
 
 import {count, plural} from "../model/format.js";
 import {window} from "../model/table.js";
@@ -18,14 +18,14 @@ const FIRST = 20;
 /**
  * @param {import("../main.js").App} app
  * @param {any} answer
- * @param {any} knot
+ * @param {any} group
  * @param {"in"|"out"} direction
  * @param {string} key
  */
-function flow(app, answer, knot, direction, key) {
+function flow(app, answer, group, direction, key) {
   const scale = scaleOf(answer);
-  const calls = callsAreKnown(knot[direction]);
-  const rows = knot[direction].map(row => [
+  const calls = callsAreKnown(group[direction]);
+  const rows = group[direction].map(row => [
     amountCell(row.overall, answer, scale, "overall"),
     calls ? h("td.calls", null, count(row.calls)) : null,
     h(
@@ -37,7 +37,7 @@ function flow(app, answer, knot, direction, key) {
       }),
     ),
   ]);
-  const more = knot[direction + "_count"] - rows.length;
+  const more = group[direction + "_count"] - rows.length;
   return h(
     "section",
     null,
@@ -58,64 +58,64 @@ function flow(app, answer, knot, direction, key) {
 /**
  * @param {import("../main.js").App} app
  * @param {any} answer
- * @param {any} knot
+ * @param {any} group
  * @param {number} index
  */
-function knotPart(app, answer, knot, index) {
+function groupPart(app, answer, group, index) {
   const key =
-    "knot" +
-    knot.members
+    "group" +
+    group.members
       .map(b => answer.blocks[b].label)
       .join(" ")
       .slice(0, 200);
-  const more = knot.member_count - knot.members.length;
-  const direct = knot.member_count === 1;
+  const more = group.member_count - group.members.length;
+  const direct = group.member_count === 1;
   return h(
-    "article.knot",
-    {"aria-labelledby": "knot-" + index},
+    "article.group",
+    {"aria-labelledby": "group-" + index},
     h(
       "header",
       null,
       h(
         "h2",
-        {id: "knot-" + index},
-        direct ? "Calls itself" : plural(knot.member_count, "block") + " in a circle",
-        h("span.tag", null, `↻ ${plural(knot.deepest, "block")} deep`),
+        {id: "group-" + index},
+        direct ? "Calls itself" : plural(group.member_count, "block") + " in a circle",
+        h("span.tag", null, `↻ ${plural(group.deepest, "block")} deep`),
       ),
       h(
         "dl.figures",
         null,
-        figure("Self", knot.self, answer),
-        figure("Overall", knot.overall, answer),
-        knot.calls === null
+        figure("Self", group.self, answer),
+        figure("Overall", group.overall, answer),
+        group.calls === null
           ? null
           : h(
               "div.figure",
               null,
               h("dt", null, "Calls from outside"),
-              h("dd", null, h("span.value", null, count(knot.calls))),
+              h("dd", null, h("span.value", null, count(group.calls))),
             ),
       ),
     ),
     h(
       "ul.members",
       {"aria-label": "Members"},
-      knot.members.map(b => h("li", null, blockLink(app, answer.blocks[b], {key: key + "m"}))),
+      group.members.map(b => h("li", null, blockLink(app, answer.blocks[b], {key: key + "m"}))),
       more > 0 ? h("li.part", null, `and ${count(more)} more`) : null,
     ),
     h(
-      "div.knot-flow",
+      "div.group-flow",
       null,
-      flow(app, answer, knot, "in", key),
-      flow(app, answer, knot, "out", key),
+      flow(app, answer, group, "in", key),
+      flow(app, answer, group, "out", key),
     ),
   );
 }
 
 /** @param {import("../main.js").App} app @returns {import("../main.js").View} */
 export function mount(app) {
-  const search = searchField(app, "Search in knots", "Name or file of a member");
-  const list = h("div.knots");
+  const search = searchField(app, "Search in groups", "Name or file of a member");
+  const list = h("div.groups");
   const below = h("div.foot");
   const query = (state, more) => question(state, {search: state.search, sort: state.sort, ...more});
   return {
@@ -125,7 +125,7 @@ export function mount(app) {
       h(
         "div.title",
         null,
-        h("h1", {tabindex: "-1"}, "Knots"),
+        h("h1", {tabindex: "-1"}, "Recursion"),
         h(
           "p",
           null,
@@ -137,19 +137,19 @@ export function mount(app) {
       list,
       below,
     ),
-    title: () => "Knots",
+    title: () => "Recursion",
     load: (state, signal) => ask("knots", query(state, window(state, FIRST)), signal),
     show(state, answer) {
       search.show(state.search);
       fill(
         list,
         answer.rows.length
-          ? answer.rows.map((knot, i) => knotPart(app, answer, knot, i))
+          ? answer.rows.map((group, i) => groupPart(app, answer, group, i))
           : h(
               "p.nothing",
               null,
               state.search
-                ? "No knot has such a member."
+                ? "No group has such a member."
                 : "No recursion here: no block reaches itself.",
             ),
       );
@@ -158,7 +158,7 @@ export function mount(app) {
         below,
         answer.count > f.to
           ? [
-              h("span", null, `${count(f.to)} of ${count(answer.count)} knots`),
+              h("span", null, `${count(f.to)} of ${count(answer.count)} groups`),
               f.more
                 ? h(
                     "button",
@@ -167,7 +167,7 @@ export function mount(app) {
                       data: {key: "more"},
                       onclick: () => app.go(changed(state, {rows: f.more}), {replace: true}),
                     },
-                    "More knots",
+                    "More groups",
                   )
                 : h("a.button", {href: href(changed(state, {offset: f.to}))}, "Next"),
             ]

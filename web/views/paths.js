@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Sequences: every canonical path, with the numbers of its end, and of its end and
+// Paths: every canonical path, with the numbers of its end, and of its end and
 // everything below.
 
 import {count} from "../model/format.js";
@@ -68,7 +68,7 @@ export function mount(app) {
       h(
         "div.title",
         null,
-        h("h1", {tabindex: "-1"}, "Sequences"),
+        h("h1", {tabindex: "-1"}, "Paths"),
         h(
           "p",
           null,
@@ -77,7 +77,7 @@ export function mount(app) {
       ),
       table.element,
     ),
-    title: () => "Sequences",
+    title: () => "Paths",
     load: (state, signal) => ask("sequences", query(state, window(state)), signal),
     show: (state, answer) => table.show(state, answer),
     csv: state => apiUrl("sequences", query(state, {format: "csv"})),

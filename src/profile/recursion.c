@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+//
+// How often and how deep each block recursed: one answer for two kinds of profiles.
+//
+// Profiles that were read from stacks have it by block, counted before the stacks were compacted
+// (builder.c). Profiles of the recorder count entries at every node: `calls`, of these `recursions`
+// through a back edge, of these `direct`. The canonical path has the same blocks as the stack, so a
+// block was on the stack already if its node has the block above it, or is entered through a back
+// edge. How deep the stack was is only known where there was no back edge: then the path tells it.
+//
+// Names that stand for code that is not known, like [unknown], do not recurse: two of them on a
+// stack may be different functions.
+
+#include "questions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t *column(const profile *p, const char *name) {
+    uint32_t m = ouro__profile_find_metric(p, name);
+    return m == NO_ROW ? NULL : p->values[m];
+}
+
+bool ouro__counts_calls(const profile *p) { return column(p, "calls") && column(p, "recursions"); }
+
+// `times`: how often the node's block stands on its path.
+static void count_entries(recursion *to, uint32_t times, int64_t calls, int64_t recursions,
+                          int64_t direct) {
+    int64_t entered = times > 1 ? calls : recursions;
+    if (direct > 0) to->direct += (uint64_t)direct;
+    if (entered > direct) to->through += (uint64_t)(entered - direct);
+    if (times > to->deepest) to->deepest = times;
+}
+
+// Along the nodes in preorder; standing[b] is how often block b stands on the path to the node.
+static void count_nodes(const profile *p, uint32_t *standing, recursion *rows, uint8_t *turned) {
+    const int64_t *calls = column(p, "calls"), *recursions = column(p, "recursions"),
+                  *direct = column(p, "direct");
+    for (uint32_t n = 1, open = 0; n < p->node_count; open = n++) {
+        for (; open && p->end[open] <= n; open = p->parent[open]) standing[p->block[open]]--;
+        uint32_t b = p->block[n];
+        count_entries(&rows[b], ++standing[b], calls[n], recursions[n], direct ? direct[n] : 0);
+        turned[b] |= recursions[n] > 0;
+    }
+}
+
+static bool is_known(const profile *p, uint32_t b) {
+    static const char *const names[] = {"[unknown]", "[pruned]", "[lost]", "[truncated]",
+                                        "(truncated)"};
+    bool known = true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        known &= strcmp(ouro__block_name(p, b), names[i]) != 0;
+    return known;
+}
+
+static recursion finished(const profile *p, uint32_t b, recursion counted, bool turned) {
+    recursion r = b < p->recursed_room ? p->recursed[b] : (recursion){0};
+    r.direct += counted.direct;
+    r.through += counted.through;
+    if (counted.deepest > r.deepest) r.deepest = counted.deepest;
+    if (turned) r.deepest = 0;
+    return ouro__recurses(&r) && is_known(p, b) ? r : (recursion){0};
+}
+
+recursion *ouro__recursion(const profile *p) {
+    size_t count = (size_t)p->block_count + 1;
+    recursion *rows = calloc(count, sizeof *rows);
+    uint32_t *standing = calloc(count, sizeof *standing);
+    uint8_t *turned = calloc(count, 1);
+    bool ok = rows && standing && turned;
+    if (ok && ouro__counts_calls(p)) count_nodes(p, standing, rows, turned);
+    for (uint32_t b = 0; ok && b < p->block_count; b++)
+        rows[b] = finished(p, b, rows[b], turned[b]);
+    free(standing);
+    free(turned);
+    if (ok) return rows;
+    free(rows);
+    return NULL;
+}
