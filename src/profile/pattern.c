@@ -50,7 +50,7 @@ typedef struct {
 
 enum { MATCHED = UINT16_MAX };
 
-struct pattern {
+struct name_pattern {
     char *part; // not a regular expression: this text
     bool any_case, words;
     instruction *program;
@@ -63,7 +63,7 @@ struct pattern {
     uint8_t *reached, *following; // by place of the program
     uint16_t *stack, *collected;
     uint64_t work;
-    bool gave_up;
+    int gave_up; // errno
 };
 
 // ---------------------------------------------------------------- characters
@@ -87,7 +87,7 @@ static bool is_word(uint32_t c) {
 // ---------------------------------------------------------------- compiling
 
 typedef struct {
-    pattern *pattern;
+    name_pattern *pattern;
     const char *start, *at;
     error *error;
     int depth;
@@ -99,7 +99,7 @@ static bool wrong(const compiler *c, const char *what) {
 }
 
 static bool emit(compiler *c, instruction i) {
-    pattern *p = c->pattern;
+    name_pattern *p = c->pattern;
     if (p->count == PROGRAM_MOST) return wrong(c, "it is too large when it is written out");
     p->program[p->count++] = i;
     return true;
@@ -107,7 +107,7 @@ static bool emit(compiler *c, instruction i) {
 
 // Makes room for an instruction at `place`, in front of what was compiled last.
 static bool insert(compiler *c, uint32_t place, instruction i) {
-    pattern *p = c->pattern;
+    name_pattern *p = c->pattern;
     if (!emit(c, i)) return false;
     memmove(p->program + place + 1, p->program + place, (p->count - 1 - place) * sizeof i);
     p->program[place] = i;
@@ -115,7 +115,7 @@ static bool insert(compiler *c, uint32_t place, instruction i) {
 }
 
 static bool add_range(compiler *c, instruction *set, uint32_t from, uint32_t to) {
-    pattern *p = c->pattern;
+    name_pattern *p = c->pattern;
     if (p->range_count == RANGES_MOST) return wrong(c, "too many characters in brackets");
     p->ranges[p->range_count++] = (range){from, to};
     set->other = (int32_t)p->range_count;
@@ -356,7 +356,7 @@ static bool compile_sequence(compiler *c) {
 
 // a|b|c: each alternative ends with a jump behind the next.
 static bool compile_choice(compiler *c) {
-    pattern *p = c->pattern;
+    name_pattern *p = c->pattern;
     uint32_t from = p->count;
     if (!compile_sequence(c)) return false;
     while (*c->at == '|') {
@@ -370,7 +370,7 @@ static bool compile_choice(compiler *c) {
     return true;
 }
 
-static bool compile(pattern *p, const char *expression, error *e) {
+static bool compile(name_pattern *p, const char *expression, error *e) {
     compiler c = {.pattern = p, .start = expression, .at = expression, .error = e};
     if (strlen(expression) > EXPRESSION_LONGEST)
         return ouro__fail(e, EINVAL, "a regular expression of more than %d bytes",
@@ -385,14 +385,14 @@ static bool compile(pattern *p, const char *expression, error *e) {
 
 // ---------------------------------------------------------------- running
 
-static bool in_ranges(const pattern *p, const instruction *i, uint32_t c) {
+static bool in_ranges(const name_pattern *p, const instruction *i, uint32_t c) {
     for (int32_t r = i->first; r < i->other; r++) {
         if (c >= p->ranges[r].from && c <= p->ranges[r].to) return true;
     }
     return false;
 }
 
-static bool accepts(const pattern *p, const instruction *i, uint32_t c) {
+static bool accepts(const name_pattern *p, const instruction *i, uint32_t c) {
     if (i->op == ANY) return true;
     if (i->op == CHARACTER) return i->character == (p->any_case ? lower(c) : c);
     bool in = in_ranges(p, i, c);
@@ -413,14 +413,14 @@ static bool holds(const state *s, uint32_t which, uint32_t c) {
     }
 }
 
-static void reach(pattern *p, uint32_t place, uint32_t *depth) {
+static void reach(name_pattern *p, uint32_t place, uint32_t *depth) {
     if (p->reached[place]) return;
     p->reached[place] = 1;
     p->stack[(*depth)++] = (uint16_t)place;
 }
 
 // Marks all that is reached from a place without reading a character. true: the match is.
-static bool follow(pattern *p, const state *s, uint32_t from, uint32_t c) {
+static bool follow(name_pattern *p, const state *s, uint32_t from, uint32_t c) {
     uint32_t depth = 0;
     bool matched = false;
     reach(p, from, &depth);
@@ -436,7 +436,7 @@ static bool follow(pattern *p, const state *s, uint32_t from, uint32_t c) {
     return matched;
 }
 
-static bool follow_all(pattern *p, const state *s, uint32_t c) {
+static bool follow_all(name_pattern *p, const state *s, uint32_t c) {
     bool matched = false;
     memset(p->reached, 0, p->count);
     p->work += p->count;
@@ -449,7 +449,7 @@ static bool is_state(const state *s, const uint16_t *places, uint32_t count, boo
            memcmp(s->places, places, count * sizeof *places) == 0;
 }
 
-static void forget_states(pattern *p, uint32_t from) {
+static void forget_states(name_pattern *p, uint32_t from) {
     for (uint32_t i = from; i < p->state_count; i++) free(p->states[i].places);
     p->state_count = from;
     p->times_full++;
@@ -457,7 +457,7 @@ static void forget_states(pattern *p, uint32_t from) {
 }
 
 // The state of these places; the first of all is kept for good. NO_ROW: out of memory.
-static uint32_t find_state(pattern *p, const uint16_t *places, uint32_t count, bool at_start,
+static uint32_t find_state(name_pattern *p, const uint16_t *places, uint32_t count, bool at_start,
                            bool after_word) {
     p->work += p->state_count;
     for (uint32_t i = 1; i < p->state_count; i++) {
@@ -472,7 +472,7 @@ static uint32_t find_state(pattern *p, const uint16_t *places, uint32_t count, b
 }
 
 // Reads a character. A match may begin anywhere, so the beginning is always among the places.
-static uint32_t step(pattern *p, uint32_t from, uint32_t c) {
+static uint32_t step(name_pattern *p, uint32_t from, uint32_t c) {
     if (follow_all(p, &p->states[from], c)) return MATCHED;
     memset(p->following, 0, p->count);
     p->following[0] = 1;
@@ -489,7 +489,7 @@ static uint32_t step(pattern *p, uint32_t from, uint32_t c) {
     return find_state(p, p->collected, count, false, p->words && is_word(c));
 }
 
-static uint32_t advance(pattern *p, uint32_t from, uint32_t c) {
+static uint32_t advance(name_pattern *p, uint32_t from, uint32_t c) {
     uint32_t known = c < ASCII ? p->states[from].next[c] : 0;
     p->work++;
     if (known) return known == MATCHED ? MATCHED : known - 1;
@@ -500,32 +500,33 @@ static uint32_t advance(pattern *p, uint32_t from, uint32_t c) {
     return to;
 }
 
-static bool matches_at_end(pattern *p, uint32_t at) {
+static bool matches_at_end(name_pattern *p, uint32_t at) {
     state *s = &p->states[at];
     if (s->at_end < 0) s->at_end = follow_all(p, s, 0);
     return s->at_end;
 }
 
-bool ouro__pattern_matches(pattern *p, const char *text) {
+bool ouro__pattern_matches(name_pattern *p, const char *text) {
     if (p->part) return ouro__contains(text, p->part);
     uint32_t at = 0;
     while (*text && !p->gave_up) {
         at = advance(p, at, next_character(&text));
         if (at == MATCHED) return true;
-        if (at == NO_ROW || p->work > WORK_MOST) p->gave_up = true;
+        if (at == NO_ROW || p->work > WORK_MOST) p->gave_up = at == NO_ROW ? ENOMEM : EINVAL;
     }
     return !p->gave_up && matches_at_end(p, at);
 }
 
-bool ouro__pattern_gave_up(const pattern *p, error *e) {
-    if (p->gave_up)
+bool ouro__pattern_gave_up(const name_pattern *p, error *e) {
+    if (p->gave_up == ENOMEM) ouro__error_memory(e);
+    if (p->gave_up == EINVAL)
         ouro__error_set(e, EINVAL, "the regular expression takes too long; use a simpler one");
-    return p->gave_up;
+    return p->gave_up != 0;
 }
 
 // ---------------------------------------------------------------- life
 
-void ouro__pattern_free(pattern *p) {
+void ouro__pattern_free(name_pattern *p) {
     if (!p) return;
     if (p->states) forget_states(p, 0);
     free(p->part);
@@ -539,7 +540,7 @@ void ouro__pattern_free(pattern *p) {
     free(p);
 }
 
-static bool make_room(pattern *p) {
+static bool make_room(name_pattern *p) {
     p->program = malloc(PROGRAM_MOST * sizeof *p->program);
     p->ranges = malloc(RANGES_MOST * sizeof *p->ranges);
     p->states = malloc(STATES_MOST * sizeof *p->states);
@@ -551,8 +552,8 @@ static bool make_room(pattern *p) {
            p->collected;
 }
 
-pattern *ouro__pattern_new(const char *expression, error *e) {
-    pattern *p = calloc(1, sizeof *p);
+name_pattern *ouro__pattern_new(const char *expression, error *e) {
+    name_pattern *p = calloc(1, sizeof *p);
     bool ok = (p && make_room(p)) || ouro__fail_memory(e);
     ok = ok && compile(p, expression, e);
     ok = ok && (find_state(p, &(uint16_t){0}, 1, true, false) == 0 || ouro__fail_memory(e));
@@ -561,19 +562,19 @@ pattern *ouro__pattern_new(const char *expression, error *e) {
     return NULL;
 }
 
-static pattern *part_new(const char *text, error *e) {
-    pattern *p = calloc(1, sizeof *p);
+static name_pattern *part_new(const char *text, error *e) {
+    name_pattern *p = calloc(1, sizeof *p);
     if (p && (p->part = strdup(text))) return p;
     free(p);
     ouro__error_memory(e);
     return NULL;
 }
 
-pattern *ouro__pattern_of_search(const char *text, error *e) {
+name_pattern *ouro__pattern_of_search(const char *text, error *e) {
     size_t length = strlen(text);
     if (length < 3 || text[0] != '/' || text[length - 1] != '/') return part_new(text, e);
     char *expression = strndup(text + 1, length - 2);
-    pattern *p = expression ? ouro__pattern_new(expression, e) : NULL;
+    name_pattern *p = expression ? ouro__pattern_new(expression, e) : NULL;
     if (!expression) ouro__error_memory(e);
     free(expression);
     return p;

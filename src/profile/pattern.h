@@ -13,22 +13,22 @@
 
 #include "error.h"
 
-typedef struct pattern pattern;
+typedef struct name_pattern name_pattern;
 
 enum { EXPRESSION_LONGEST = 1000 }; // bytes
 
 // NULL with *e filled: EINVAL if the expression is wrong, with a message that says where and why.
-pattern *ouro__pattern_new(const char *expression, error *e);
+name_pattern *ouro__pattern_new(const char *expression, error *e);
 // What people type into a search field: /expression/ is a regular expression, everything else a
 // part of a text, without regard to case.
-pattern *ouro__pattern_of_search(const char *text, error *e);
-void ouro__pattern_free(pattern *p);
+name_pattern *ouro__pattern_of_search(const char *text, error *e);
+void ouro__pattern_free(name_pattern *p);
 
 // Does a part of the text match? Not for two threads at once: what was found out about the
 // expression is kept in it.
-bool ouro__pattern_matches(pattern *p, const char *text);
-// The work of all texts together was too much, and the answers since then are false. Fills *e with
-// EINVAL and a message.
-bool ouro__pattern_gave_up(const pattern *p, error *e);
+bool ouro__pattern_matches(name_pattern *p, const char *text);
+// The work of all texts together was too much, or memory ran out; the answers since then are false.
+// Fills *e, with EINVAL or ENOMEM.
+bool ouro__pattern_gave_up(const name_pattern *p, error *e);
 
 #endif

@@ -15,7 +15,7 @@
 
 static bool matches(const char *expression, const char *text) {
     error e = {0};
-    pattern *p = ouro__pattern_new(expression, &e);
+    name_pattern *p = ouro__pattern_new(expression, &e);
     test_check(p != NULL, __FILE__, __LINE__, "%s: %s", expression, e.message);
     bool match = p && ouro__pattern_matches(p, text);
     ouro__pattern_free(p);
@@ -29,7 +29,7 @@ static void check_match(const char *expression, const char *text, bool wanted) {
 
 static void check_refused(const char *expression, const char *why) {
     error e = {0};
-    pattern *p = ouro__pattern_new(expression, &e);
+    name_pattern *p = ouro__pattern_new(expression, &e);
     test_check(!p && e.code == EINVAL && strstr(e.message, why), __FILE__, __LINE__,
                "/%.40s/: \"%s\" and not \"%s\"", expression, e.message, why);
     ouro__pattern_free(p);
@@ -96,7 +96,7 @@ TEST(random_expressions_match_what_the_c_library_says) {
         regex_t wanted;
         if (regcomp(&wanted, d.text, REG_EXTENDED | REG_ICASE | REG_NOSUB) != 0) continue;
         error e = {0};
-        pattern *p = ouro__pattern_new(d.text, &e);
+        name_pattern *p = ouro__pattern_new(d.text, &e);
         test_check(p != NULL, __FILE__, __LINE__, "%s: %s", d.text, e.message);
         for (int i = 0; p && i < 12; i++) {
             char text[24];
@@ -207,7 +207,7 @@ TEST(expressions_that_hang_a_backtracking_matcher_are_linear) {
                                           "(a?){50}a{50}$"};
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
         error e = {0};
-        pattern *p = ouro__pattern_new(hostile[i], &e);
+        name_pattern *p = ouro__pattern_new(hostile[i], &e);
         if (!CHECK(p)) break;
         CHECK(!ouro__pattern_matches(p, text));
         CHECK(!ouro__pattern_gave_up(p, &e));
@@ -219,7 +219,7 @@ TEST(expressions_that_hang_a_backtracking_matcher_are_linear) {
 // The states of this one double with every letter, so no table holds them.
 TEST(an_expression_with_too_many_states_gives_up_and_says_so) {
     error e = {0};
-    pattern *p = ouro__pattern_new("(a|b)*a(a|b){300}!", &e);
+    name_pattern *p = ouro__pattern_new("(a|b)*a(a|b){300}!", &e);
     if (!CHECK(p)) return;
     char text[4096];
     int texts = 0;
@@ -241,7 +241,7 @@ TEST(a_search_with_slashes_around_it_is_an_expression) {
                  {"/usr", "/usr/lib", true}, {"//", "a//b", true},  {"//", "a/b", false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         error e;
-        pattern *p = ouro__pattern_of_search(cases[i].search, &e);
+        name_pattern *p = ouro__pattern_of_search(cases[i].search, &e);
         if (!CHECK(p)) return;
         CHECK_EQUAL(ouro__pattern_matches(p, cases[i].text), cases[i].match);
         ouro__pattern_free(p);
