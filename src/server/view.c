@@ -89,8 +89,8 @@ static size_t put_sorted(uint32_t *to, const uint32_t *from, size_t count) {
     return used;
 }
 
-// The same filters in any order, and given twice, are the same view. Expressions and labels are kept
-// in their order: another one only costs another view.
+// The same filters in any order, and given twice, are the same view. Expressions and labels keep
+// their order: another order only costs another view.
 static bool copy_filter(filter *to, const filter *f) {
     size_t label_words = f->label_count * sizeof *f->labels / sizeof(uint32_t);
     size_t blocks = f->select_count + f->exclude_count + f->fold_count;

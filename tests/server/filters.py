@@ -139,8 +139,8 @@ def expressions_filter_the_blocks_that_they_match():
             same(shown(both), overall([one for one in samples if "f0" in one[0] and "f1" in one[0]], 0))
             search = s.api("blocks", search="/^f[01]$/")
             same(sorted(shown(search)), ["f0", "f1"])
-    told = json.loads(run(Server.ouro, "report", "--overall", "--json", "--select-match", "^f3$", "--fold-match", "[45]",
-                          "l.pb", status=0).out)
+    told = json.loads(run(Server.ouro, "report", "--overall", "--json", "--select-match", "^f3$",
+                          "--fold-match", "[45]", "l.pb", status=0).out)
     assert not {r["name"] for r in told["rows"]} & {"f4", "f5"}
     has(run(Server.ouro, "report", "--select-match", "nope", "l.pb", status=2).err, "matches nope")
     has(run(Server.ouro, "report", "--fold-match", "(", "l.pb", status=2).err, "without its )")
@@ -188,8 +188,8 @@ def perf_and_speedscope_have_labels_too():
              {"1": 2, "2": 2, "3": 1})
         same(s.api("blocks", label=["tid=1", "tid=3"], metric="cycles")["left"], 300)
     frames = {"frames": [{"name": "a"}, {"name": "b"}]}
-    profiles = [{"type": "sampled", "name": name, "unit": "none", "startValue": 0, "endValue": 2, "samples": [[0], [0, 1]],
-                 "weights": [1, weight]} for name, weight in (("main", 2), ("io", 5))]
+    profiles = [{"type": "sampled", "name": name, "unit": "none", "startValue": 0, "endValue": 2,
+                 "samples": [[0], [0, 1]], "weights": [1, weight]} for name, weight in (("main", 2), ("io", 5))]
     write("t.speedscope.json", json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json",
                                            "shared": frames, "profiles": profiles}))
     with Server("t.speedscope.json") as s:

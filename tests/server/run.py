@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The viewer's server from outside: tests/server/run.py OURO LIVE_WRITER [WORD...]
 
-answers.py and filters.py hold the API against a naive model and against `ouro report`; attacks.py does what a hostile page, profile
-or client would do; life.py starts, follows and ends it. The same cases run on builds with sanitizers, which is what
-finds the races and the bad reads. A word may be the name of one of these files.
+answers.py and filters.py hold the API against a naive model and against `ouro report`; attacks.py does what a hostile
+page, profile or client would do; life.py starts, follows and ends it. The same cases run on builds with sanitizers,
+which is what finds the races and the bad reads. A word may be the name of one of these files.
 """
 import os, sys
 

@@ -49,8 +49,8 @@ static void put(draft *d, const char *text) {
 
 static void put_choice(draft *d);
 
-// Without ends in repeated groups and without {0}: glibc 2.36 lets /b([^a]+$){2}b?/ match texts where
-// nothing is left after the first end.
+// Without ends in repeated groups and without {0}: glibc 2.36 lets /b([^a]+$){2}b?/ match texts
+// where nothing is left after the first end.
 static void put_atom(draft *d) {
     static const char *const atoms[] = {"a",    "b",     "C",      "c",    ".",   "[ab]",
                                         "[^a]", "[b-d]", "[^b-d]", "[]a]", "\\.", "x"};

@@ -7,10 +7,12 @@ import "./model/format.test.js";
 import "./model/rest.test.js";
 import "./model/table.test.js";
 import "./model/url.test.js";
+import "./model/filters.test.js";
 import "./pages/tables.js";
 import "./pages/flame.js";
 import "./pages/whole.js";
 import "./pages/odd.js";
+import "./pages/filters.js";
 import "./pages/secret.js";
 import {runAll} from "./suite.js";
 
