@@ -233,7 +233,7 @@ static bool find_pair(question *q, pair *p) {
     if (!find_metrics(q, p->metrics)) return false;
     for (unsigned i = 0; i < 2; i++) {
         if (!(p->views[i] = ouro__question_view(q, i))) return false;
-        p->whole[i] = q->generation->sides[i]->totals[p->metrics[i]];
+        p->whole[i] = ouro__view_all(p->views[i])[p->metrics[i]];
     }
     return true;
 }

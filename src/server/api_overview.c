@@ -96,7 +96,7 @@ static bool write_totals(question *q) {
         ok = left != NULL;
         ouro__write_object(&q->json, NULL);
         ouro__write_metric(q, "metric", q->p, m, q->p->metrics[m].decimals);
-        ouro__write_integer(&q->json, "total", q->side->totals[m]);
+        ouro__write_integer(&q->json, "total", ouro__view_all(q->view)[m]);
         ouro__write_integer(&q->json, "left", left ? left->total : 0);
         ouro__write_end(&q->json);
     }

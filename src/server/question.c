@@ -226,12 +226,20 @@ bool ouro__question_filter(question *q, unsigned side_number, filter *f, bool *n
     return ok;
 }
 
+enum { SECONDS_MOST = 1000000 };
+
 view *ouro__question_view(question *q, unsigned side_number) {
     filter f;
     bool nothing;
+    uint32_t last;
     error e = {0};
+    if (!ouro__request_number(q->request, "last", 1, SECONDS_MOST, 0, &last)) {
+        ouro__refuse(q, 400, "bad-number", "last is a number of seconds from 1 to %d",
+                     SECONDS_MOST);
+        return NULL;
+    }
     if (!ouro__question_filter(q, side_number, &f, &nothing)) return NULL;
-    view *v = ouro__cache_view(q->api->cache, q->generation, side_number, &f, nothing, &e);
+    view *v = ouro__cache_view(q->api->cache, q->generation, side_number, &f, nothing, last, &e);
     if (!v) ouro__refuse_error(q, 503, "cannot-filter", &e);
     ouro__question_filter_free(&f);
     return v;

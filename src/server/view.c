@@ -66,6 +66,7 @@ static void view_free(cache *c, view *v) {
     }
     free(v->metrics);
     free(v->present);
+    free(v->totals);
     pthread_mutex_destroy(&v->lock);
     ouro__profile_free(v->own);
     free((void *)v->filter.select);
@@ -111,8 +112,8 @@ static bool copy_filter(filter *to, const filter *f) {
     return true;
 }
 
-static view *view_new(cache *c, generation *g, unsigned side_number, const filter *f,
-                      bool nothing) {
+static view *view_new(cache *c, generation *g, unsigned side_number, const filter *f, bool nothing,
+                      uint32_t last) {
     view *v = calloc(1, sizeof *v);
     if (!v || !copy_filter(&v->filter, f)) {
         free(v);
@@ -122,6 +123,7 @@ static view *view_new(cache *c, generation *g, unsigned side_number, const filte
     v->side_number = side_number;
     v->side = g->sides[side_number];
     v->nothing = nothing;
+    v->last = last;
     pthread_mutex_init(&v->lock, NULL);
     return v;
 }
@@ -134,15 +136,39 @@ static profile *empty_like(const profile *p, error *e) {
     return NULL;
 }
 
-// Needs no lock: other requests wait until the view is ready.
-static bool make(view *v, error *e) {
+// What happened in the last seconds, and how much that is before any filter.
+static profile *make_last(cache *c, view *v, error *e) {
+    const side *s = v->side;
+    history *h = c->shelf->files[v->side_number].history;
+    double from = ouro__last_from(c->shelf, v->generation, s, v->last);
+    v->since = from;
+    profile *p = h ? ouro__history_profile(h, s->profile, s->look, from, &v->since, e)
+                   : empty_like(s->profile, e);
+    v->totals = p ? malloc(((size_t)p->metric_count + 1) * sizeof *v->totals) : NULL;
+    for (uint32_t m = 0; v->totals && m < p->metric_count; m++) v->totals[m] = ouro__total(p, m);
+    if (v->totals) return p;
+    if (p) ouro__error_memory(e);
+    ouro__profile_free(p);
+    return NULL;
+}
+
+static bool make_profile(cache *c, view *v, error *e) {
     const filter *f = &v->filter;
-    profile *all = v->side->profile;
     bool filtered = !ouro__filter_is_empty(f);
+    profile *last = v->last ? make_last(c, v, e) : NULL, *all = last ? last : v->side->profile;
+    if (v->last && !last) return false;
     if (v->nothing) v->own = empty_like(all, e);
     if (!v->nothing && filtered) v->own = ouro__filter(all, f, e);
-    v->profile = v->own ? v->own : all;
-    if ((filtered || v->nothing) && !v->own) return false;
+    if (!v->nothing && !filtered) v->own = last;
+    if (last && v->own != last) ouro__profile_free(last);
+    v->profile = v->own ? v->own : v->side->profile;
+    return v->own || !(filtered || v->nothing);
+}
+
+// Needs no lock: other requests wait until the view is ready.
+static bool make(cache *c, view *v, error *e) {
+    const filter *f = &v->filter;
+    if (!make_profile(c, v, e)) return false;
     v->metrics = calloc((size_t)v->profile->metric_count + 1, sizeof *v->metrics);
     if (!v->metrics) return ouro__fail_memory(e);
     for (uint32_t m = 0; m < v->profile->metric_count; m++) {
@@ -150,7 +176,7 @@ static bool make(view *v, error *e) {
             pthread_mutex_init(&v->metrics[m].locks[part], NULL);
     }
     v->bytes = bytes_at(v) + bytes_at(v->metrics) + bytes_at((void *)(uintptr_t)f->select) +
-               (v->own ? ouro__profile_bytes(v->own) : 0);
+               bytes_at(v->totals) + (v->own ? ouro__profile_bytes(v->own) : 0);
     return true;
 }
 
@@ -167,7 +193,7 @@ static bool same_labels(const label_condition *a, size_t n, const label_conditio
 static bool is_same(const view *a, const view *b) {
     const filter *f = &a->filter, *g = &b->filter;
     return a->generation == b->generation && a->side_number == b->side_number &&
-           a->nothing == b->nothing &&
+           a->nothing == b->nothing && a->last == b->last &&
            same_blocks(f->select, f->select_count, g->select, g->select_count) &&
            same_blocks(f->exclude, f->exclude_count, g->exclude, g->exclude_count) &&
            same_blocks(f->fold, f->fold_count, g->fold, g->fold_count) &&
@@ -262,7 +288,7 @@ static void make_in_turn(cache *c, view *v) {
     c->making++;
     pthread_mutex_unlock(&c->lock);
     error e = {0};
-    bool ok = make(v, &e);
+    bool ok = make(c, v, &e);
     pthread_mutex_lock(&c->lock);
     c->making--;
     v->state = ok ? VIEW_READY : VIEW_FAILED;
@@ -279,9 +305,9 @@ static view *enter(cache *c, view *v) {
 }
 
 view *ouro__cache_view(cache *c, generation *g, unsigned side_number, const filter *f, bool nothing,
-                       error *problem) {
+                       uint32_t last, error *problem) {
     view *gone[VIEWS_MOST];
-    view *asked = view_new(c, g, side_number, f, nothing);
+    view *asked = view_new(c, g, side_number, f, nothing, last);
     if (!asked) {
         ouro__error_memory(problem);
         return NULL;

@@ -136,6 +136,24 @@ static bool make_others(void *data, error *e) {
     return ok;
 }
 
+// It may go on with less than it knew, so it fails only as a whole.
+static bool watch_grow(void *data, error *e) {
+    profile *p = data;
+    history *h = ouro__history_new(1 << 20);
+    if (!h) return ouro__fail_memory(e);
+    uint64_t first = ouro__history_add(h, p, 1), look = ouro__history_add(h, p, 2);
+    double since;
+    slice_totals slices[4];
+    profile *last = ouro__history_profile(h, p, look, 1, &since, e);
+    uint32_t count = last ? ouro__history_totals(h, look, 0, slices, 4, p->metric_count) : 0;
+    if (last && count != UINT32_MAX) free(slices[0].totals);
+    bool ok = first && look && last && count == 1;
+    ouro__profile_free(last);
+    ouro__history_free(h);
+    if (!ok) ouro__error_memory(e);
+    return ok;
+}
+
 static bool merge_two(void *data, error *e) {
     profile *p = data;
     merger *m = ouro__merger_new(RULE_LOOPS, 0);
@@ -259,6 +277,7 @@ TEST(questions_run_out_of_memory_with_an_error) {
     sweep("questions of the viewer", ask_for_the_viewer, p);
     sweep("filters", make_others, p);
     sweep("merge", merge_two, p);
+    sweep("history", watch_grow, p);
     ouro__profile_free(p);
 }
 
