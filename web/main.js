@@ -203,6 +203,7 @@ export class App {
     const title = view.title(state);
     document.title = `${title} · ${this.file?.title || "profile"} · Ouro`;
     showFilters(this, state, answer);
+    this.live?.recent.show();
     if (moved && this.started) this.say(title);
     return placed;
   }

@@ -129,19 +129,29 @@ static uint32_t add_tag(profile *p, tags *t, uint32_t key, uint32_t value) {
     return t->tag_count++;
 }
 
-// The open tags are few, so they are kept in order by insertion; the same tag twice counts once.
 void ouro__tags_put(profile *p, uint32_t key, uint32_t value) {
     tags *t = tags_of(p);
     uint32_t added = t ? add_tag(p, t, add_key(p, t, key), value) : NO_ROW;
     if (added == NO_ROW || !grow(p, &t->open, t->open_count, &t->open_room)) return;
-    uint32_t at = t->open_count;
-    ouro__spend(p, 1);
-    while (at > 0 && t->open[at - 1] > added) at--;
-    ouro__spend(p, t->open_count - at);
-    if (at > 0 && t->open[at - 1] == added) return;
-    memmove(t->open + at + 1, t->open + at, (t->open_count - at) * sizeof *t->open);
-    t->open[at] = added;
-    t->open_count++;
+    t->open[t->open_count++] = added;
+}
+
+static int by_number(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+// The same tag twice counts once. Samples mostly have their labels in the same order.
+static void sort_open(tags *t) {
+    uint32_t used = 0;
+    bool sorted = true;
+    for (uint32_t i = 1; i < t->open_count; i++) sorted &= t->open[i - 1] < t->open[i];
+    if (sorted) return;
+    qsort(t->open, t->open_count, sizeof *t->open, by_number);
+    for (uint32_t i = 0; i < t->open_count; i++) {
+        if (i == 0 || t->open[i] != t->open[used - 1]) t->open[used++] = t->open[i];
+    }
+    t->open_count = used;
 }
 
 static uint32_t open_hash(const tags *t) {
@@ -172,6 +182,7 @@ static uint32_t add_set(profile *p, tags *t, uint32_t hash) {
 uint32_t ouro__tags_close(profile *p) {
     tags *t = p->tags;
     if (!t || !t->open_count || p->failed) return 0;
+    sort_open(t);
     uint32_t hash = open_hash(t), set;
     for (uint64_t at = ouro__lookup_first(&t->set_lookup, hash);
          (set = ouro__lookup_next(&t->set_lookup, hash, &at)) != NO_ROW;) {

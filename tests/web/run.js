@@ -8,11 +8,13 @@ import "./model/rest.test.js";
 import "./model/table.test.js";
 import "./model/url.test.js";
 import "./model/filters.test.js";
+import "./model/rates.test.js";
 import "./pages/tables.js";
 import "./pages/flame.js";
 import "./pages/whole.js";
 import "./pages/odd.js";
 import "./pages/filters.js";
+import "./pages/live.js";
 import "./pages/secret.js";
 import {runAll} from "./suite.js";
 

@@ -119,6 +119,22 @@ function namedChip(app, state, text) {
   );
 }
 
+/** Only the last seconds of a live file. @param {State} state @param {any} answer */
+function lastChip(state, answer) {
+  const seconds = Math.round(answer?.last ?? Number(state.last));
+  return h(
+    "li.chip.last",
+    {title: "Only what happened in these seconds; the time between two looks at the file is not cut"},
+    h("span.kind", null, "last"),
+    h("bdi", null, `${seconds} s`),
+    h(
+      "a.remove",
+      {href: href(changed(state, {last: ""})), data: {key: "chip last"}, "aria-label": `Remove: last ${seconds} s`},
+      "×",
+    ),
+  );
+}
+
 /** Asks for a name for the loose filters. @param {import("../main.js").App} app */
 function askName(app) {
   const input = h("input", {id: "filter-name", type: "text", maxlength: "60", required: true, autocomplete: "off"});
@@ -201,19 +217,20 @@ function controls(app, state) {
  */
 export function showFilters(app, state, answer) {
   const bar = document.getElementById("filters");
-  bar.hidden = !hasFilters(state) && !app.undoable.length;
+  bar.hidden = !hasFilters(state) && !app.undoable.length && !state.last;
   if (bar.hidden) return bar.replaceChildren();
   const open = new Set(
     [...bar.querySelectorAll("details[open] summary")].map(summary => summary.getAttribute("data-key")),
   );
   const chips = [
+    ...(state.last ? [lastChip(state, answer)] : []),
     ...state.named.map(text => namedChip(app, state, text)),
     ...looseParts(state).map(part => chip(app, state, part, href(withoutPart(state, part)))),
   ];
   fill(
     bar,
     chips.length ? h("ul.chips", {"aria-label": "Active filters"}, chips) : h("p.none", null, "No filters"),
-    chips.length ? leftOver(answer) : null,
+    hasFilters(state) ? leftOver(answer) : null,
     controls(app, state),
   );
   for (const summary of bar.querySelectorAll("summary"))
