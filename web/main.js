@@ -4,15 +4,17 @@
 // question, and the answer is shown; the old page stays until then. Every change of state goes
 // through go(), so the back button and a copied address always show the same page.
 
+import {filterText, withFilters} from "./model/filters.js";
 import {visible} from "./model/format.js";
 import {PAGES, href, parse, to} from "./model/url.js";
 import {ApiError, ask} from "./parts/client.js";
 import {showFilters} from "./parts/chips.js";
 import {fill, h} from "./parts/dom.js";
-import {showError} from "./parts/errors.js";
+import {forgetSearchProblem, showError, showSearchProblem} from "./parts/errors.js";
 import {setUpExport} from "./parts/export.js";
 import {setUpFind} from "./parts/find.js";
 import {setUpKeys} from "./parts/keys.js";
+import {setUpLabels} from "./parts/labels.js";
 import {Live} from "./parts/live.js";
 import {closeMenu} from "./parts/menu.js";
 import {setUpTheme} from "./parts/theme.js";
@@ -62,6 +64,8 @@ const NAMES = {
   compare: "Compare",
 };
 
+const UNDO_MOST = 50;
+
 /** @param {string} id @returns {any} */
 const at = id => document.getElementById(id);
 
@@ -76,6 +80,7 @@ export class App {
     /** @type {import("./model/colour.js").Groups|null} */ this.groups = null;
     this.groupsOf = 0; // the profile's generation
     /** @type {any} */ this.answer = null;
+    /** @type {Live|null} */ this.live = null;
   }
 
   /** The file that the state looks at. */
@@ -92,15 +97,34 @@ export class App {
   /**
    * Goes to another state.
    * @param {import("./model/url.js").State} state
-   * @param {{replace?: boolean}} [how]
+   * @param {{replace?: boolean, undo?: string[]}} [how] undo: what undo goes back to, from there
    */
   go(state, how = {}) {
     const address = href(state);
     if (address === href(this.state) && !how.replace) return this.refresh();
     this.keepScroll();
     if (how.replace) history.replaceState(history.state, "", address);
-    else history.pushState({top: 0}, "", address);
+    else history.pushState({top: 0, undo: how.undo ?? this.undoAfter(state)}, "", address);
     return this.arrive(how.replace ? null : {top: 0});
+  }
+
+  /** The filters of before, the last change at the end. @returns {string[]} */
+  get undoable() {
+    return history.state?.undo ?? [];
+  }
+
+  /** @param {import("./model/url.js").State} state where we go */
+  undoAfter(state) {
+    const now = filterText(this.state);
+    return now === filterText(state) ? this.undoable : [...this.undoable, now].slice(-UNDO_MOST);
+  }
+
+  /** Undoes the last change of filters, on the page that is shown. */
+  undo() {
+    const before = this.undoable;
+    if (!before.length) return this.say("There is nothing to undo.");
+    this.say("The last change of the filters is undone.");
+    return this.go(withFilters(this.state, before.at(-1)), {undo: before.slice(0, -1)});
   }
 
   /**
@@ -143,8 +167,10 @@ export class App {
       scrolled = this.put(view, state, answer, moved);
     } catch (error) {
       if (asking.signal.aborted) return;
-      this.drop();
-      showError(this, error);
+      if (!showSearchProblem(this.main, state, error)) {
+        this.drop();
+        showError(this, error);
+      }
     }
     this.main.removeAttribute("aria-busy");
     if (scroll && (scroll.top || !scrolled)) scrollTo(0, scroll.top);
@@ -173,10 +199,12 @@ export class App {
       this.main.replaceChildren(view.element);
     }
     this.answer = answer;
+    forgetSearchProblem(this.main);
     const placed = Boolean(view.show(state, answer));
     const title = view.title(state);
     document.title = visible(`${title} · ${this.file?.title || "profile"} · Ouro`);
     showFilters(this, state, answer);
+    this.live?.recent.show();
     if (moved && this.started) this.say(title);
     return placed;
   }
@@ -283,7 +311,7 @@ function setUpPicks(app) {
 
 async function start() {
   const app = new App();
-  const live = new Live(app);
+  const live = (app.live = new Live(app));
   try {
     app.profile = await ask("profile", null);
   } catch (error) {
@@ -296,6 +324,7 @@ async function start() {
   setUpTheme(app);
   setUpExport(app);
   setUpFind(app);
+  setUpLabels(app);
   setUpKeys(app);
   await app.arrive({top: history.state?.top ?? 0});
   live.start();

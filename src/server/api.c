@@ -39,6 +39,8 @@ static const known_question questions[] = {
     {"compare", ouro__api_compare, TABLE},
     {"find", ouro__api_find, VIEW | TABLE},
     {"total", ouro__api_total, VIEW},
+    {"history", ouro__api_history, BEYOND},
+    {"labels", ouro__api_labels, VIEW | TABLE},
     {"export", ouro__api_export, VIEW | EXPORT},
 };
 
@@ -105,6 +107,15 @@ void ouro__write_metric(question *q, const char *name, const profile *p, uint32_
     ouro__write_integer(&q->json, "decimals", decimals);
 }
 
+// The seconds that were looked at: slices of a live file are not cut.
+static void write_last(question *q) {
+    const side *s = q->side;
+    char text[40];
+    double end = s->profile->running ? q->generation->time : s->seen;
+    snprintf(text, sizeof text, "%.3f", end - q->view->since);
+    ouro__write_number(&q->json, "last", text);
+}
+
 static void write_head(question *q) {
     ouro__write_object(&q->json, NULL);
     ouro__write_integer(&q->json, "generation", (int64_t)q->generation->number);
@@ -112,6 +123,7 @@ static void write_head(question *q) {
     ouro__write_metric(q, "metric", q->p, q->metric, q->p->metrics[q->metric].decimals);
     ouro__write_integer(&q->json, "total", q->total);
     ouro__write_integer(&q->json, "left", q->left);
+    if (q->view->last) write_last(q);
 }
 
 static void write_foot(question *q) {
@@ -148,7 +160,7 @@ static bool find_view(question *q) {
     q->recursions = ouro__profile_find_metric(q->p, "recursions");
     q->recursed = ouro__view_recursed(q->view);
     const totals *t = ouro__view_totals(q->view, q->metric);
-    q->total = q->side->totals[q->metric];
+    q->total = ouro__view_all(q->view)[q->metric];
     q->left = t ? t->total : 0;
     q->place_of = calloc((size_t)q->p->block_count + 1, sizeof *q->place_of);
     q->blocks = malloc(((size_t)q->p->block_count + 1) * sizeof *q->blocks);

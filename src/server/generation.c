@@ -15,8 +15,11 @@
 #include <string.h>
 #include <time.h>
 
-#define LOOK_EVERY 0.4 // seconds, at least
-#define LOOK_SHARE 5   // at most a fifth of the time is spent reading
+#define LOOK_EVERY 0.4                  // seconds, at least
+#define LOOK_SHARE 5                    // at most a fifth of the time is spent reading
+#define HISTORY_MOST ((size_t)32 << 20) // bytes of slices, per file
+// Who looks at the last seconds of an idle program sees them pass, for so long after asking.
+#define ASKED_FOR 30.0
 
 enum { ADDED_BLOCKS = 2 }; // blocks that a filter may add, like (folded); they sort before others
 
@@ -97,6 +100,7 @@ static generation *generation_new(const generation *old, side *const sides[2], u
     if (!g) return NULL;
     g->references = 1;
     g->number = old ? old->number + 1 : 1;
+    g->time = ouro__seconds();
     g->side_count = count;
     for (unsigned i = 0; i < count; i++) {
         g->sides[i] = sides[i] ? sides[i] : old->sides[i];
@@ -142,6 +146,13 @@ static bool same_contents(const profile *a, const profile *b) {
     return same;
 }
 
+static side *seen_side(shelf_file *f, side *one) {
+    if (!one) return NULL;
+    one->seen = ouro__seconds();
+    if (f->history) one->look = ouro__history_add(f->history, one->profile, one->seen);
+    return one;
+}
+
 // NULL: nothing new, or it cannot be read at this moment.
 static side *look_again(shelf *s, shelf_file *f, const profile *old) {
     struct stat now;
@@ -151,9 +162,16 @@ static side *look_again(shelf *s, shelf_file *f, const profile *old) {
     profile *p = s->options.read_again(s->options.user, f->path, &e);
     if (!p) return NULL;
     f->seen = now;
-    if (!same_contents(p, old)) return side_new(p, &e);
+    if (!same_contents(p, old)) return seen_side(f, side_new(p, &e));
     ouro__profile_free(p);
     return NULL;
+}
+
+// Nothing is new, but somebody looks at the last seconds of a running program: they pass.
+static bool time_passes(shelf *s, const generation *g) {
+    bool running = false;
+    for (unsigned i = 0; i < g->side_count; i++) running |= g->sides[i]->profile->running;
+    return running && ouro__seconds() - s->asked < ASKED_FOR;
 }
 
 static void look(shelf *s, generation *old) {
@@ -163,7 +181,8 @@ static void look(shelf *s, generation *old) {
         sides[i] = look_again(s, &s->files[i], old->sides[i]->profile);
     double took = ouro__seconds() - started;
     pthread_mutex_lock(&s->lock);
-    generation *next = sides[0] || sides[1] ? generation_new(old, sides, old->side_count) : NULL;
+    bool news = sides[0] || sides[1] || time_passes(s, old);
+    generation *next = news ? generation_new(old, sides, old->side_count) : NULL;
     if (next) s->newest = next;
     s->next_look =
         ouro__seconds() + (took * LOOK_SHARE > LOOK_EVERY ? took * LOOK_SHARE : LOOK_EVERY);
@@ -198,6 +217,13 @@ generation *ouro__shelf_generation(shelf *s) {
     return g;
 }
 
+double ouro__last_from(shelf *s, const generation *g, const side *one, double seconds) {
+    pthread_mutex_lock(&s->lock);
+    s->asked = ouro__seconds();
+    pthread_mutex_unlock(&s->lock);
+    return (one->profile->running ? g->time : one->seen) - seconds;
+}
+
 // ---------------------------------------------------------------- opening
 
 const char *ouro__shelf_title(const shelf_file *f) {
@@ -218,7 +244,8 @@ bool ouro__shelf_open(shelf *s, const server_options *options, error *e) {
         f->path = options->files[i].path;
         f->live = options->read_again && is_live(options->files[i].profile, f->path);
         if (f->live && (stat(f->path, &f->seen) != 0 || !S_ISREG(f->seen.st_mode))) f->live = false;
-        sides[i] = ok ? side_new(options->files[i].profile, e) : NULL;
+        f->history = f->live ? ouro__history_new(HISTORY_MOST) : NULL;
+        sides[i] = ok ? seen_side(f, side_new(options->files[i].profile, e)) : NULL;
         if (!ok) ouro__profile_free(options->files[i].profile);
         ok = ok && sides[i];
     }
@@ -238,6 +265,7 @@ bool ouro__shelf_open(shelf *s, const server_options *options, error *e) {
 void ouro__shelf_close(shelf *s) {
     if (s->newest) ouro__generation_release(s, s->newest);
     s->newest = NULL;
+    for (unsigned i = 0; i < 2; i++) ouro__history_free(s->files[i].history);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->reading);
 }

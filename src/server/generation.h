@@ -9,6 +9,7 @@
 #ifndef OURO_GENERATION_H
 #define OURO_GENERATION_H
 
+#include "history.h"
 #include "labels.h"
 #include "server.h"
 
@@ -22,11 +23,14 @@ typedef struct {
     // By block: its rank among all names and files in alphabetical order, for sorting.
     int64_t *by_name, *by_file;
     int64_t *totals; // by metric: without filters
+    uint64_t look;   // of the file's history; 0: it is not live
+    double seen;     // when it was read
 } side;
 
 typedef struct {
     int references; // under the shelf's lock
     uint64_t number;
+    double time; // when the files held this, or were found not to have changed
     unsigned side_count;
     side *sides[2]; // shared with other generations if only one file changed
 } generation;
@@ -35,6 +39,7 @@ typedef struct {
     const char *path;
     bool live;
     struct stat seen; // when it was read
+    history *history; // NULL: it is not live
 } shelf_file;
 
 // The file's name without its folder, for people.
@@ -47,6 +52,7 @@ typedef struct {
     pthread_mutex_t reading; // held while a live file is read again
     generation *newest;
     double next_look; // when a live file may be looked at again
+    double asked;     // when the last seconds of a live file were asked for
 } shelf;
 
 // Takes the profiles. false with *e filled: nothing is left to be closed.
@@ -58,6 +64,10 @@ void ouro__shelf_close(shelf *s);
 generation *ouro__shelf_generation(shelf *s);
 generation *ouro__generation_share(shelf *s, generation *g);
 void ouro__generation_release(shelf *s, generation *g);
+
+// The moment before which nothing counts for somebody who asks for the last seconds of a side. Of a
+// program that has ended these are its last.
+double ouro__last_from(shelf *s, const generation *g, const side *one, double seconds);
 
 // Seconds on a clock that only goes forward.
 double ouro__seconds(void);

@@ -67,6 +67,7 @@ static void view_free(cache *c, view *v) {
     free(v->metrics);
     free(v->present);
     free(v->recursed);
+    free(v->totals);
     pthread_mutex_destroy(&v->lock);
     ouro__profile_free(v->own);
     free((void *)v->filter.select);
@@ -90,22 +91,30 @@ static size_t put_sorted(uint32_t *to, const uint32_t *from, size_t count) {
     return used;
 }
 
-// The same filters in any order, and given twice, are the same view.
+// The same filters in any order, and given twice, are the same view. Expressions and labels keep
+// their order: another order only costs another view.
 static bool copy_filter(filter *to, const filter *f) {
-    uint32_t *words =
-        malloc((f->select_count + f->exclude_count + f->fold_count + 1) * sizeof *words);
+    size_t label_words = f->label_count * sizeof *f->labels / sizeof(uint32_t);
+    size_t blocks = f->select_count + f->exclude_count + f->fold_count;
+    uint32_t *words = malloc((blocks + f->any_count + label_words + 1) * sizeof *words),
+             *next = words;
     if (!words) return false;
-    to->select = words;
-    to->exclude = words + f->select_count;
-    to->fold = words + f->select_count + f->exclude_count;
-    to->select_count = put_sorted((uint32_t *)to->select, f->select, f->select_count);
-    to->exclude_count = put_sorted((uint32_t *)to->exclude, f->exclude, f->exclude_count);
-    to->fold_count = put_sorted((uint32_t *)to->fold, f->fold, f->fold_count);
+    *to = *f;
+    to->select = next;
+    to->select_count = put_sorted(next, f->select, f->select_count);
+    to->exclude = next += f->select_count;
+    to->exclude_count = put_sorted(next, f->exclude, f->exclude_count);
+    to->fold = next += f->exclude_count;
+    to->fold_count = put_sorted(next, f->fold, f->fold_count);
+    to->any = next += f->fold_count;
+    if (f->any_count) memcpy(next, f->any, f->any_count * sizeof *next);
+    to->labels = (label_condition *)(next += f->any_count);
+    if (f->label_count) memcpy(next, f->labels, f->label_count * sizeof *f->labels);
     return true;
 }
 
-static view *view_new(cache *c, generation *g, unsigned side_number, const filter *f,
-                      bool nothing) {
+static view *view_new(cache *c, generation *g, unsigned side_number, const filter *f, bool nothing,
+                      uint32_t last) {
     view *v = calloc(1, sizeof *v);
     if (!v || !copy_filter(&v->filter, f)) {
         free(v);
@@ -115,6 +124,7 @@ static view *view_new(cache *c, generation *g, unsigned side_number, const filte
     v->side_number = side_number;
     v->side = g->sides[side_number];
     v->nothing = nothing;
+    v->last = last;
     pthread_mutex_init(&v->lock, NULL);
     return v;
 }
@@ -127,15 +137,39 @@ static profile *empty_like(const profile *p, error *e) {
     return NULL;
 }
 
-// Needs no lock: other requests wait until the view is ready.
-static bool make(view *v, error *e) {
+// What happened in the last seconds, and how much that is before any filter.
+static profile *make_last(cache *c, view *v, error *e) {
+    const side *s = v->side;
+    history *h = c->shelf->files[v->side_number].history;
+    double from = ouro__last_from(c->shelf, v->generation, s, v->last);
+    v->since = from;
+    profile *p = h ? ouro__history_profile(h, s->profile, s->look, from, &v->since, e)
+                   : empty_like(s->profile, e);
+    v->totals = p ? malloc(((size_t)p->metric_count + 1) * sizeof *v->totals) : NULL;
+    for (uint32_t m = 0; v->totals && m < p->metric_count; m++) v->totals[m] = ouro__total(p, m);
+    if (v->totals) return p;
+    if (p) ouro__error_memory(e);
+    ouro__profile_free(p);
+    return NULL;
+}
+
+static bool make_profile(cache *c, view *v, error *e) {
     const filter *f = &v->filter;
-    profile *all = v->side->profile;
-    bool filtered = f->select_count || f->exclude_count || f->fold_count;
+    bool filtered = !ouro__filter_is_empty(f);
+    profile *last = v->last ? make_last(c, v, e) : NULL, *all = last ? last : v->side->profile;
+    if (v->last && !last) return false;
     if (v->nothing) v->own = empty_like(all, e);
     if (!v->nothing && filtered) v->own = ouro__filter(all, f, e);
-    v->profile = v->own ? v->own : all;
-    if ((filtered || v->nothing) && !v->own) return false;
+    if (!v->nothing && !filtered) v->own = last;
+    if (last && v->own != last) ouro__profile_free(last);
+    v->profile = v->own ? v->own : v->side->profile;
+    return v->own || !(filtered || v->nothing);
+}
+
+// Needs no lock: other requests wait until the view is ready.
+static bool make(cache *c, view *v, error *e) {
+    const filter *f = &v->filter;
+    if (!make_profile(c, v, e)) return false;
     v->metrics = calloc((size_t)v->profile->metric_count + 1, sizeof *v->metrics);
     if (!v->metrics) return ouro__fail_memory(e);
     for (uint32_t m = 0; m < v->profile->metric_count; m++) {
@@ -143,7 +177,7 @@ static bool make(view *v, error *e) {
             pthread_mutex_init(&v->metrics[m].locks[part], NULL);
     }
     v->bytes = bytes_at(v) + bytes_at(v->metrics) + bytes_at((void *)(uintptr_t)f->select) +
-               (v->own ? ouro__profile_bytes(v->own) : 0);
+               bytes_at(v->totals) + (v->own ? ouro__profile_bytes(v->own) : 0);
     return true;
 }
 
@@ -153,13 +187,19 @@ static bool same_blocks(const uint32_t *a, size_t n, const uint32_t *b, size_t m
     return n == m && (n == 0 || memcmp(a, b, n * sizeof *a) == 0);
 }
 
+static bool same_labels(const label_condition *a, size_t n, const label_condition *b, size_t m) {
+    return n == m && (n == 0 || memcmp(a, b, n * sizeof *a) == 0);
+}
+
 static bool is_same(const view *a, const view *b) {
     const filter *f = &a->filter, *g = &b->filter;
     return a->generation == b->generation && a->side_number == b->side_number &&
-           a->nothing == b->nothing &&
+           a->nothing == b->nothing && a->last == b->last &&
            same_blocks(f->select, f->select_count, g->select, g->select_count) &&
            same_blocks(f->exclude, f->exclude_count, g->exclude, g->exclude_count) &&
-           same_blocks(f->fold, f->fold_count, g->fold, g->fold_count);
+           same_blocks(f->fold, f->fold_count, g->fold, g->fold_count) &&
+           same_blocks(f->any, f->any_count, g->any, g->any_count) &&
+           same_labels(f->labels, f->label_count, g->labels, g->label_count);
 }
 
 static view *find(const cache *c, const view *like) {
@@ -249,7 +289,7 @@ static void make_in_turn(cache *c, view *v) {
     c->making++;
     pthread_mutex_unlock(&c->lock);
     error e = {0};
-    bool ok = make(v, &e);
+    bool ok = make(c, v, &e);
     pthread_mutex_lock(&c->lock);
     c->making--;
     v->state = ok ? VIEW_READY : VIEW_FAILED;
@@ -266,9 +306,9 @@ static view *enter(cache *c, view *v) {
 }
 
 view *ouro__cache_view(cache *c, generation *g, unsigned side_number, const filter *f, bool nothing,
-                       error *problem) {
+                       uint32_t last, error *problem) {
     view *gone[VIEWS_MOST];
-    view *asked = view_new(c, g, side_number, f, nothing);
+    view *asked = view_new(c, g, side_number, f, nothing, last);
     if (!asked) {
         ouro__error_memory(problem);
         return NULL;

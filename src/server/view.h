@@ -33,9 +33,12 @@ typedef struct {
     unsigned side_number;
     filter filter; // its blocks are the view's, sorted
     bool nothing;  // it selects a block that this side does not have
+    uint32_t last; // seconds of a live file; 0: all of it
     const side *side;
     const profile *profile; // what is left
     profile *own;           // the same, or NULL: without filters it is the side's
+    double since;           // when the last seconds began, by the clock of the generation
+    int64_t *totals;        // by metric, of the last seconds without filters; NULL: the side's
     view_metric *metrics;
     pthread_mutex_t lock;
     uint8_t *present;            // by block: a path has it
@@ -68,10 +71,16 @@ bool ouro__cache_is_valid(const cache *c); // under its lock
 size_t ouro__cache_bytes(const cache *c);  // under its lock: what all views take
 
 // The view of a side, made if it is not there; the same filters asked at the same time are made
-// once. The generation stays the caller's. NULL with *problem filled.
+// once. `last`: only what happened in so many seconds of a live file; 0: everything. The generation
+// stays the caller's. NULL with *problem filled.
 view *ouro__cache_view(cache *c, generation *g, unsigned side_number, const filter *f, bool nothing,
-                       error *problem);
+                       uint32_t last, error *problem);
 void ouro__cache_release(cache *c, view *v);
+
+// By metric: what there is without filters.
+static inline const int64_t *ouro__view_all(const view *v) {
+    return v->totals ? v->totals : v->side->totals;
+}
 
 // Each is computed on the first call and kept. NULL: out of memory.
 const int64_t *ouro__view_running(view *v, uint32_t m);

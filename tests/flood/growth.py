@@ -3,7 +3,7 @@
 import counted, gzip, os, shapes
 from counted import MOST, PEAK, STEPS, TIMES, Counters, cost, grows_with
 from harness import Server
-from pprof import msg, num, varint
+from pprof import Profile, msg, num, varint
 from suite import Failure, case, run, same, write
 
 N = 2048
@@ -107,6 +107,34 @@ for name in FORMS:
     case(reads_bytes, f"reading_{name}_is_linear", name)
 
 
+# ---------------------------------------------------------------- labels
+
+LABELLED = {
+    "values": lambda n: ([("k", f"v{i}")] for i in range(n)),
+    "keys": lambda n: ([("k", "v0")] + [(f"k{i}", "v") for i in order] for order in (range(n), range(n)[::-1])),
+    "sets": lambda n: ([("k", f"v{i}"), ("k", f"v{i + 1}"), ("l", "x")] for i in range(n)),
+    "long_values": lambda n: ([("k", "v0"), ("k", f"{i}" + "v" * 64)] for i in range(n // 4)),
+}
+FILTERS = {"wanted": ["--label", "k=v0"], "unwanted": ["--label", "k!=v0"], "missing": ["--label", "k="]}
+
+
+def with_labels(name, n):
+    p = Profile()
+    for i, labels in enumerate(LABELLED[name](n)):
+        p.add(["main", f"f{i % 50}"], [1], labels)
+    return write(f"{n}.pb", p.bytes())
+
+
+def filters_labels(name):
+    for about, words in FILTERS.items():
+        small, large = (cost("report", *words, with_labels(name, n)) for n in (N, TIMES * N))
+        grows_with(small, large, f"{about} of {name}")
+
+
+for name in LABELLED:
+    case(filters_labels, f"filtering_by_labels_is_linear_in_many_{name}", name)
+
+
 # ---------------------------------------------------------------- questions
 
 QUESTIONS = {
@@ -119,6 +147,7 @@ QUESTIONS = {
     "sequence": ["report", "--block", "f1", "--block", "f2", "--csv"],
     "select": ["report", "--select", "f1"], "exclude": ["report", "--exclude", "f1"],
     "fold": ["report", "--fold", "f1"],
+    "select_match": ["report", "--select-match", "^f[12]$"], "fold_match": ["report", "--fold-match", "(f|g)*1$"],
     "loops": ["report", "--compact", "loops"], "edges_1": ["report", "--compact", "edges:1"],
     "edges_2": ["report", "--compact", "edges:2"], "edges_3": ["report", "--compact", "edges:3"],
     "plain": ["report", "--compact", "none"], "min": ["report", "--self", "--min", "1"],

@@ -58,7 +58,7 @@ static view *ask(opened *o, uint32_t folded) {
     error e = {0};
     filter f = {.fold = &folded, .fold_count = folded != 0};
     generation *g = ouro__shelf_generation(&o->shelf);
-    view *v = ouro__cache_view(&o->cache, g, 0, &f, false, &e);
+    view *v = ouro__cache_view(&o->cache, g, 0, &f, false, 0, &e);
     ouro__generation_release(&o->shelf, g);
     return v;
 }

@@ -73,8 +73,9 @@ typedef struct {
 
 static bool read_one(void *data, error *e) {
     const reading *r = data;
-    profile *p =
-        ouro__profile_read(r->path, NULL, &(read_options){.rule = r->rule, .keep_origin = true}, e);
+    profile *p = ouro__profile_read(
+        r->path, NULL, &(read_options){.rule = r->rule, .keep_origin = true, .keep_labels = true},
+        e);
     bool ok = p != NULL;
     if (ok) CHECK(ouro__profile_is_valid(p));
     ouro__profile_free(p);
@@ -121,7 +122,7 @@ static bool ask_for_the_viewer(void *data, error *e) {
     labels l;
     flame *rows;
     uint32_t count;
-    uint8_t *match = ouro__matching(p, "b", &count);
+    uint8_t *match = ouro__matching(p, "/b|c/", &count, e);
     uint32_t *page = match ? ouro__order(p->values[0], count, match, true, 0, 10, &count) : NULL;
     int64_t *running = page ? ouro__running(p, 0) : NULL;
     bool ok = running && ouro__flame_below(p, running, 0, 100, &rows, &count);
@@ -146,6 +147,24 @@ static bool make_others(void *data, error *e) {
     bool ok = pruned != NULL;
     profile *all[] = {folded, selected, compacted, divided, pruned};
     for (int i = 0; i < 5; i++) ouro__profile_free(all[i]);
+    return ok;
+}
+
+// It may go on with less than it knew, so it fails only as a whole.
+static bool watch_grow(void *data, error *e) {
+    profile *p = data;
+    history *h = ouro__history_new(1 << 20);
+    if (!h) return ouro__fail_memory(e);
+    uint64_t first = ouro__history_add(h, p, 1), look = ouro__history_add(h, p, 2);
+    double since;
+    slice_totals slices[4];
+    profile *last = ouro__history_profile(h, p, look, 1, &since, e);
+    uint32_t count = last ? ouro__history_totals(h, look, 0, slices, 4, p->metric_count) : 0;
+    if (last && count != UINT32_MAX) free(slices[0].totals);
+    bool ok = first && look && last && count == 1;
+    ouro__profile_free(last);
+    ouro__history_free(h);
+    if (!ok) ouro__error_memory(e);
     return ok;
 }
 
@@ -213,8 +232,13 @@ static profile *profile_of(uint32_t stacks) {
             stack[d] = ouro__profile_add_named(p, name, (size_t)sprintf(name, "f%u", number));
         }
         uint32_t node = ouro__builder_stack(b, stack, 30);
-        ouro__charge(p, 0, node, i + 1);
-        ouro__charge(p, 1, node, 1);
+        ouro__tags_put(p, ouro__profile_add_text(p, "thread"),
+                       ouro__profile_add_text(p, i % 2 ? "1" : "0"));
+        uint32_t set = ouro__tags_close(p);
+        for (uint32_t m = 0; m < 2; m++) {
+            ouro__charge(p, m, node, m ? 1 : i + 1);
+            ouro__tags_charge(p, m, node, set, m ? 1 : i + 1);
+        }
     }
     ouro__builder_free(b);
     ouro__profile_finish(p, NULL);
@@ -268,6 +292,7 @@ TEST(questions_run_out_of_memory_with_an_error) {
     sweep("questions of the viewer", ask_for_the_viewer, p);
     sweep("filters", make_others, p);
     sweep("merge", merge_two, p);
+    sweep("history", watch_grow, p);
     ouro__profile_free(p);
 }
 
@@ -311,6 +336,9 @@ TEST(the_viewer_says_in_one_way_that_memory_ran_out) {
         "compare?sort=name&select=f1",
         "find?text=f1",
         "total?search=f1",
+        "blocks?label=thread=1&select-match=f[12]&fold-match=f3",
+        "labels",
+        "labels?key=thread&label=thread!=1&search=/[01]/",
         "export?as=folded&at=f0",
         "export?as=speedscope",
     };

@@ -4,6 +4,8 @@
 // stay when one page leads to another (metric, filters, side) and which do not (search, sort,
 // offset). Nothing here touches the DOM, so the tests run it under node.
 
+import {allParts} from "./filters.js";
+
 /**
  * @typedef {object} State
  * @property {string} page      one of PAGES, or "missing"
@@ -11,6 +13,12 @@
  * @property {string[]} select  labels of blocks
  * @property {string[]} exclude
  * @property {string[]} fold
+ * @property {string[]} select-match  regular expressions: all blocks that match
+ * @property {string[]} exclude-match
+ * @property {string[]} fold-match
+ * @property {string[]} label   of samples: KEY=VALUE or KEY!=VALUE
+ * @property {string[]} named   sets of filters with a name, see filters.js
+ * @property {string} last      live: the seconds that are looked at; "" is all
  * @property {string} side      "" or "after", when two files are open
  * @property {string} search
  * @property {string} sort      a column, "-" in front for descending; "" is the server's choice
@@ -38,16 +46,24 @@ export const PAGES = [
   "compare",
 ];
 export const FILTERS = /** @type {const} */ (["select", "exclude", "fold"]);
+// All that a set of filters has.
+export const PARTS = /** @type {const} */ ([
+  ...FILTERS,
+  "select-match",
+  "exclude-match",
+  "fold-match",
+  "label",
+]);
 
-const TEXTS = /** @type {const} */ (["metric", "side", "search", "sort", "file", "colour"]);
-const LISTS = /** @type {const} */ (["select", "exclude", "fold", "block", "at", "state"]);
+const TEXTS = /** @type {const} */ (["metric", "side", "last", "search", "sort", "file", "colour"]);
+const LISTS = /** @type {const} */ ([...PARTS, "named", "block", "at", "state"]);
 const NUMBERS = /** @type {const} */ (["offset", "rows", "line"]);
 
 // Separates the labels of a path. Labels hold any other character, but names have no
 // control characters.
 const BETWEEN = "\u001f";
 // The parts of a state that a page passes on to another page.
-const KEPT = /** @type {const} */ (["metric", "select", "exclude", "fold", "side"]);
+const KEPT = /** @type {const} */ (["metric", ...PARTS, "named", "side", "last"]);
 
 /** @param {string} page @returns {State} */
 export function blank(page) {
@@ -57,7 +73,13 @@ export function blank(page) {
     select: [],
     exclude: [],
     fold: [],
+    "select-match": [],
+    "exclude-match": [],
+    "fold-match": [],
+    label: [],
+    named: [],
     side: "",
+    last: "",
     search: "",
     sort: "",
     offset: 0,
@@ -87,7 +109,7 @@ export function parse(address) {
   for (const key of LISTS) state[key] = query.getAll(key);
   for (const key of NUMBERS) state[key] = natural(query.get(key) ?? "");
   state.open = query.getAll("open").map(path => path.split(BETWEEN));
-  for (const key of FILTERS) state[key] = [...new Set(state[key])];
+  for (const key of [...PARTS, "named"]) state[key] = [...new Set(state[key])];
   return state;
 }
 
@@ -146,7 +168,7 @@ export function unfiltered(state, filter, label) {
 
 /** @param {State} state */
 export function hasFilters(state) {
-  return FILTERS.some(key => state[key].length > 0);
+  return allParts(state).length > 0;
 }
 
 /** The parameters that every question of the API takes.
@@ -155,7 +177,8 @@ export function hasFilters(state) {
 export function question(state, more = {}) {
   const query = new URLSearchParams();
   if (state.metric) query.set("metric", state.metric);
-  for (const key of FILTERS) for (const label of state[key]) query.append(key, label);
+  for (const {kind, value} of allParts(state)) query.append(kind, value);
+  if (state.last) query.set("last", state.last);
   if (state.side) query.set("side", state.side);
   for (const [key, value] of Object.entries(more)) {
     if (value === undefined || value === "") continue;

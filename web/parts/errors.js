@@ -2,6 +2,7 @@
 //
 // An error instead of the page: the server's message, and links to go on.
 
+import {noFilters} from "../model/filters.js";
 import {FILTERS, changed, hasFilters, href, to} from "../model/url.js";
 import {ApiError} from "./client.js";
 import {h} from "./dom.js";
@@ -59,7 +60,7 @@ export function showError(app, error) {
         hasFilters(state)
           ? h(
               "a.button",
-              {href: href(changed(state, {select: [], exclude: [], fold: []}))},
+              {href: href(changed(state, noFilters()))},
               "Remove the filters",
             )
           : null,
@@ -67,7 +68,7 @@ export function showError(app, error) {
           "a.button",
           {
             href: href(
-              to({...state, select: [], exclude: [], fold: [], metric: "", side: ""}, "overview"),
+              to({...state, ...noFilters(), metric: "", side: "", last: ""}, "overview"),
             ),
           },
           "Overview",
@@ -77,4 +78,29 @@ export function showError(app, error) {
   );
   document.title = title + " · Ouro";
   document.getElementById("filters").hidden = true;
+}
+
+/**
+ * A regular expression that is wrong, in the search field of a page that is shown: the page stays, and the
+ * message stands below the field.
+ * @param {HTMLElement} main
+ * @param {import("../model/url.js").State} state
+ * @param {any} error
+ * @returns {boolean} whether it was that
+ */
+export function showSearchProblem(main, state, error) {
+  const field = main.querySelector("[data-page-search]");
+  main.querySelector(".search-problem")?.remove();
+  if (!(error instanceof ApiError) || error.code !== "bad-pattern" || !state.search || !field)
+    return false;
+  field.setAttribute("aria-invalid", "true");
+  const problem = h("p.search-problem", {role: "alert"}, h("bdi", null, error.message));
+  (field.closest("form, .search, label") ?? field).after(problem);
+  return true;
+}
+
+/** @param {HTMLElement} main */
+export function forgetSearchProblem(main) {
+  main.querySelector(".search-problem")?.remove();
+  main.querySelector("[data-page-search]")?.removeAttribute("aria-invalid");
 }

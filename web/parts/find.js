@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// "Find a block", on every page: type, choose from the best twenty, go there.
+// "Find a block", on every page: type, choose from the best twenty, go there. A regular expression
+// between slashes also offers to filter by all blocks that it matches.
 
+import {typedExpression, withPart} from "../model/filters.js";
 import {percent, shortFileLine} from "../model/format.js";
 import {href, question, to} from "../model/url.js";
 import {ask} from "./client.js";
 import {h} from "./dom.js";
 
 const WAIT = 120;
+const ACTIONS = {
+  "select-match": "Select: only paths with one of",
+  "exclude-match": "Exclude: without the paths of",
+  "fold-match": "Fold into their callers:",
+};
 
 class Find {
   /** @param {import("../main.js").App} app @param {HTMLElement} parent */
@@ -20,6 +27,7 @@ class Find {
       id: "find-text",
       role: "combobox",
       placeholder: "Find a block",
+      title: "A part of a name or file, or a regular expression between slashes: /^std::/",
       autocomplete: "off",
       spellcheck: "false",
       "aria-label": "Find a block",
@@ -56,9 +64,31 @@ class Find {
     try {
       const answer = await ask("find", question(this.app.state, {text}), signal);
       if (!signal.aborted && document.activeElement === this.input) this.show(answer);
-    } catch {
-      if (!signal.aborted) this.close();
+    } catch (error) {
+      if (!signal.aborted) this.showProblem(error);
     }
+  }
+
+  /** @param {any} error */
+  showProblem(error) {
+    if (error.code !== "bad-pattern") return this.close();
+    this.put([this.none(error.message)]);
+  }
+
+  /** @param {string} text */
+  none(text) {
+    return h("li.none", {role: "option", "aria-disabled": "true", "aria-selected": "false"}, text);
+  }
+
+  /** What can be done with all matches. @param {string} expression @param {number} count @param {number} after */
+  actions(expression, count, after) {
+    return Object.entries(ACTIONS).map(([kind, text], i) =>
+      h(
+        "li.act",
+        {role: "option", id: `found-${after + i}`, "aria-selected": "false", data: {kind, expression}},
+        h("span.name", null, `${text} ${count === 1 ? "1 match" : `${count} matches`}`),
+      ),
+    );
   }
 
   /** @param {any} answer */
@@ -78,20 +108,18 @@ class Find {
         h("span.part", null, percent(row.overall, answer.total)),
       );
     });
-    this.list.replaceChildren(
-      ...(options.length
-        ? options
-        : [
-            h(
-              "li.none",
-              {role: "option", "aria-disabled": "true", "aria-selected": "false"},
-              "No such block",
-            ),
-          ]),
-    );
+    const expression = typedExpression(this.input.value.trim());
+    if (expression && options.length)
+      options.push(...this.actions(expression, answer.count, options.length));
+    this.put(options.length ? options : [this.none("No such block")]);
+    if (options.length) this.input.setAttribute("aria-activedescendant", "found-0");
+  }
+
+  /** @param {HTMLElement[]} options */
+  put(options) {
+    this.list.replaceChildren(...options);
     this.list.hidden = false;
     this.input.setAttribute("aria-expanded", "true");
-    if (options.length) this.input.setAttribute("aria-activedescendant", "found-0");
   }
 
   close() {
@@ -104,12 +132,13 @@ class Find {
 
   /** @param {Element} option */
   choose(option) {
-    const label = /** @type {HTMLElement} */ (option).dataset.label;
-    if (label === undefined) return;
+    const {label, kind, expression} = /** @type {HTMLElement} */ (option).dataset;
+    if (label === undefined && kind === undefined) return;
     this.input.value = "";
     this.close();
     this.input.blur();
-    this.app.go(to(this.app.state, "block", {block: [label]}));
+    if (kind) this.app.go(withPart(this.app.state, {kind, value: expression}));
+    else this.app.go(to(this.app.state, "block", {block: [label]}));
   }
 
   /** @param {KeyboardEvent} event */

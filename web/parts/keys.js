@@ -6,6 +6,7 @@
 import {filtered, href, to} from "../model/url.js";
 import {mentioned} from "./block.js";
 import {h} from "./dom.js";
+import {openLabels} from "./labels.js";
 import {openMenu} from "./menu.js";
 
 const FILTER_KEYS = /** @type {const} */ ({s: "select", e: "exclude", f: "fold"});
@@ -14,6 +15,9 @@ const KEYS = [
   ["/", "search on this page, or find a block"],
   ["s  e  f", "select, exclude, fold the block that has the focus"],
   ["m", "menu of the block that has the focus"],
+  ["u", "undo the last change of the filters"],
+  ["l", "filter by labels: thread, host and the like"],
+  ["p", "live: pause, or go on"],
   ["↑  ↓", "previous and next row of a table"],
   ["→  ←", "open and close a row of the call tree"],
   ["Enter", "follow the link; in the flame graph: zoom in"],
@@ -191,6 +195,9 @@ function letter(app, event) {
   const link = event.target instanceof Element ? event.target.closest("[data-label]") : null;
   if (key === "/") search();
   else if (key === "?") showHelp();
+  else if (key === "u") app.undo();
+  else if (key === "l") openLabels(app);
+  else if (key === "p") app.live?.toggle();
   else if (link instanceof HTMLElement && FILTER_KEYS[key])
     applyFilter(app, FILTER_KEYS[key], link.dataset.label);
   else if (link instanceof HTMLElement && key === "m")

@@ -6,6 +6,7 @@
 
 import {ask} from "./client.js";
 import {menuIsOpen} from "./menu.js";
+import {Recent} from "./recent.js";
 
 const EVERY = 1000; // milliseconds
 
@@ -15,12 +16,14 @@ export class Live {
     this.app = app;
     this.paused = false;
     this.lost = false;
+    this.recent = new Recent(app);
     this.button = /** @type {HTMLButtonElement} */ (document.getElementById("live"));
     this.button.addEventListener("click", () => this.toggle());
   }
 
   start() {
     this.show();
+    this.recent.refresh();
     if (this.app.profile.files.some(file => file.live)) this.wait();
   }
 
@@ -44,6 +47,7 @@ export class Live {
         app.profile = profile;
         this.lost = false;
         if (news) await app.refresh();
+        await this.recent.refresh();
         if (was && !this.running) app.say("The program has ended. The profile is complete.");
       } catch {
         this.lost = true;
@@ -58,6 +62,7 @@ export class Live {
   }
 
   toggle() {
+    if (!this.running) return;
     this.paused = !this.paused;
     this.app.say(this.paused ? "Updates are paused." : "Updates go on.");
     this.show();
@@ -68,9 +73,9 @@ export class Live {
     const mode = this.lost ? "lost" : !this.running ? "ended" : this.paused ? "paused" : "on";
     const texts = {on: "Live", paused: "Paused", ended: "Ended", lost: "No connection"};
     const hints = {
-      on: "The program is running; the numbers follow it. Click to pause.",
-      paused: "Click to follow the program again.",
-      ended: "The program has ended.",
+      on: "The program is running; the numbers follow it. Click, or p, to pause.",
+      paused: "The numbers stand still. Click, or p, to follow the program again.",
+      ended: "The program has ended. This is its last state.",
       lost: "The server does not answer; trying again.",
     };
     this.button.hidden = !live;

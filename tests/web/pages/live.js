@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+//
+// The last seconds of a live file, its sparklines, and the pause. Windows are long, so that a slow
+// machine sees the same.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import {createRequire} from "node:module";
+import path from "node:path";
+import {build, folder, said, start, stop, test, view} from "../support.js";
+import {leads, open, query, rowOf, rows} from "../use.js";
+
+const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** A program that recurses once per call of `step`. @param {string} name */
+async function growing(name) {
+  const file = path.join(folder, name);
+  const program = start(path.join(build, "tests", "web_grow"), [file]);
+  let round = 0;
+  const step = async () => {
+    const answered = said(program, new RegExp(`^${++round}$`, "m"));
+    program.stdin.write("go\n");
+    await answered;
+  };
+  await step();
+  const server = await view([file]);
+  const end = async () => {
+    await stop(program);
+    await server.stop();
+  };
+  return {program, step, url: server.url, end};
+}
+
+test("the_last_seconds_of_a_live_file_are_what_happened_since", async page => {
+  const {program, step, url, end} = await growing("recent.ouro");
+  await open(page, url + "/self?last=100000");
+  assert.equal(await page.locator("tbody a[data-label]").count(), 0, "nothing happened since then");
+  await step();
+  await page.getByRole("link", {name: "late", exact: true}).waitFor();
+  assert.match((await rowOf(page, "late"))[0], /^100 90\.9%/);
+  assert.equal(await page.getByRole("link", {name: "leaf", exact: true}).count(), 0);
+  program.stdin.end();
+  await page.waitForFunction(() => document.getElementById("live").textContent === "Ended");
+  assert.match((await rowOf(page, "late"))[0], /^100 90\.9%/, "the last state stays");
+  await leads(page, () => page.getByRole("button", {name: "Last 100000 s"}).click());
+  assert.match((await rowOf(page, "leaf"))[0], /^100 45\.5%/);
+  await end();
+});
+
+test("a_switch_shows_the_last_ten_seconds_on_every_page", async page => {
+  const {step, url, end} = await growing("switch.ouro");
+  await open(page, url + "/self");
+  const button = page.getByRole("button", {name: "Last 10 s"});
+  assert.equal(await button.getAttribute("aria-pressed"), "false");
+  await leads(page, () => button.click());
+  assert.equal(query(page).get("last"), "10");
+  assert.equal(await button.getAttribute("aria-pressed"), "true");
+  assert.match(await page.locator(".chip.last").textContent(), /^last\d+ s×$/);
+  await leads(page, () => page.locator("nav").getByRole("link", {name: "Flame graph"}).click());
+  assert.equal(query(page).get("last"), "10");
+  await leads(page, () => button.click());
+  assert.equal(query(page).get("last"), null);
+  await step();
+  await end();
+});
+
+test("sparklines_show_how_fast_each_metric_grows", async page => {
+  const {step, url, end} = await growing("spark.ouro");
+  await open(page, url + "/");
+  await step();
+  const path_ = page.locator("#recent summary .sparkline path");
+  await page.waitForFunction(() =>
+    document.querySelector("#recent summary .sparkline path")?.getAttribute("d").includes("L"),
+  );
+  assert.match(await path_.getAttribute("d"), /^M0 20L/);
+  await page.locator("#recent summary").focus();
+  await page.keyboard.press("Enter");
+  const list = page.locator("#recent .rates li");
+  const names = await list.locator("span:first-child").allTextContents();
+  assert.deepEqual(names.slice(0, 3), ["calls", "recursions", "direct"]);
+  assert.match(await list.first().locator(".rate").textContent(), /\/s$/);
+  await page.evaluate(axe);
+  const {violations} = await page.evaluate(() => /** @type {any} */ (window).axe.run(document));
+  assert.deepEqual(
+    violations.map(v => `${v.id} ${v.nodes[0]?.target}`),
+    [],
+  );
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("#recent details[open]").count(), 0);
+  await end();
+});
+
+test("a_key_pauses_and_goes_on", async page => {
+  const {step, url, end} = await growing("pause.ouro");
+  await open(page, url + "/self");
+  await page.keyboard.press("p");
+  assert.equal(await page.locator("#live").textContent(), "Paused");
+  await step();
+  await page.keyboard.press("p");
+  await page.getByRole("link", {name: "late", exact: true}).waitFor();
+  assert.equal(await page.locator("#live").textContent(), "Live");
+  await end();
+});
