@@ -3,7 +3,8 @@
 
 _ouro() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local filters='--select --exclude --fold' reading='--from --compact --limit --help --version' words=
+    local filters='--select --exclude --fold --select-match --exclude-match --fold-match --label'
+    local reading='--from --compact --limit --help --version' words=
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
         COMPREPLY=($(compgen -W 'view report diff convert merge lua run cc c++ help --help --version' -- "$current"))
@@ -20,8 +21,8 @@ _ouro() {
         COMPREPLY=($(compgen -d -- "$current"))
         return
         ;;
-    --port | --host | --metric | --select | --exclude | --fold | --block | --top | --min | --period | --fail-above | \
-        --hz | --max-nodes) return ;;
+    --port | --host | --metric | --select | --exclude | --fold | --select-match | --exclude-match | --fold-match | \
+        --label | --block | --top | --min | --period | --fail-above | --hz | --max-nodes) return ;;
     esac
     if [ -z "$words" ]; then
         case $command in

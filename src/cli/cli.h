@@ -38,6 +38,8 @@ typedef struct {
     const char *command;
     names inputs;
     names select, exclude, fold, block;
+    names select_match, exclude_match, fold_match; // regular expressions
+    names label;                                   // KEY=VALUE or KEY!=VALUE
     showing show;
     rendering as;
     const char *metric; // NULL: the profile's own choice
@@ -54,6 +56,7 @@ typedef struct {
     names source;          // folders
     names extensions;      // of sources
     bool no_open, no_secret;
+    bool keep_labels; // of samples, even if --label is not given
     bool help, version;
 } options;
 
@@ -61,6 +64,8 @@ typedef struct {
 void options_parse(options *o, int argc, char **argv, const char *command,
                    const char *const *allowed);
 void options_free(options *o);
+
+bool has_filters(const options *o);
 
 // A profile with the filters applied.
 typedef struct {

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const allowed[] = {"from",   "to",     "compact", "limit", "period", "min",
-                                      "metric", "select", "exclude", "fold",  NULL};
+static const char *const allowed[] = {
+    "from",    "to",   "compact",      "limit",         "period",     "min",   "metric", "select",
+    "exclude", "fold", "select-match", "exclude-match", "fold-match", "label", NULL};
 
 // Pictures leave out what cannot be seen, unless --min says otherwise.
 #define PICTURE_SHARE 0.0005

@@ -14,9 +14,10 @@
 
 enum { TOP_TEXT = 30 };
 
-static const char *const allowed[] = {"metric",     "select", "exclude", "fold",    "top",
-                                      "json",       "csv",    "from",    "compact", "limit",
-                                      "fail-above", "colour", NULL};
+static const char *const allowed[] = {
+    "metric", "select",       "exclude",       "fold",       "top",        "json",
+    "csv",    "from",         "compact",       "limit",      "fail-above", "colour",
+    "label",  "select-match", "exclude-match", "fold-match", NULL};
 
 // One file with two counts per path is a comparison by itself.
 typedef struct {

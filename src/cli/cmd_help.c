@@ -8,12 +8,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FILTERS                                                                                \
-    "  --select NAME      keep the paths that contain the block; again: contain all of them\n" \
-    "  --exclude NAME     drop the paths that contain it\n"                                    \
-    "  --fold NAME        take the block out of its paths; what it was charged goes to its "   \
-    "caller\n"                                                                                 \
-    "                     A name that several blocks have is told apart by NAME@FILE:LINE.\n"
+#define FILTERS                                                                                 \
+    "  --select NAME      keep the paths that contain the block; again: contain all of them\n"  \
+    "  --exclude NAME     drop the paths that contain it\n"                                     \
+    "  --fold NAME        take the block out of its paths; what it was charged goes to its "    \
+    "caller\n"                                                                                  \
+    "                     A name that several blocks have is told apart by NAME@FILE:LINE.\n"   \
+    "  --select-match RE, --exclude-match RE, --fold-match RE\n"                                \
+    "                     the same for all blocks whose name or file matches the regular "      \
+    "expression\n"                                                                              \
+    "  --label KEY=VALUE  keep the samples with this label (thread, host: what the file has); " \
+    "KEY!=VALUE\n"                                                                              \
+    "                     drops them, KEY= are those without it. Several values of a key: any " \
+    "of them\n"
 #define READING                                                                                   \
     "  --from FORMAT      what the input is, if its content does not tell\n"                      \
     "  --compact RULE     loops, cycles, edges, edges:1 to edges:3, or none. Raw stacks are "     \

@@ -5,6 +5,7 @@
 // show does.
 
 #include "cli.h"
+#include "pattern.h"
 #include "printable.h"
 #include "server.h"
 
@@ -19,8 +20,10 @@
 #include <unistd.h>
 
 static const char *const allowed[] = {
-    "no-open", "port",    "host",   "source", "metric", "select",    "exclude",          "fold",
-    "from",    "compact", "period", "min",    "limit",  "no-secret", "source-extension", NULL};
+    "no-open",      "port",          "host",       "source",    "metric",
+    "select",       "exclude",       "fold",       "from",      "compact",
+    "period",       "min",           "limit",      "no-secret", "source-extension",
+    "select-match", "exclude-match", "fold-match", "label",     NULL};
 
 // ---------------------------------------------------------------- profiles
 
@@ -45,7 +48,8 @@ static int open_regular(const char *path) {
 static profile *read_again(void *user, const char *path, error *e) {
     const options *o = user;
     const format *from = o->from ? ouro__format_named(o->from) : NULL;
-    read_options r = {.rule = o->rule, .edge_length = o->edge_length, .limit = o->limit};
+    read_options r = {
+        .rule = o->rule, .edge_length = o->edge_length, .keep_labels = true, .limit = o->limit};
     char opened[64];
     int fd = open_regular(path);
     if (fd < 0) {
@@ -67,6 +71,10 @@ static void put_parameter(FILE *to, const char *name, const char *value, int *co
     put_encoded(to, value);
 }
 
+static void put_parameters(FILE *to, const char *name, const names *values, int *count) {
+    for (size_t i = 0; i < values->count; i++) put_parameter(to, name, values->items[i], count);
+}
+
 static char *first_address(const options *o, const server *s) {
     char *text = NULL;
     size_t size;
@@ -76,13 +84,40 @@ static char *first_address(const options *o, const server *s) {
     fprintf(to, "%s%s", ouro__server_address(s), o->inputs.count == 2 ? "/compare" : "/");
     if (ouro__server_secret(s)) put_parameter(to, "secret", ouro__server_secret(s), &count);
     if (o->metric) put_parameter(to, "metric", o->metric, &count);
-    for (size_t i = 0; i < o->select.count; i++)
-        put_parameter(to, "select", o->select.items[i], &count);
-    for (size_t i = 0; i < o->exclude.count; i++)
-        put_parameter(to, "exclude", o->exclude.items[i], &count);
-    for (size_t i = 0; i < o->fold.count; i++) put_parameter(to, "fold", o->fold.items[i], &count);
+    put_parameters(to, "select", &o->select, &count);
+    put_parameters(to, "exclude", &o->exclude, &count);
+    put_parameters(to, "fold", &o->fold, &count);
+    put_parameters(to, "select-match", &o->select_match, &count);
+    put_parameters(to, "exclude-match", &o->exclude_match, &count);
+    put_parameters(to, "fold-match", &o->fold_match, &count);
+    put_parameters(to, "label", &o->label, &count);
     fclose(to);
     return text;
+}
+
+static void fail_start(const server_options *s, const error *e) {
+    ouro__say("ouro: %s: %s", s->files[0].path, e->message);
+    exit(EXIT_USAGE);
+}
+
+static void check_expressions(const names *expressions, const server_options *s) {
+    for (size_t i = 0; i < expressions->count; i++) {
+        error e = {0};
+        name_pattern *what = ouro__pattern_new(expressions->items[i], &e);
+        if (!what) fail_start(s, &e);
+        ouro__pattern_free(what);
+    }
+}
+
+static void check_labels(const names *labels, const server_options *s) {
+    for (size_t i = 0; i < labels->count; i++) {
+        bool found = false;
+        error e = {0};
+        label_condition unused;
+        for (unsigned f = 0; f < s->file_count && !found; f++)
+            found = ouro__find_label(s->files[f].profile, labels->items[i], &unused, &e);
+        if (!found) fail_start(s, &e);
+    }
 }
 
 // Mistakes are told before a page is opened on them. Two files: one of them has it.
@@ -95,11 +130,13 @@ static void check_start(const options *o, const server_options *s) {
             uint32_t block;
             for (unsigned f = 0; f < s->file_count && !found; f++)
                 found = ouro__find_block(s->files[f].profile, lists[l]->items[i], &block, &e);
-            if (found) continue;
-            ouro__say("ouro: %s: %s", s->files[0].path, e.message);
-            exit(EXIT_USAGE);
+            if (!found) fail_start(s, &e);
         }
     }
+    check_expressions(&o->select_match, s);
+    check_expressions(&o->exclude_match, s);
+    check_expressions(&o->fold_match, s);
+    check_labels(&o->label, s);
     for (unsigned f = 0; f < s->file_count; f++)
         metric_option(s->files[f].profile, s->files[f].path, o->metric);
 }
@@ -223,6 +260,7 @@ int cmd_view(int argc, char **argv) {
         fail_usage("view", "standard input can be read once only");
     mallopt(M_ARENA_MAX, 1); // memory that one request freed is there for the next
     find_extensions(&o);
+    o.keep_labels = true;
     char **roots = find_roots(&o);
     server_options start = load_all(&o, (const char *const *)roots, o.source.count);
     check_start(&o, &start);

@@ -5,6 +5,7 @@
 
 #include "cli.h"
 
+#include "pattern.h"
 #include "printable.h"
 
 #include <errno.h>
@@ -103,6 +104,7 @@ profile *load_profile(const options *o, const char *path, bool keep_origin) {
     read_options r = {.rule = o->rule,
                       .edge_length = o->edge_length,
                       .keep_origin = keep_origin,
+                      .keep_labels = o->label.count || o->keep_labels,
                       .limit = o->limit};
     if (progress.wanted) r.progress = show_reading;
     r.user = (void *)(uintptr_t)path;
@@ -135,16 +137,68 @@ uint32_t metric_option(const profile *p, const char *path, const char *name) {
 
 // ---------------------------------------------------------------- filters
 
-static uint32_t *find_blocks(const profile *p, const char *path, const names *n) {
-    uint32_t *blocks = malloc((n->count + 1) * sizeof *blocks);
-    if (!blocks) fail_memory();
+bool has_filters(const options *o) {
+    return o->select.count || o->exclude.count || o->fold.count || o->select_match.count ||
+           o->exclude_match.count || o->fold_match.count || o->label.count;
+}
+
+static void fail_filter(const char *path, const error *e) {
+    ouro__say("ouro: %s: %s", path, e->message);
+    exit(EXIT_USAGE);
+}
+
+// Blocks that options name, in a list that grows.
+typedef struct {
+    uint32_t *items;
+    size_t count, room;
+} block_list;
+
+static void add_block(block_list *l, uint32_t b) {
+    if (l->count == l->room) {
+        l->room = l->room ? l->room * 2 : 64;
+        l->items = realloc(l->items, l->room * sizeof *l->items);
+        if (!l->items) fail_memory();
+    }
+    l->items[l->count++] = b;
+}
+
+static void add_named(block_list *l, const profile *p, const char *path, const names *n) {
     for (size_t i = 0; i < n->count; i++) {
         error e = {0};
-        if (ouro__find_block(p, n->items[i], &blocks[i], &e)) continue;
-        ouro__say("ouro: %s: %s", path, e.message);
-        exit(EXIT_USAGE);
+        uint32_t b;
+        if (!ouro__find_block(p, n->items[i], &b, &e)) fail_filter(path, &e);
+        add_block(l, b);
     }
-    return blocks;
+}
+
+// All blocks that match an expression; `group`: with their number before them.
+static void add_matching(block_list *l, const profile *p, const char *path, const names *n,
+                         bool group) {
+    for (size_t i = 0; i < n->count; i++) {
+        error e = {0};
+        uint32_t count;
+        name_pattern *what = ouro__pattern_new(n->items[i], &e);
+        uint8_t *match = what ? ouro__matching_pattern(p, what, &count, &e) : NULL;
+        if (match && group && !count)
+            ouro__error_set(&e, ENOENT, "no block's name or file matches %s", n->items[i]);
+        if (!match || e.code) fail_filter(path, &e);
+        if (group) add_block(l, count);
+        for (uint32_t b = 0; b < p->block_count; b++) {
+            if (match[b]) add_block(l, b);
+        }
+        free(match);
+        ouro__pattern_free(what);
+    }
+}
+
+static label_condition *find_labels(const profile *p, const char *path, const names *n) {
+    label_condition *labels = malloc((n->count + 1) * sizeof *labels);
+    if (!labels) fail_memory();
+    for (size_t i = 0; i < n->count; i++) {
+        error e = {0};
+        if (!ouro__find_label(p, n->items[i], &labels[i], &e)) fail_filter(path, &e);
+    }
+    return labels;
 }
 
 static profile *replaced(const char *path, profile *old, profile *new, const error *e) {
@@ -154,16 +208,33 @@ static profile *replaced(const char *path, profile *old, profile *new, const err
 }
 
 profile *apply_filters(const options *o, const char *path, profile *p) {
-    if (!o->select.count && !o->exclude.count && !o->fold.count) return p;
+    if (!has_filters(o)) return p;
     error e = {0};
-    uint32_t *select = find_blocks(p, path, &o->select),
-             *exclude = find_blocks(p, path, &o->exclude);
-    uint32_t *fold = find_blocks(p, path, &o->fold);
-    filter f = {select, exclude, fold, o->select.count, o->exclude.count, o->fold.count};
+    block_list select = {0}, exclude = {0}, fold = {0}, any = {0};
+    add_named(&select, p, path, &o->select);
+    add_matching(&any, p, path, &o->select_match, true);
+    add_named(&exclude, p, path, &o->exclude);
+    add_matching(&exclude, p, path, &o->exclude_match, false);
+    add_named(&fold, p, path, &o->fold);
+    add_matching(&fold, p, path, &o->fold_match, false);
+    label_condition *labels = find_labels(p, path, &o->label);
+    filter f = {.select = select.items,
+                .select_count = select.count,
+                .exclude = exclude.items,
+                .exclude_count = exclude.count,
+                .fold = fold.items,
+                .fold_count = fold.count,
+                .any = any.items,
+                .any_count = any.count,
+                .labels = labels,
+                .label_count = o->label.count};
+    if (!ouro__labels_are_few(&f, &e)) fail_filter(path, &e);
     profile *left = ouro__filter(p, &f, &e);
-    free(select);
-    free(exclude);
-    free(fold);
+    free(select.items);
+    free(exclude.items);
+    free(fold.items);
+    free(any.items);
+    free(labels);
     return replaced(path, p, left, &e);
 }
 
@@ -184,7 +255,7 @@ static bool has_samples(const profile *p) {
 }
 
 loaded load(const options *o, const char *path) {
-    loaded l = {.path = path, .filtered = o->select.count || o->exclude.count || o->fold.count};
+    loaded l = {.path = path, .filtered = has_filters(o)};
     profile *p = load_profile(o, path, false);
     if (!has_samples(p)) {
         error e = {0};

@@ -26,6 +26,10 @@ enum {
     O_SELECT,
     O_EXCLUDE,
     O_FOLD,
+    O_SELECT_MATCH,
+    O_EXCLUDE_MATCH,
+    O_FOLD_MATCH,
+    O_LABEL,
     O_TOP,
     O_JSON,
     O_CSV,
@@ -57,6 +61,10 @@ static const struct option table_of_options[] = {
     {"select", required_argument, NULL, O_SELECT},
     {"exclude", required_argument, NULL, O_EXCLUDE},
     {"fold", required_argument, NULL, O_FOLD},
+    {"select-match", required_argument, NULL, O_SELECT_MATCH},
+    {"exclude-match", required_argument, NULL, O_EXCLUDE_MATCH},
+    {"fold-match", required_argument, NULL, O_FOLD_MATCH},
+    {"label", required_argument, NULL, O_LABEL},
     {"top", required_argument, NULL, O_TOP},
     {"json", no_argument, NULL, O_JSON},
     {"csv", no_argument, NULL, O_CSV},
@@ -157,8 +165,11 @@ static void parse_colour(options *o, const char *text) {
     o->colour = text;
 }
 
+// The options of filters and their lists are in the same order.
 static void take_filter(options *o, int option, const char *value) {
-    add_name(option == O_SELECT ? &o->select : option == O_EXCLUDE ? &o->exclude : &o->fold, value);
+    names *lists[] = {&o->select,        &o->exclude,    &o->fold, &o->select_match,
+                      &o->exclude_match, &o->fold_match, &o->label};
+    add_name(lists[option - O_SELECT], value);
 }
 
 static void take_value(options *o, int option, const char *value) {
@@ -223,7 +234,7 @@ static void take_show(options *o, int option, const char *value) {
 static void take(options *o, int option, const char *value) {
     if (option >= O_SELF && option <= O_KNOTS) {
         take_show(o, option, value);
-    } else if (option >= O_SELECT && option <= O_FOLD) {
+    } else if (option >= O_SELECT && option <= O_LABEL) {
         take_filter(o, option, value);
     } else if (option == O_JSON || option == O_CSV) {
         o->as = option == O_JSON ? AS_JSON : AS_CSV;
@@ -292,6 +303,10 @@ void options_free(options *o) {
     free(o->select.items);
     free(o->exclude.items);
     free(o->fold.items);
+    free(o->select_match.items);
+    free(o->exclude_match.items);
+    free(o->fold_match.items);
+    free(o->label.items);
     free(o->block.items);
     free(o->source.items);
     free(o->extensions.items);

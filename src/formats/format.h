@@ -14,6 +14,7 @@ enum { RULE_DEFAULT = -1 }; // raw stacks: loops; profiles that are sums already
 typedef struct {
     int rule, edge_length; // a RULE_* of profile.h, or RULE_DEFAULT
     bool keep_origin;      // for writing the same format again, see profile.h
+    bool keep_labels;      // of samples, for filters by them, see tags.h
     uint64_t limit;        // bytes of memory; 0: in proportion to the file, see budget.h
     // Called now and then with the part that is done, 0 to 1. May be NULL.
     void (*progress)(void *user, double done);

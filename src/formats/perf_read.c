@@ -9,7 +9,7 @@
 // The same frame lines come again and again, so a line is parsed once and then found by its bytes.
 // The root of every path is the command. Metrics: `samples`, and the periods of each event if they
 // are there. A block's file is its object; an inlined frame (perf prints it before the one that it
-// is part of) has the object of its container.
+// is part of) has the object of its container. Labels of the samples: comm, pid, tid, cpu.
 
 #include "builder.h"
 #include "readers.h"
@@ -46,8 +46,9 @@ typedef struct {
     uint32_t *stack; // of the running sample: rows of frames, leaf first; then blocks, root first
     uint32_t *path;
     size_t depth, room;
-    bool open; // there is a running sample
-    uint32_t command, event;
+    bool open;   // there is a running sample
+    bool labels; // are kept
+    uint32_t command, event, set;
     int64_t period;
     uint32_t truncated; // block; NO_BLOCK until it is needed
     struct {
@@ -192,7 +193,10 @@ static void end_sample(reader *r) {
     uint32_t node = ouro__builder_stack(r->builder, r->path, n);
     if (r->profile->failed) return;
     ouro__charge(r->profile, 0, node, 1);
-    if (r->event != NO_ROW) ouro__charge(r->profile, r->event, node, r->period);
+    ouro__tags_charge(r->profile, 0, node, r->set, 1);
+    if (r->event == NO_ROW) return;
+    ouro__charge(r->profile, r->event, node, r->period);
+    ouro__tags_charge(r->profile, r->event, node, r->set, r->period);
 }
 
 // The token that ends before `at`, from `line.at` on.
@@ -224,20 +228,26 @@ static bool is_time(text t) {
            is_number((text){t.at, t.end - 1}, ".");
 }
 
-// `PID`, `PID/TID`; an optional `[CPU]` stands behind it. *comm gets what is before.
-static bool split_command(text line, const char *before, text *comm) {
-    text token = token_before(line, before);
-    if (length(token) > 2 && *token.at == '[' && is_number((text){token.at + 1, token.end - 1}, ""))
-        token = token_before(line, token.at);
-    bool negative = length(token) > 1 && *token.at == '-'; // perf's -1 for what it does not know
-    if (!is_number((text){token.at + negative, token.end}, "/-")) return false;
-    *comm = trimmed((text){line.at, token.at});
-    return comm->at < comm->end;
-}
-
 typedef struct {
     text comm, event, period, rest; // event and period may be empty
+    text process, cpu;              // 1234/1235, 003; the latter may be empty
 } header;
+
+// `PID`, `PID/TID`; an optional `[CPU]` stands behind it, and the command before.
+static bool split_command(text line, const char *before, header *h) {
+    text token = token_before(line, before);
+    h->cpu = (text){line.end, line.end};
+    if (length(token) > 2 && *token.at == '[' &&
+        is_number((text){token.at + 1, token.end - 1}, "")) {
+        h->cpu = (text){token.at + 1, token.end - 1};
+        token = token_before(line, token.at);
+    }
+    bool negative = length(token) > 1 && *token.at == '-'; // perf's -1 for what it does not know
+    if (!is_number((text){token.at + negative, token.end}, "/-")) return false;
+    h->process = token;
+    h->comm = trimmed((text){line.at, token.at});
+    return h->comm.at < h->comm.end;
+}
 
 // With a time it is easy: the command is before it, the event behind. Without one, the event is the
 // first token with a colon at its end.
@@ -262,16 +272,17 @@ static bool parse_header(text line, header *h) {
             h->event = (text){token.at, token.end - 1};
         h->rest =
             trimmed((text){h->event.at < h->event.end ? h->event.end + 1 : token.at, line.end});
-        return split_command(line, time.at, &h->comm);
+        return split_command(line, time.at, h);
     }
-    if (colon.at == colon.end) return split_command(line, line.end, &h->comm);
+    if (colon.at == colon.end) return split_command(line, line.end, h);
     h->event = (text){colon.at, colon.end - 1};
     h->rest = trimmed((text){colon.end, line.end});
-    if (split_command(line, colon.at, &h->comm)) {
+    if (split_command(line, colon.at, h)) {
         // `comm 1234 1001001 event:`: the last number is a period if another one stands before it.
-        text last = token_before(line, colon.at), comm;
-        if (is_number(last, "") && split_command(line, last.at, &comm)) {
-            h->comm = comm;
+        text last = token_before(line, colon.at);
+        header other = *h;
+        if (is_number(last, "") && split_command(line, last.at, &other)) {
+            *h = other;
             h->period = last;
         }
         return true;
@@ -308,6 +319,22 @@ static bool find_event(reader *r, const header *h) {
     return true;
 }
 
+static void put_label(reader *r, const char *key, text value) {
+    if (value.at == value.end) return;
+    uint32_t key_text = ouro__profile_add_text(r->profile, key);
+    ouro__tags_put(r->profile, key_text, add_text(r, value));
+}
+
+// A single number is the thread's, as perf prints it.
+static void read_labels(reader *r, const header *h) {
+    const char *slash = memchr(h->process.at, '/', length(h->process));
+    put_label(r, "comm", h->comm);
+    if (slash) put_label(r, "pid", (text){h->process.at, slash});
+    put_label(r, "tid", slash ? (text){slash + 1, h->process.end} : h->process);
+    put_label(r, "cpu", h->cpu);
+    r->set = ouro__tags_close(r->profile);
+}
+
 static bool begin_sample(reader *r, text line) {
     header h;
     end_sample(r);
@@ -316,6 +343,7 @@ static bool begin_sample(reader *r, text line) {
     r->open = true;
     r->depth = 0;
     r->command = ouro__profile_add_named(r->profile, h.comm.at, length(h.comm));
+    if (r->labels) read_labels(r, &h);
     uint32_t row = NO_ROW;
     if (!find_event(r, &h) || !room_for_frame(r)) return false;
     // Without call chains the only frame stands on the same line.
@@ -390,6 +418,7 @@ profile *ouro__perf_read(input *in, const read_options *options, error *e) {
     reader r = {.profile = ouro__profile_for(in, options),
                 .error = e,
                 .in = in,
+                .labels = options->keep_labels,
                 .truncated = NO_BLOCK,
                 .event = NO_ROW};
     r.builder = r.profile ? ouro__builder_new(r.profile, ouro__rule(options, RULE_LOOPS),

@@ -12,7 +12,7 @@
 //
 // A block is a function: name, file and the line where it starts. Call sites (a location's
 // own line and address), mappings and labels are not in the tree; they live in the origin,
-// see pprof_write.c.
+// see pprof_write.c. Labels are also kept as tags if somebody may filter by them.
 
 #include "builder.h"
 #include "readers.h"
@@ -96,6 +96,7 @@ typedef struct {
     uint32_t direct;     // its metric
     uint64_t default_type;
     uint32_t sample_count;
+    uint32_t *text_of; // by string: 1 + its text in the profile, once a label needed it
 
     // The sample before: its packed locations and the node after each, from the root.
     slice before;
@@ -502,6 +503,7 @@ typedef struct {
     slice locations; // packed
     const unsigned char *start;
     size_t values;
+    uint32_t node, set;
 } sample;
 
 static bool keep_unpacked(reader *r, uint64_t id) {
@@ -622,30 +624,35 @@ static bool find_node(reader *r, const sample *s, uint32_t *node) {
     return true;
 }
 
-static bool charge_packed(reader *r, sample *s, const wire_field *field, uint32_t node) {
+// A value of the sample, to its node and to the set of its labels.
+static void charge_value(reader *r, sample *s, int64_t value) {
+    if (s->values < r->type_count) {
+        ouro__charge(r->profile, (uint32_t)s->values, s->node, value);
+        ouro__tags_charge(r->profile, (uint32_t)s->values, s->node, s->set, value);
+    }
+    s->values++;
+}
+
+static bool charge_packed(reader *r, sample *s, const wire_field *field) {
     wire in = window_from(r, 0);
     in.at = field->bytes;
     in.end = field->bytes + field->size;
     uint64_t value;
     while (in.at < in.end) {
         if (!ouro__wire_small(&in, &value)) return false;
-        if (s->values < r->type_count)
-            ouro__charge(r->profile, (uint32_t)s->values, node, (int64_t)value);
-        s->values++;
+        charge_value(r, s, (int64_t)value);
     }
     return true;
 }
 
-static bool charge(reader *r, wire in, sample *s, uint32_t node) {
+static bool charge(reader *r, wire in, sample *s) {
     for (wire_field field; ouro__wire_next(&in, &field);) {
         if (field.number != SAMPLE_VALUES) continue;
         if (field.type == WIRE_BYTES) {
-            if (!charge_packed(r, s, &field, node)) return false;
+            if (!charge_packed(r, s, &field)) return false;
             continue;
         }
-        if (s->values < r->type_count)
-            ouro__charge(r->profile, (uint32_t)s->values, node, (int64_t)field.value);
-        s->values++;
+        charge_value(r, s, (int64_t)field.value);
     }
     if (in.failed) return false;
     if (s->values == r->type_count) return true;
@@ -653,26 +660,78 @@ static bool charge(reader *r, wire in, sample *s, uint32_t node) {
                               s->values, r->type_count);
 }
 
-static bool charge_direct(reader *r, wire in, uint32_t node) {
-    for (wire_field field; r->direct_key && ouro__wire_next(&in, &field);) {
-        if (field.number != SAMPLE_LABEL || field.type != WIRE_BYTES) continue;
-        wire label = ouro__wire_in(&in, &field);
-        uint64_t key = 0, number = 0;
-        for (wire_field part; ouro__wire_next(&label, &part);) {
-            if (part.number == LABEL_KEY) key = part.value;
-            if (part.number == LABEL_NUMBER) number = part.value;
-        }
-        if (label.failed) return false;
-        if (key == r->direct_key) ouro__charge(r->profile, r->direct, node, (int64_t)number);
+// ---------------------------------------------------------------- labels
+
+typedef struct {
+    uint64_t key, text, number, unit;
+    uint64_t at;
+} label;
+
+static bool read_label(wire in, label *l) {
+    *l = (label){.at = ouro__wire_offset(&in)};
+    for (wire_field part; ouro__wire_next(&in, &part);) {
+        if (part.number == LABEL_KEY) l->key = part.value;
+        if (part.number == LABEL_TEXT) l->text = part.value;
+        if (part.number == LABEL_NUMBER) l->number = part.value;
+        if (part.number == LABEL_UNIT) l->unit = part.value;
     }
     return !in.failed;
 }
 
-static bool read_sample(reader *r, const wire *top, const wire_field *field, uint32_t *node) {
-    sample s = {.start = field->start, .locations = {field->start, 0}};
-    return find_locations(r, ouro__wire_in(top, field), &s) && find_node(r, &s, node) &&
-           charge(r, ouro__wire_in(top, field), &s, *node) &&
-           charge_direct(r, ouro__wire_in(top, field), *node);
+// Strings are looked up once, not once per sample.
+static bool label_text(reader *r, uint64_t string, uint64_t at, uint32_t *text) {
+    slice found;
+    if (!text_at(r, string, at, &found)) return false;
+    if (!r->text_of) r->text_of = calloc(r->string_count + 1, sizeof *r->text_of);
+    if (!r->text_of) return ouro__fail_memory(r->error);
+    if (!r->text_of[string]) r->text_of[string] = 1 + add_text(r, found);
+    *text = r->text_of[string] - 1;
+    return true;
+}
+
+// "4096 bytes"
+static bool number_text(reader *r, const label *l, uint32_t *text) {
+    slice unit;
+    char *joined = NULL;
+    if (!text_at(r, l->unit, l->at, &unit)) return false;
+    int length = asprintf(&joined, "%lld%s%.*s", (long long)l->number, unit.size ? " " : "",
+                          (int)(unit.size < 64 ? unit.size : 64), (const char *)unit.bytes);
+    if (length < 0) return ouro__fail_memory(r->error);
+    *text = add_text(r, (slice){(unsigned char *)joined, (size_t)length});
+    free(joined);
+    return true;
+}
+
+static bool put_label(reader *r, const label *l) {
+    uint32_t key, value;
+    if (!label_text(r, l->key, l->at, &key)) return false;
+    if (!(l->text ? label_text(r, l->text, l->at, &value) : number_text(r, l, &value)))
+        return false;
+    ouro__tags_put(r->profile, key, value);
+    return true;
+}
+
+// libouro's own label is a metric; it needs the node, so the others are read here too.
+static bool read_labels(reader *r, wire in, sample *s) {
+    if (!r->direct_key && !r->options->keep_labels) return true;
+    for (wire_field field; ouro__wire_next(&in, &field);) {
+        label l;
+        if (field.number != SAMPLE_LABEL || field.type != WIRE_BYTES) continue;
+        if (!read_label(ouro__wire_in(&in, &field), &l)) return false;
+        if (r->direct_key && l.key == r->direct_key) {
+            ouro__charge(r->profile, r->direct, s->node, (int64_t)l.number);
+        } else if (r->options->keep_labels && l.key && !put_label(r, &l)) {
+            return false;
+        }
+    }
+    s->set = ouro__tags_close(r->profile);
+    return !in.failed;
+}
+
+static bool read_sample(reader *r, const wire *top, const wire_field *field, sample *s) {
+    *s = (sample){.start = field->start, .locations = {field->start, 0}};
+    return find_locations(r, ouro__wire_in(top, field), s) && find_node(r, s, &s->node) &&
+           read_labels(r, ouro__wire_in(top, field), s) && charge(r, ouro__wire_in(top, field), s);
 }
 
 static bool origin_init(reader *r) {
@@ -681,7 +740,11 @@ static bool origin_init(reader *r) {
     o->bytes = malloc(r->in->size + 1);
     o->sample_offset = malloc(((size_t)r->sample_count + 1) * sizeof *o->sample_offset);
     o->sample_node = malloc(((size_t)r->sample_count + 1) * sizeof *o->sample_node);
-    if (!o->bytes || !o->sample_offset || !o->sample_node) return ouro__fail_memory(r->error);
+    if (r->options->keep_labels)
+        o->sample_set = malloc(((size_t)r->sample_count + 1) * sizeof *o->sample_set);
+    if (!o->bytes || !o->sample_offset || !o->sample_node ||
+        (r->options->keep_labels && !o->sample_set))
+        return ouro__fail_memory(r->error);
     memcpy(o->bytes, r->in->bytes, r->in->size);
     o->size = r->in->size;
     return true;
@@ -691,17 +754,19 @@ static bool read_samples(reader *r) {
     origin *o = r->profile->origin;
     if (r->moves && !ouro__input_rewind(r->in, r->error)) return false;
     wire top = window_from(r, 0);
-    uint32_t node, seen = 0;
+    sample s;
+    uint32_t seen = 0;
     for (wire_field field; next_field(r, &top, &field);) {
         if (field.number != PROFILE_SAMPLE) continue;
-        if (!read_sample(r, &top, &field, &node)) return false;
+        if (!read_sample(r, &top, &field, &s)) return false;
         if (r->profile->failed) return true; // finishing the profile tells it
         if (r->options->progress && ++seen % 65536 == 0)
             r->options->progress(r->options->user, (double)offset_of(r, field.start) /
                                                        (double)ouro__input_size(r->in));
         if (!o) continue;
         o->sample_offset[o->sample_count] = offset_of(r, field.start);
-        o->sample_node[o->sample_count++] = node;
+        if (o->sample_set) o->sample_set[o->sample_count] = s.set;
+        o->sample_node[o->sample_count++] = s.node;
     }
     return !top.failed;
 }
@@ -724,6 +789,7 @@ static void reader_free(reader *r) {
     free(r->unpacked[0]);
     free(r->unpacked[1]);
     free(r->saved);
+    free(r->text_of);
     while (r->kept) {
         chunk *next = r->kept->next;
         free(r->kept);

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct {
@@ -20,7 +21,8 @@ typedef struct {
     const json *root;
     uint32_t *blocks; // by frame
     size_t frame_count;
-    bool ours;
+    bool ours, labels;
+    uint32_t set;   // the label of the profile that is being read
     uint32_t empty; // node of samples without frames; 0 until it is needed
 } reader;
 
@@ -92,6 +94,22 @@ static uint32_t find_metric(reader *r, const json *from, scale *s) {
     return m;
 }
 
+static void charge(reader *r, uint32_t m, uint32_t node, int64_t value) {
+    ouro__charge(r->profile, m, node, value);
+    ouro__tags_charge(r->profile, m, node, r->set, value);
+}
+
+// Several profiles in a file of another tool are threads, mostly.
+static void put_thread(reader *r, const json *from, size_t index) {
+    const char *name = ouro__json_text(ouro__json_get(from, "name"));
+    char number[32];
+    snprintf(number, sizeof number, "profile %zu", index + 1);
+    uint32_t key = ouro__profile_add_text(r->profile, "thread");
+    ouro__tags_put(r->profile, key,
+                   ouro__profile_add_text(r->profile, name && *name ? name : number));
+    r->set = ouro__tags_close(r->profile);
+}
+
 // ---------------------------------------------------------------- sampled
 
 static uint32_t empty_stack(reader *r) {
@@ -135,7 +153,7 @@ static bool read_sampled(reader *r, const json *from, size_t index) {
         ok = read_sample(r, ouro__json_at(samples, i), at, &stack, &room, &node);
         ok = ok && (ouro__scaled(&s, ouro__json_number(ouro__json_at(weights, i), 1), &value) ||
                     fail_at(r, (place){"weights", index, i}, "a number below 9e18"));
-        if (ok) ouro__charge(r->profile, m, node, value);
+        if (ok) charge(r, m, node, value);
     }
     free(stack);
     return ok;
@@ -184,7 +202,7 @@ static bool read_event(reader *r, events *v, const json *event, place at, scale 
     if (!(time >= v->last)) return fail_at(r, at, "a time `at` that is not before the last one");
     if (!frame_at(r, ouro__json_get(event, "frame"), at, &b)) return false;
     if (!ouro__scaled(s, time - v->last, &value)) return fail_at(r, at, "a time below 9e18");
-    if (v->depth && !r->profile->failed) ouro__charge(r->profile, m, v->position, value);
+    if (v->depth && !r->profile->failed) charge(r, m, v->position, value);
     v->last = time;
     return *type == 'O' ? open_frame(r, v, b) : close_frame(r, v, b, at);
 }
@@ -218,6 +236,7 @@ static bool read_profiles(reader *r) {
         if (!sampled && !evented)
             return ouro__fail(r->error, EILSEQ,
                               "profiles[%zu]: expected the type sampled or evented", i);
+        if (r->labels && !r->ours) put_thread(r, one, i);
         if (sampled ? !read_sampled(r, one, i) : !read_evented(r, one, i)) return false;
     }
     if (r->profile->metric_count == 0) ouro__profile_add_metric(r->profile, "samples", "count");
@@ -231,6 +250,7 @@ profile *ouro__speedscope_read(input *in, const read_options *options, error *e)
     reader r = {.profile = ouro__profile_for(in, options),
                 .error = e,
                 .root = root,
+                .labels = options->keep_labels,
                 .ours = exporter && strncmp(exporter, "ouro", 4) == 0};
     r.builder = r.profile ? ouro__builder_new(r.profile, ouro__rule(options, RULE_LOOPS),
                                               options->edge_length)

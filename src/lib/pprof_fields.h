@@ -23,6 +23,7 @@ enum {
     SAMPLE_VALUES = 2,
     SAMPLE_LABEL = 3,
     LABEL_KEY = 1,
+    LABEL_TEXT = 2,
     LABEL_NUMBER = 3,
     LABEL_UNIT = 4,
     MAPPING_ID = 1,

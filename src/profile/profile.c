@@ -39,6 +39,7 @@ void ouro__origin_free(origin *o) {
     free(o->bytes);
     free(o->sample_offset);
     free(o->sample_node);
+    free(o->sample_set);
     free(o);
 }
 
@@ -54,6 +55,7 @@ void ouro__profile_free(profile *p) {
     free(p->block);
     free(p->end);
     ouro__origin_free(p->origin);
+    ouro__tags_free(p->tags);
     free(p);
 }
 
@@ -68,7 +70,9 @@ static size_t node_bytes(const profile *p) {
 }
 
 static bool fits(const profile *p, uint64_t nodes, uint64_t blocks, size_t more) {
-    return nodes * (node_bytes(p) + NODE_MORE + more) + blocks * BLOCK_BYTES <= p->budget.memory;
+    uint64_t labels = p->tags ? ouro__tags_bytes(p->tags) : 0;
+    return nodes * (node_bytes(p) + NODE_MORE + more) + blocks * BLOCK_BYTES + labels <=
+           p->budget.memory;
 }
 
 // ---------------------------------------------------------------- texts, blocks, metrics
@@ -139,6 +143,7 @@ bool ouro__profile_rescale(profile *p, uint32_t m, uint32_t decimals) {
         for (uint32_t n = 0; n < p->node_count; n++) {
             if (__builtin_mul_overflow(p->values[m][n], 10, &p->values[m][n])) return false;
         }
+        if (p->tags && !ouro__tags_rescale(p->tags, m)) return false;
     }
     return true;
 }
@@ -149,7 +154,7 @@ size_t ouro__profile_bytes(const profile *p) {
     size_t block_bytes = sizeof *p->blocks + 2 * sizeof *p->block_lookup.slots;
     size_t text_bytes = sizeof *p->texts.offsets + 2 * sizeof *p->texts.lookup.slots;
     return p->node_count * (node_bytes(p) + sizeof *p->end) + p->block_count * block_bytes +
-           p->texts.count * text_bytes + p->texts.used;
+           p->texts.count * text_bytes + p->texts.used + (p->tags ? ouro__tags_bytes(p->tags) : 0);
 }
 
 static bool grow_nodes(profile *p, uint64_t room) {
@@ -242,6 +247,7 @@ static bool put_in_order(profile *p) {
     p->end = malloc(p->node_count * sizeof *p->end);
     bool ok = place && spare && p->end;
     if (ok) find_places(p, place, p->end, spare);
+    if (ok && p->tags) ouro__tags_finish(p->tags, place);
     if (ok && !in_order(place, p->node_count)) ok = move_columns(p, place, spare);
     // From sizes to ends.
     for (uint32_t n = 0; ok && n < p->node_count; n++) p->end[n] += n;

@@ -20,6 +20,7 @@
 
 #include "budget.h"
 #include "error.h"
+#include "tags.h"
 #include "texts.h"
 
 #include <errno.h>
@@ -48,6 +49,7 @@ typedef struct {
     uint32_t sample_count;
     uint64_t *sample_offset; // of each sample's record in the bytes
     uint32_t *sample_node;   // NO_NODE: it was filtered out
+    uint32_t *sample_set;    // of each sample's labels, see tags.h; NULL: none has any
 } origin;
 
 typedef struct {
@@ -69,6 +71,7 @@ typedef struct {
     const char *format;            // name of the one it was read from; NULL: made here
     bool running;                  // read from a live file whose program was still running
     origin *origin;                // NULL: the tree says it all
+    tags *tags;                    // NULL: no sample has a label
     budget budget;                 // what building it, and what is made of it, may cost
     int failed;                    // errno: it could not be built completely
 } profile;
@@ -104,6 +107,12 @@ static inline void ouro__charge(profile *p, uint32_t m, uint32_t node, int64_t n
     int64_t *value = &p->values[m][node];
     if (__builtin_add_overflow(*value, n, value)) p->failed = EOVERFLOW; // finishing tells it
 }
+
+// The labels of a sample, see tags.h: each is put, by its key's and value's texts, then closed to
+// the number of the set. What the sample is charged with ouro__charge is charged to the set too.
+void ouro__tags_put(profile *p, uint32_t key, uint32_t value);
+uint32_t ouro__tags_close(profile *p);
+void ouro__tags_charge(profile *p, uint32_t m, uint32_t node, uint32_t set, int64_t n);
 
 // Steps of work, see budget.h. What takes too many fails, and finishing tells it.
 static inline void ouro__spend(profile *p, uint64_t steps) {

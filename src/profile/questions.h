@@ -57,9 +57,13 @@ char *ouro__block_label(const profile *p, uint32_t b);
 
 // Does the text contain the part, without regard to case?
 bool ouro__contains(const char *text, const char *part);
-// match[b]: the name or the file of block b contains the text, without regard to case; *count: of
-// how many. Freed by the caller. NULL: out of memory.
-uint8_t *ouro__matching(const profile *p, const char *text, uint32_t *count);
+// match[b]: the name or the file of block b has a match of the pattern; *count: of how many. Freed
+// by the caller. NULL with *e filled: out of memory, or the pattern gave up.
+struct name_pattern; // pattern.h
+uint8_t *ouro__matching_pattern(const profile *p, struct name_pattern *what, uint32_t *count,
+                                error *e);
+// The same for what is typed into a search field, see ouro__pattern_of_search.
+uint8_t *ouro__matching(const profile *p, const char *text, uint32_t *count, error *e);
 // What was charged to paths that contain a matching block, each path once.
 int64_t ouro__matched(const profile *p, const int64_t *running, const uint8_t *match);
 // The node of a path of blocks, root first; NO_NODE: there is none. An empty path is the root.
@@ -110,15 +114,40 @@ void ouro__knots_free(knots *k);
 
 // ---------------------------------------------------------------- filters
 
+// A condition on the labels of samples, see tags.h. Of the conditions on one key that are not
+// unwanted, one must hold; of all others, each.
+typedef struct {
+    uint32_t key; // from UNKNOWN_KEY on: no sample has it
+    uint32_t tag; // or NO_TAG: the key is missing; NO_SUCH_TAG: no sample has the value
+    uint32_t unwanted;
+} label_condition;
+
+#define UNKNOWN_KEY (UINT32_C(1) << 31)
+#define NO_SUCH_TAG UINT32_MAX
+#define NO_TAG (UINT32_MAX - 1)
+enum { LABEL_KEYS_MOST = 32 }; // keys in one filter
+
 typedef struct {
     const uint32_t *select, *exclude, *fold; // blocks
     size_t select_count, exclude_count, fold_count;
+    // Groups of which a path must have a block: how many blocks, the blocks, how many, ...
+    const uint32_t *any;
+    size_t any_count; // of words
+    const label_condition *labels;
+    size_t label_count;
 } filter;
+
+static inline bool ouro__filter_is_empty(const filter *f) {
+    return !f->select_count && !f->exclude_count && !f->fold_count && !f->any_count &&
+           !f->label_count;
+}
 
 // A new profile with the same block numbers. Select and exclude look at unfolded paths; after
 // folding, paths are compacted again by the rule of the profile (`loops` if it came as it is). The
 // origin moves to the result if it still fits.
 profile *ouro__filter(profile *p, const filter *f, error *e);
+// By node: do select and exclude leave its values? Freed by the caller. NULL: out of memory.
+uint8_t *ouro__kept(const profile *p, const filter *f);
 // The same paths, compacted by a rule.
 profile *ouro__compacted(const profile *p, int rule, int edge_length, error *e);
 
@@ -128,6 +157,30 @@ profile *ouro__divided(const profile *p, int64_t n, error *e);
 // Subtrees below `share` (0 to 1) of the total in every metric go to a [pruned] block below
 // their caller.
 profile *ouro__pruned(const profile *p, double share, error *e);
+
+// ---------------------------------------------------------------- labels of samples
+
+// What a user means by KEY=VALUE, KEY!=VALUE, and KEY= for samples without the key. false with *e
+// filled: EINVAL if it is none of these, ENOENT if no sample has the key or the value; *c is good
+// then too, and holds for no sample.
+bool ouro__find_label(const profile *p, const char *text, label_condition *c, error *e);
+// false with *e filled: the filter has too many keys.
+bool ouro__labels_are_few(const filter *f, error *e);
+// By set: 0 if the filter leaves its samples. Freed by the caller. NULL: out of memory.
+uint32_t *ouro__label_failures(const profile *p, const filter *f);
+// A column: what the samples of these sets have. Freed by the caller. NULL with *e filled.
+int64_t *ouro__label_values(const profile *p, uint32_t m, const uint32_t *failed, error *e);
+
+// What each label has of a metric. For the values of a key, the conditions on the key itself do not
+// count, so that those are seen that could be chosen besides.
+typedef struct {
+    int64_t *tags;    // by tag
+    int64_t *without; // by key: of samples that do not have it
+    uint32_t *counts; // by key: of its values
+} label_amounts;
+
+bool ouro__label_amounts(const profile *p, uint32_t m, const filter *f, label_amounts *a);
+void ouro__label_amounts_free(label_amounts *a);
 
 // ---------------------------------------------------------------- several profiles
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Blocks by a part of their name or file, without regard to case, and what the paths contain that
-// have one of them.
+// Blocks by a part of their name or file, without regard to case, or by a regular expression; and
+// what the paths contain that have one of them.
 //
 // Most searches are ASCII, and then the C library's search is right and fast. Others are compared
 // character by character in lower case, so that any script can be typed either way.
 
+#include "pattern.h"
 #include "questions.h"
 #include "utf8.h"
 
@@ -46,14 +47,36 @@ bool ouro__contains(const char *text, const char *part) {
     return false;
 }
 
-uint8_t *ouro__matching(const profile *p, const char *text, uint32_t *count) {
-    uint8_t *match = calloc((size_t)p->block_count + 1, 1);
+// Blocks share their names and files, so each text is looked at once.
+enum { UNKNOWN, NO_MATCH, IS_MATCH };
+
+static bool text_matches(const profile *p, name_pattern *what, uint32_t text, uint8_t *known) {
+    if (known[text] == UNKNOWN)
+        known[text] =
+            ouro__pattern_matches(what, ouro__text(&p->texts, text)) ? IS_MATCH : NO_MATCH;
+    return known[text] == IS_MATCH;
+}
+
+uint8_t *ouro__matching_pattern(const profile *p, name_pattern *what, uint32_t *count, error *e) {
+    uint8_t *match = calloc((size_t)p->block_count + 1, 1), *known = calloc(p->texts.count, 1);
+    bool ok = match && known;
     *count = 0;
-    for (uint32_t b = 0; match && b < p->block_count; b++) {
-        match[b] = ouro__contains(ouro__block_name(p, b), text) ||
-                   ouro__contains(ouro__block_file(p, b), text);
+    for (uint32_t b = 0; ok && b < p->block_count; b++) {
+        match[b] = text_matches(p, what, p->blocks[b].name, known) ||
+                   text_matches(p, what, p->blocks[b].file, known);
         *count += match[b];
     }
+    free(known);
+    if (ok && !ouro__pattern_gave_up(what, e)) return match;
+    if (!ok) ouro__error_memory(e);
+    free(match);
+    return NULL;
+}
+
+uint8_t *ouro__matching(const profile *p, const char *text, uint32_t *count, error *e) {
+    name_pattern *what = ouro__pattern_of_search(text, e);
+    uint8_t *match = what ? ouro__matching_pattern(p, what, count, e) : NULL;
+    ouro__pattern_free(what);
     return match;
 }
 

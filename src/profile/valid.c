@@ -68,7 +68,7 @@ bool ouro__profile_is_valid(const profile *p) {
         uint32_t n = p->origin->sample_node[s];
         ok = n == NO_NODE || n < p->node_count;
     }
-    return ok;
+    return ok && (!p->tags || ouro__tags_is_valid(p));
 }
 
 // ---------------------------------------------------------------- answers

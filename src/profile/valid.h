@@ -11,6 +11,8 @@
 
 // The sum of all |values| of a metric fits into 63 bits.
 bool ouro__values_fit(const profile *p, uint32_t m);
+// Of a profile that has labels: tags, sets and rows name what is there, and sets are ascending.
+bool ouro__tags_is_valid(const profile *p);
 // Every value is in the self of one group; no group has more than the total, unless values
 // are negative.
 bool ouro__totals_is_valid(const profile *p, uint32_t m, const totals *t);

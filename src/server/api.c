@@ -41,6 +41,7 @@ static const known_question questions[] = {
     {"compare", ouro__api_compare, TABLE},
     {"find", ouro__api_find, VIEW | TABLE},
     {"total", ouro__api_total, VIEW},
+    {"labels", ouro__api_labels, VIEW | TABLE},
     {"export", ouro__api_export, VIEW | EXPORT},
 };
 

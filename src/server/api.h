@@ -57,7 +57,7 @@ typedef bool answering(question *q);
 answering ouro__api_profile, ouro__api_overview, ouro__api_blocks, ouro__api_sequences,
     ouro__api_around, ouro__api_flame, ouro__api_sandwich, ouro__api_tree, ouro__api_matches,
     ouro__api_knots, ouro__api_files, ouro__api_source, ouro__api_compare, ouro__api_find,
-    ouro__api_total, ouro__api_export;
+    ouro__api_total, ouro__api_export, ouro__api_labels;
 
 // Makes the answer an error; false, so that it can be returned.
 bool ouro__refuse(question *q, int status, const char *code, const char *pattern, ...)
@@ -77,8 +77,15 @@ bool ouro__question_nearest(const question *q);
 bool ouro__question_node_of_id(question *q, const char *text, uint32_t *node);
 // The view with the question's filters, of any side. NULL: refused.
 view *ouro__question_view(question *q, unsigned side_number);
+// The question's filters for a side; freed by the caller. *nothing: they select a block that only
+// the other side has. false: refused.
+bool ouro__question_filter(question *q, unsigned side_number, filter *f, bool *nothing);
+void ouro__question_filter_free(filter *f);
 // A metric of a side by the parameter or the side's own choice; false: refused.
 bool ouro__question_metric(question *q, const profile *p, uint32_t *m);
+// match[b] for what is searched for: a part of a name or file, or a /regular expression/. Freed by
+// the caller. NULL: refused.
+uint8_t *ouro__question_matching(question *q, const char *text, uint32_t *count);
 // match[b] for the `search` parameter, NULL with *ok if there is none. Freed by the caller.
 uint8_t *ouro__question_search(question *q, bool *ok);
 

@@ -3,6 +3,7 @@
 // Two files compared by block. Filters are applied to both sides before; a block that only one of
 // them has is no mistake there.
 
+#include "pattern.h"
 #include "table.h"
 
 #include <stdlib.h>
@@ -167,15 +168,21 @@ static bool state_is_wanted(const request *r, state s) {
 }
 
 // keep[i]: the search and the states leave the row; counts are those before the states.
-static void keep_rows(const question *q, const pair *p, uint8_t *keep, uint32_t counts[STATES]) {
+static bool keep_rows(question *q, const pair *p, uint8_t *keep, uint32_t counts[STATES]) {
     const char *search = ouro__request_value(q->request, "search");
+    error e = {0};
+    name_pattern *what = ouro__pattern_of_search(search ? search : "", &e);
+    if (!what) return ouro__refuse_error(q, 400, "bad-pattern", &e);
     for (uint32_t i = 0; i < p->comparison.count; i++) {
         const difference *d = &p->comparison.rows[i];
         bool found =
-            !search || ouro__contains(d->name, search) || ouro__contains(file_of(p, d), search);
+            ouro__pattern_matches(what, d->name) || ouro__pattern_matches(what, file_of(p, d));
         if (found) counts[state_of(d)]++;
         keep[i] = found && state_is_wanted(q->request, state_of(d));
     }
+    bool gave_up = ouro__pattern_gave_up(what, &e);
+    ouro__pattern_free(what);
+    return !gave_up || ouro__refuse_error(q, 400, "bad-pattern", &e);
 }
 
 static bool write_comparison(question *q, pair *p) {
@@ -190,7 +197,7 @@ static bool write_comparison(question *q, pair *p) {
     page rows = {0};
     p->place = malloc(((size_t)count + 1) * sizeof *p->place);
     bool ok = keep && p->place;
-    if (ok) keep_rows(q, p, keep, counts);
+    ok = ok && keep_rows(q, p, keep, counts);
     ok = ok && ouro__table_page(q, &t, "", &rows);
     if (ok) {
         place_blocks(p, &rows);

@@ -56,6 +56,7 @@ static void write_file(question *q, const shelf_file *f, const side *s) {
     write_times(q, p);
     ouro__write_text(w, "rule", rule_name(p));
     ouro__write_integer(w, "block_count", p->block_count);
+    ouro__write_integer(w, "label_count", p->tags ? p->tags->key_count : 0);
     ouro__write_integer(w, "node_count", p->node_count - 1);
     ouro__write_text(w, "default_metric",
                      p->metric_count ? ouro__metric_name(p, p->default_metric) : NULL);

@@ -223,7 +223,7 @@ bool ouro__api_find(question *q) {
     block_rows rows;
     table t;
     uint32_t count, found[FOUND_MOST], used, all;
-    uint8_t *match = ouro__matching(q->p, text, &count),
+    uint8_t *match = ouro__question_matching(q, text, &count),
             *keep = match ? keep_present(q, match) : NULL;
     bool ok = keep && block_table(q, &rows, &t) &&
               find_best(q, text, rows.totals, keep, found, &used, &all);
@@ -242,7 +242,7 @@ bool ouro__api_total(question *q) {
     const int64_t *running = ouro__view_running(q->view, q->metric);
     const uint8_t *present = ouro__view_present(q->view);
     uint32_t count;
-    uint8_t *match = ouro__matching(q->p, text, &count);
+    uint8_t *match = ouro__question_matching(q, text, &count);
     bool ok = running && match && present;
     if (ok) {
         count = 0;

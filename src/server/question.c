@@ -5,6 +5,8 @@
 
 #include "api.h"
 
+#include "pattern.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -206,16 +208,33 @@ static bool known_elsewhere(const question *q, unsigned side_number, const char 
     return false;
 }
 
-static bool find_filter(question *q, unsigned side_number, const char *name, uint32_t *blocks,
-                        size_t *count, bool *missing) {
+// A filter as it is read: blocks one after the other, in a list that grows.
+typedef struct {
+    uint32_t *items;
+    size_t count, room;
+} block_list;
+
+static bool add_block(block_list *l, uint32_t b) {
+    if (l->count == l->room) {
+        size_t room = l->room ? l->room * 2 : 16;
+        uint32_t *items = realloc(l->items, room * sizeof *items);
+        if (!items) return false;
+        l->items = items;
+        l->room = room;
+    }
+    l->items[l->count++] = b;
+    return true;
+}
+
+static bool find_filter(question *q, unsigned side_number, const char *name, block_list *blocks,
+                        bool *missing) {
     const request *r = q->request;
-    *count = 0;
     for (size_t i = 0; i < r->count; i++) {
         if (strcmp(r->parameters[i].name, name) != 0) continue;
         const char *text = r->parameters[i].value;
         uint32_t b = find_block(q->generation->sides[side_number], NULL, text);
         if (b != NO_ROW) {
-            blocks[(*count)++] = b;
+            if (!add_block(blocks, b)) return false;
         } else if (known_elsewhere(q, side_number, text)) {
             *missing = true;
         } else {
@@ -225,21 +244,100 @@ static bool find_filter(question *q, unsigned side_number, const char *name, uin
     return true;
 }
 
-view *ouro__question_view(question *q, unsigned side_number) {
-    uint32_t *blocks = malloc((q->request->count + 1) * sizeof *blocks), *next = blocks;
-    if (!blocks) return NULL;
-    bool nothing = false, unused = false;
-    filter f = {.select = next};
-    bool ok = find_filter(q, side_number, "select", next, &f.select_count, &nothing);
-    f.exclude = next += f.select_count;
-    ok = ok && find_filter(q, side_number, "exclude", next, &f.exclude_count, &unused);
-    f.fold = next += f.exclude_count;
-    ok = ok && find_filter(q, side_number, "fold", next, &f.fold_count, &unused);
+// All blocks that match; `group`: with their number before them.
+static bool add_matching(question *q, const profile *p, const char *expression, bool group,
+                         block_list *blocks) {
     error e = {0};
-    view *v =
-        ok ? ouro__cache_view(q->api->cache, q->generation, side_number, &f, nothing, &e) : NULL;
-    if (ok && !v) ouro__refuse_error(q, 503, "cannot-filter", &e);
-    free(blocks);
+    uint32_t count;
+    name_pattern *what = ouro__pattern_new(expression, &e);
+    uint8_t *match = what ? ouro__matching_pattern(p, what, &count, &e) : NULL;
+    bool ok = match && (!group || add_block(blocks, count));
+    for (uint32_t b = 0; ok && b < p->block_count; b++) ok = !match[b] || add_block(blocks, b);
+    if (!match) ouro__refuse_error(q, 400, "bad-pattern", &e);
+    ouro__pattern_free(what);
+    free(match);
+    return ok;
+}
+
+static bool find_matching(question *q, unsigned side_number, const char *name, bool group,
+                          block_list *blocks) {
+    const request *r = q->request;
+    const profile *p = q->generation->sides[side_number]->profile;
+    for (size_t i = 0; i < r->count; i++) {
+        if (strcmp(r->parameters[i].name, name) == 0 &&
+            !add_matching(q, p, r->parameters[i].value, group, blocks))
+            return false;
+    }
+    return true;
+}
+
+// Two files: a label that only the other has holds for no sample of this one.
+static bool find_label(question *q, unsigned side_number, const char *text, label_condition *c) {
+    error e = {0};
+    label_condition unused;
+    if (ouro__find_label(q->generation->sides[side_number]->profile, text, c, &e)) return true;
+    if (e.code == EINVAL) return ouro__refuse_error(q, 400, "bad-label", &e);
+    for (unsigned i = 0; i < q->generation->side_count; i++) {
+        if (ouro__find_label(q->generation->sides[i]->profile, text, &unused, NULL)) return true;
+    }
+    return ouro__refuse_error(q, 404, "no-such-label", &e);
+}
+
+static bool find_labels(question *q, unsigned side_number, filter *f) {
+    const request *r = q->request;
+    error e = {0};
+    label_condition *found = malloc((ouro__request_count(r, "label") + 1) * sizeof *found);
+    if (!found) return false;
+    f->labels = found;
+    for (size_t i = 0; i < r->count; i++) {
+        if (strcmp(r->parameters[i].name, "label") != 0) continue;
+        if (!find_label(q, side_number, r->parameters[i].value, &found[f->label_count]))
+            return false;
+        f->label_count++;
+    }
+    return ouro__labels_are_few(f, &e) || ouro__refuse_error(q, 400, "too-many-labels", &e);
+}
+
+void ouro__question_filter_free(filter *f) {
+    free((void *)(uintptr_t)f->select);
+    free((void *)(uintptr_t)f->exclude);
+    free((void *)(uintptr_t)f->fold);
+    free((void *)(uintptr_t)f->any);
+    free((void *)(uintptr_t)f->labels);
+}
+
+bool ouro__question_filter(question *q, unsigned side_number, filter *f, bool *nothing) {
+    block_list select = {0}, exclude = {0}, fold = {0}, any = {0};
+    bool unused = false;
+    *f = (filter){0};
+    *nothing = false;
+    bool ok = find_filter(q, side_number, "select", &select, nothing) &&
+              find_filter(q, side_number, "exclude", &exclude, &unused) &&
+              find_filter(q, side_number, "fold", &fold, &unused) &&
+              find_matching(q, side_number, "select-match", true, &any) &&
+              find_matching(q, side_number, "exclude-match", false, &exclude) &&
+              find_matching(q, side_number, "fold-match", false, &fold) &&
+              find_labels(q, side_number, f);
+    f->select = select.items;
+    f->select_count = select.count;
+    f->exclude = exclude.items;
+    f->exclude_count = exclude.count;
+    f->fold = fold.items;
+    f->fold_count = fold.count;
+    f->any = any.items;
+    f->any_count = any.count;
+    if (!ok) ouro__question_filter_free(f);
+    return ok;
+}
+
+view *ouro__question_view(question *q, unsigned side_number) {
+    filter f;
+    bool nothing;
+    error e = {0};
+    if (!ouro__question_filter(q, side_number, &f, &nothing)) return NULL;
+    view *v = ouro__cache_view(q->api->cache, q->generation, side_number, &f, nothing, &e);
+    if (!v) ouro__refuse_error(q, 503, "cannot-filter", &e);
+    ouro__question_filter_free(&f);
     return v;
 }
 
@@ -253,12 +351,19 @@ bool ouro__question_metric(question *q, const profile *p, uint32_t *m) {
     return *m != NO_ROW || ouro__refuse(q, 404, "no-such-metric", "no metric is called %s", name);
 }
 
+uint8_t *ouro__question_matching(question *q, const char *text, uint32_t *count) {
+    error e = {0};
+    uint8_t *match = ouro__matching(q->p, text, count, &e);
+    if (!match) ouro__refuse_error(q, 400, "bad-pattern", &e);
+    return match;
+}
+
 uint8_t *ouro__question_search(question *q, bool *ok) {
     const char *text = ouro__request_value(q->request, "search");
     uint32_t count;
     *ok = true;
     if (!text || !*text) return NULL;
-    uint8_t *match = ouro__matching(q->p, text, &count);
+    uint8_t *match = ouro__question_matching(q, text, &count);
     *ok = match != NULL;
     return match;
 }

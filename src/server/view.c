@@ -90,17 +90,25 @@ static size_t put_sorted(uint32_t *to, const uint32_t *from, size_t count) {
     return used;
 }
 
-// The same filters in any order, and given twice, are the same view.
+// The same filters in any order, and given twice, are the same view. Expressions and labels are kept
+// in their order: another one only costs another view.
 static bool copy_filter(filter *to, const filter *f) {
-    uint32_t *words =
-        malloc((f->select_count + f->exclude_count + f->fold_count + 1) * sizeof *words);
+    size_t label_words = f->label_count * sizeof *f->labels / sizeof(uint32_t);
+    size_t blocks = f->select_count + f->exclude_count + f->fold_count;
+    uint32_t *words = malloc((blocks + f->any_count + label_words + 1) * sizeof *words),
+             *next = words;
     if (!words) return false;
-    to->select = words;
-    to->exclude = words + f->select_count;
-    to->fold = words + f->select_count + f->exclude_count;
-    to->select_count = put_sorted((uint32_t *)to->select, f->select, f->select_count);
-    to->exclude_count = put_sorted((uint32_t *)to->exclude, f->exclude, f->exclude_count);
-    to->fold_count = put_sorted((uint32_t *)to->fold, f->fold, f->fold_count);
+    *to = *f;
+    to->select = next;
+    to->select_count = put_sorted(next, f->select, f->select_count);
+    to->exclude = next += f->select_count;
+    to->exclude_count = put_sorted(next, f->exclude, f->exclude_count);
+    to->fold = next += f->exclude_count;
+    to->fold_count = put_sorted(next, f->fold, f->fold_count);
+    to->any = next += f->fold_count;
+    if (f->any_count) memcpy(next, f->any, f->any_count * sizeof *next);
+    to->labels = (label_condition *)(next += f->any_count);
+    if (f->label_count) memcpy(next, f->labels, f->label_count * sizeof *f->labels);
     return true;
 }
 
@@ -131,7 +139,7 @@ static profile *empty_like(const profile *p, error *e) {
 static bool make(view *v, error *e) {
     const filter *f = &v->filter;
     profile *all = v->side->profile;
-    bool filtered = f->select_count || f->exclude_count || f->fold_count;
+    bool filtered = !ouro__filter_is_empty(f);
     if (v->nothing) v->own = empty_like(all, e);
     if (!v->nothing && filtered) v->own = ouro__filter(all, f, e);
     v->profile = v->own ? v->own : all;
@@ -153,13 +161,19 @@ static bool same_blocks(const uint32_t *a, size_t n, const uint32_t *b, size_t m
     return n == m && (n == 0 || memcmp(a, b, n * sizeof *a) == 0);
 }
 
+static bool same_labels(const label_condition *a, size_t n, const label_condition *b, size_t m) {
+    return n == m && (n == 0 || memcmp(a, b, n * sizeof *a) == 0);
+}
+
 static bool is_same(const view *a, const view *b) {
     const filter *f = &a->filter, *g = &b->filter;
     return a->generation == b->generation && a->side_number == b->side_number &&
            a->nothing == b->nothing &&
            same_blocks(f->select, f->select_count, g->select, g->select_count) &&
            same_blocks(f->exclude, f->exclude_count, g->exclude, g->exclude_count) &&
-           same_blocks(f->fold, f->fold_count, g->fold, g->fold_count);
+           same_blocks(f->fold, f->fold_count, g->fold, g->fold_count) &&
+           same_blocks(f->any, f->any_count, g->any, g->any_count) &&
+           same_labels(f->labels, f->label_count, g->labels, g->label_count);
 }
 
 static view *find(const cache *c, const view *like) {

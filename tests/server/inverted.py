@@ -102,3 +102,8 @@ def a_search_finds_paths_the_most_expensive_first():
     with Server("p.pb") as s:
         same(s.api("matches", 400)["error"]["code"], "no-search")
         same(s.api("flame")["found"], [])
+        a = s.api("matches", search="/^f[12]$/", limit=1000)
+        same({a["names"][r["block"]] for r in a["rows"]} - {"f1", "f2"}, set())
+        same(a["matched"], s.api("total", search="/^f[12]$/")["matched"])
+        for question in "matches", "flame":
+            same(s.api(question, 400, search="/f(/")["error"]["code"], "bad-pattern")

@@ -73,8 +73,9 @@ typedef struct {
 
 static bool read_one(void *data, error *e) {
     const reading *r = data;
-    profile *p =
-        ouro__profile_read(r->path, NULL, &(read_options){.rule = r->rule, .keep_origin = true}, e);
+    profile *p = ouro__profile_read(
+        r->path, NULL, &(read_options){.rule = r->rule, .keep_origin = true, .keep_labels = true},
+        e);
     bool ok = p != NULL;
     if (ok) CHECK(ouro__profile_is_valid(p));
     ouro__profile_free(p);
@@ -107,7 +108,7 @@ static bool ask_for_the_viewer(void *data, error *e) {
     labels l;
     flame *rows;
     uint32_t count;
-    uint8_t *match = ouro__matching(p, "b", &count);
+    uint8_t *match = ouro__matching(p, "/b|c/", &count, e);
     uint32_t *page = match ? ouro__order(p->values[0], count, match, true, 0, 10, &count) : NULL;
     int64_t *running = page ? ouro__running(p, 0) : NULL;
     bool ok = running && ouro__flame_below(p, running, 0, 100, &rows, &count);
@@ -199,8 +200,13 @@ static profile *profile_of(uint32_t stacks) {
             stack[d] = ouro__profile_add_named(p, name, (size_t)sprintf(name, "f%u", number));
         }
         uint32_t node = ouro__builder_stack(b, stack, 30);
-        ouro__charge(p, 0, node, i + 1);
-        ouro__charge(p, 1, node, 1);
+        ouro__tags_put(p, ouro__profile_add_text(p, "thread"),
+                       ouro__profile_add_text(p, i % 2 ? "1" : "0"));
+        uint32_t set = ouro__tags_close(p);
+        for (uint32_t m = 0; m < 2; m++) {
+            ouro__charge(p, m, node, m ? 1 : i + 1);
+            ouro__tags_charge(p, m, node, set, m ? 1 : i + 1);
+        }
     }
     ouro__builder_free(b);
     ouro__profile_finish(p, NULL);
@@ -301,6 +307,9 @@ TEST(the_viewer_says_in_one_way_that_memory_ran_out) {
         "compare?sort=name&select=f1",
         "find?text=f1",
         "total?search=f1",
+        "blocks?label=thread=1&select-match=f[12]&fold-match=f3",
+        "labels",
+        "labels?key=thread&label=thread!=1&search=/[01]/",
         "export?as=folded&at=f0",
         "export?as=speedscope",
     };

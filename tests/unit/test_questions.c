@@ -582,8 +582,12 @@ static list model_filter(const list *l, const choice *select, const choice *excl
 static void check_filters(profile *real, const list *model) {
     for (int tries = 0; tries < 8; tries++) {
         choice select = choose(2), exclude = choose(1), fold = choose(3);
-        filter f = {select.blocks, exclude.blocks, fold.blocks,
-                    select.count,  exclude.count,  fold.count};
+        filter f = {.select = select.blocks,
+                    .select_count = select.count,
+                    .exclude = exclude.blocks,
+                    .exclude_count = exclude.count,
+                    .fold = fold.blocks,
+                    .fold_count = fold.count};
         profile *got = ouro__filter(real, &f, NULL);
         list want = model_filter(model, &select, &exclude, &fold, real->rule, real->edge_length);
         if (CHECK(got)) check_same(got, &want);

@@ -234,7 +234,7 @@ TEST(what_matches_is_counted_once_per_path) {
         int64_t *running = ouro__running(p, 0), sum = 0;
         char text[] = {'A', 'm', 'E', (char)('0' + random_below(BLOCKS)), '\0'};
         uint32_t count;
-        uint8_t *match = ouro__matching(p, text, &count);
+        uint8_t *match = ouro__matching(p, text, &count, &(error){0});
         CHECK_EQUAL(count, 1);
         for (uint32_t n = 1; n < p->node_count; n++) {
             bool found = false;

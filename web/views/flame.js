@@ -117,7 +117,8 @@ class FlameView {
           {id: "flame-keys"},
           "Arrows move to the caller, the widest callee and the neighbours. Enter zooms in, Backspace zooms out. " +
             "Plus and minus magnify, 0 shows the whole width, Shift and arrows move. i turns it upside down. " +
-            "s, e and f select, exclude and fold; m opens a menu; o goes to the block; n and N go to the matches of the search.",
+            "s, e and f select, exclude and fold; m opens a menu; o goes to the block. " +
+            "n and N go to the next and the previous match of the search.",
         ),
       ),
       h("div.over", null, this.matches.element, this.invert, this.colour),

@@ -204,6 +204,31 @@ test("next_and_previous_go_to_matches_also_where_nothing_is_drawn", async page =
   assert.match(await facts(page), /^f99999/);
 });
 
+test(
+  "an_expression_is_searched_and_a_wrong_one_is_told_without_losing_the_page",
+  async page => {
+    const {url} = await dispatch();
+    await open(page, url + "/flame");
+    const field = page.getByPlaceholder("Name, file");
+    await leads(page, () => field.fill("/^(add|m.l)$/"));
+    assert.equal(
+      await page.locator(".found").textContent(),
+      "75.0% of all: 75 in paths with 2 blocks",
+    );
+    assert.equal(await page.locator(".steps span").textContent(), "3");
+    for (const name of ["flame", "tree"]) {
+      await open(page, `${url}/${name}`);
+      await leads(page, () => field.fill("/add(/"));
+      assert.match(await page.locator(".found.problem").textContent(), /expression/);
+      assert.ok(await page.locator(".flame, table.tree").first().isVisible(), "the page stays");
+      assert.ok(await field.evaluate(e => e === document.activeElement), "and so does the field");
+      await leads(page, () => field.fill("/add/"));
+      assert.match(await page.locator(".found").first().textContent(), /^55\.0% of all/);
+    }
+  },
+  {mayFail: /400/},
+);
+
 test("the_call_tree_opens_along_the_hottest_path_by_itself", async page => {
   const {url} = await dispatch();
   await open(page, url + "/tree");
