@@ -68,6 +68,7 @@ static void view_free(cache *c, view *v) {
     free(v->present);
     free(v->recursed);
     free(v->totals);
+    free(v->ids);
     pthread_mutex_destroy(&v->lock);
     ouro__profile_free(v->own);
     free((void *)v->filter.select);
@@ -436,4 +437,15 @@ const findings *ouro__view_findings(view *v, uint32_t m) {
     bool ok = part->has_findings;
     pthread_mutex_unlock(&part->locks[PART_FINDINGS]);
     return ok ? &part->findings : NULL;
+}
+
+const uint64_t *ouro__view_ids(view *v) {
+    pthread_mutex_lock(&v->lock);
+    if (!v->ids) {
+        v->ids = ouro__path_ids(v->profile, &v->side->labels);
+        v->bytes += bytes_at(v->ids);
+    }
+    const uint64_t *ids = v->ids;
+    pthread_mutex_unlock(&v->lock);
+    return ids;
 }

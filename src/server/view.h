@@ -11,6 +11,7 @@
 #define OURO_VIEW_H
 
 #include "generation.h"
+#include "path_ids.h"
 #include "questions.h"
 
 #include <stdatomic.h>
@@ -43,6 +44,7 @@ typedef struct {
     pthread_mutex_t lock;
     uint8_t *present;            // by block: a path has it
     recursion *recursed;         // by block
+    uint64_t *ids;               // by node, see path_ids.h
     atomic_size_t bytes;         // what it takes, with the parts so far
     atomic_uint_fast32_t metric; // whose parts were asked for last
 
@@ -89,5 +91,6 @@ const knots *ouro__view_knots(view *v, uint32_t m);
 const findings *ouro__view_findings(view *v, uint32_t m);
 const uint8_t *ouro__view_present(view *v);
 const recursion *ouro__view_recursed(view *v); // by block
+const uint64_t *ouro__view_ids(view *v);
 
 #endif

@@ -11,6 +11,8 @@ import "./model/filters.test.js";
 import "./model/rates.test.js";
 import "./pages/tables.js";
 import "./pages/flame.js";
+import "./pages/addresses.js";
+import "./pages/flame_tools.js";
 import "./pages/whole.js";
 import "./pages/odd.js";
 import "./pages/filters.js";

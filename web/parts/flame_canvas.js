@@ -1,32 +1,65 @@
 // SPDX-License-Identifier: MIT
 //
-// Draws a flame graph, root at the top, on a canvas that is as large as its visible part: a tall
-// graph scrolls in its frame. Zooming asks for the tree below a box. Until the answer arrives, the
-// known boxes move to their new positions, so the picture never jumps. model/flame.js has the
-// layout. The handlers decide what a click does.
+// Draws a flame graph on a canvas that is as large as its visible part: a tall graph scrolls in its
+// frame. Zooming to a box asks for the tree below it. Until the answer arrives, the known boxes move
+// to their new positions, so the picture never jumps. The root is at the top, or, for callers, at
+// the bottom. model/flame.js has the layout, flame_gestures.js what pointers and keys do. The
+// picture says how a box is filled, the handlers decide what a click does.
 
-import {coloursOf, palette} from "../model/colour.js";
-import {boxLabel, shortened} from "../model/format.js";
-import {between, eachVisible, hit, layout, matching, rowsTo, step, viewOf} from "../model/flame.js";
+import {palette} from "../model/colour.js";
+import {boxLabel, count, shortened} from "../model/format.js";
+import {between, eachVisible, hit, layout, viewOf} from "../model/flame.js";
 import {h} from "./dom.js";
+import {listen} from "./flame_gestures.js";
+import {Minimap} from "./minimap.js";
 
 const FACES = 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 const LASTS = 220; // milliseconds of a zoom
 const LETTER = 7; // width in pixels in a row of 19, about
 const NARROWEST = 0.7; // width of a box in pixels
+const ABOVE = 12; // rows above the zoomed box; of more, the nearest and "all"
 
 /**
+ * @typedef {object} Place where in the tree an answer looks, as in docs/api.md
+ * @property {string|null} id   @property {number|null} block  @property {number} level
+ * @property {{id: string, block: number}[]} above
+ *
+ * @typedef {object} Picture
+ * @property {any} flame the columns
+ * @property {any[]} blocks
+ * @property {Place} [at] without it, row 0 is the top
+ * @property {(row: number, colours: ReturnType<typeof palette>) => string} fill
+ * @property {number[]} [found] places of blocks that a search has found; the other boxes are dimmed
+ *
  * @typedef {object} Handlers
- * @property {(path: string[]) => void} zoom
+ * @property {(path: string, row: number) => void} zoom to the path with this id; "": to everything.
+ *   row: the box, or -1
  * @property {(row: number) => void} [pick]   a box got the focus; -1: none
  * @property {(row: number, point: {x: number, y: number}|null) => void} [menu]
  * @property {(row: number, key: string) => boolean} [key] other keys; true if it was one
- * @property {(row: number, point: {x: number, y: number}) => void} [hover] -1: none
+ * @property {(row: number, point: {x: number, y: number}|null) => void} [hover] -1: none
  */
+
+/** @type {Place} */
+const EVERYTHING = {id: null, block: null, level: 0, above: []};
+
+/** @param {Place} at @param {any[]} blocks @returns {{text: string, id: string|null}[]} */
+export function rowsAbove(at, blocks) {
+  if (at.id === null) return [];
+  const near = at.above.slice(at.level - 1 > ABOVE ? -ABOVE + 2 : 0);
+  const left = at.level - 1 - near.length;
+  return [
+    {text: "all", id: ""},
+    ...(left > 0 ? [{text: `… ${count(left)} levels …`, id: null}] : []),
+    ...near.map(({id, block}) => ({text: blocks[block].name, id})),
+  ];
+}
 
 export class FlameCanvas {
   /**
-   * @param {{label: string, rowHeight?: number, describedBy?: string, isDark: () => boolean}} options
+   * @param {{label: string, rowHeight?: number, describedBy?: string, isDark: () => boolean,
+   *   up?: boolean, map?: boolean}} options up: the root is at the bottom; map: with a small map of
+   *   the whole picture while a part of it is shown
    * @param {Handlers} handlers
    */
   constructor(options, handlers) {
@@ -47,29 +80,24 @@ export class FlameCanvas {
       },
       this.space,
     );
-    /** @type {any} */ this.answer = null;
-    /** @type {string[]} */ this.at = [];
+    this.map = options.map ? new Minimap(this) : null;
+    this.frame = h("div.flame-frame", null, this.element, this.map?.element);
+    this.at = EVERYTHING;
+    /** The rows above row 0. @type {{text: string, id: string|null}[]} */ this.above = [];
     this.view = {x0: 0, x1: 1};
     this.focus = -1;
     this.over = -1;
-    /** @type {Uint8Array|null} */ this.found = null;
+    /** By block. @type {Uint8Array|null} */ this.found = null;
     this.labels = new Map();
     this.wanted = 0; // the requested animation frame
-    this.listen();
+    this.watch();
+    listen(this);
   }
 
-  listen() {
+  watch() {
     const {element} = this;
     this.resized = new ResizeObserver(() => this.size());
     this.resized.observe(element);
-    element.addEventListener("scroll", () => this.draw());
-    element.addEventListener("pointermove", event => this.move(event));
-    element.addEventListener("pointerleave", () => this.setOver(-1, null));
-    element.addEventListener("click", event => this.click(event));
-    element.addEventListener("contextmenu", event => this.contextMenu(event));
-    element.addEventListener("keydown", event => this.key(event));
-    element.addEventListener("blur", () => this.draw());
-    element.addEventListener("focus", () => this.draw());
     this.repaint = () => this.draw();
     document.addEventListener("themechange", this.repaint);
     // Paper does not scroll: all of the graph is drawn, up to a few pages, dark on light.
@@ -88,72 +116,56 @@ export class FlameCanvas {
     removeEventListener("beforeprint", this.printed);
     removeEventListener("afterprint", this.printed);
     cancelAnimationFrame(this.wanted);
+    this.stop();
   }
 
-  /**
-   * @param {any} flame the columns
-   * @param {any[]} blocks
-   * @param {string[]} at path of row 0
-   * @param {"file"|"block"} by
-   * @param {import("../model/colour.js").Groups} groups */
-  show(flame, blocks, at, by, groups) {
+  /** @param {Picture} picture */
+  show({flame, blocks, at = EVERYTHING, fill, found}) {
     const before = this.layout
-      ? {layout: this.layout, at: this.at, view: this.view, blocks: this.blocks}
+      ? {layout: this.layout, ids: this.flame.id, at: this.at, view: this.view}
       : null;
-    const held = before && this.focus >= 0 ? this.pathOf(this.focus) : null;
+    const held = before && this.focus >= 0 ? before.ids[this.focus] : undefined;
     this.flame = flame;
     this.blocks = blocks;
     this.layout = layout(flame);
     this.at = at;
-    this.colours = coloursOf(blocks, by, groups);
+    this.above = rowsAbove(at, blocks);
+    this.fill = fill;
+    this.found = found ? Uint8Array.from(blocks, () => 0) : null;
+    for (const block of found ?? []) this.found[block] = 1;
     this.labels.clear();
     // Keeps the focus on the same box if it is still there; else on the zoomed one.
-    this.focus = held ? Math.max(0, this.find(this.layout, blocks, held.slice(at.length))) : -1;
-    this.over = -1;
+    this.focus = held === undefined ? -1 : Math.max(0, flame.id.indexOf(held));
+    this.setOver(-1, null);
     this.start(before);
     this.size();
+    if (this.options.up && !before) this.element.scrollTop = this.element.scrollHeight;
+  }
+
+  /** The next picture has nothing to do with this one. */
+  forget() {
+    this.layout = null;
+    this.focus = -1;
   }
 
   /** The view in which the new picture begins, so that it continues the old one. @param {any} before */
   start(before) {
     this.stop();
+    if (before && before.at.id === this.at.id) return; // new numbers: the same part is shown
     this.view = {x0: 0, x1: 1};
     if (!before) return;
-    const inwards =
-      this.at.length > before.at.length && before.at.every((label, i) => label === this.at[i]);
-    const outwards =
-      this.at.length < before.at.length && this.at.every((label, i) => label === before.at[i]);
-    if (inwards) {
-      const row = this.find(before.layout, before.blocks, this.at.slice(before.at.length));
-      const box = row < 0 ? null : viewOf(before.layout, row);
-      const width = box ? box.x1 - box.x0 : 0;
-      if (width > 0)
-        this.animate(
-          {x0: (before.view.x0 - box.x0) / width, x1: (before.view.x1 - box.x0) / width},
-          {x0: 0, x1: 1},
-        );
-    } else if (outwards) {
-      const row = this.find(this.layout, this.blocks, before.at.slice(this.at.length));
-      if (row >= 0) this.animate(viewOf(this.layout, row), {x0: 0, x1: 1});
-    }
-  }
-
-  /**
-   * The row at the end of a path below row 0, or -1.
-   * @param {import("../model/flame.js").Layout} l
-   * @param {any[]} blocks
-   * @param {string[]} path
-   */
-  find(l, blocks, path) {
-    let row = 0;
-    for (const [i, label] of path.entries()) {
-      const next = [...(l.levels[i + 1] ?? [])].find(
-        r => l.parent[r] === row && blocks[l.block[r]]?.label === label,
+    const inwards = before.ids.indexOf(this.at.id),
+      outwards = this.flame.id.indexOf(before.at.id);
+    if (inwards >= 0) {
+      const box = viewOf(before.layout, inwards);
+      const width = box.x1 - box.x0;
+      this.animate(
+        {x0: (before.view.x0 - box.x0) / width, x1: (before.view.x1 - box.x0) / width},
+        {x0: 0, x1: 1},
       );
-      if (next === undefined) return -1;
-      row = next;
+    } else if (outwards >= 0) {
+      this.animate(viewOf(this.layout, outwards), {x0: 0, x1: 1});
     }
-    return row;
   }
 
   /** @param {import("../model/flame.js").View} from @param {import("../model/flame.js").View} to */
@@ -179,12 +191,25 @@ export class FlameCanvas {
     this.moving = 0;
   }
 
+  /** Shows another part of the picture, at once. @param {import("../model/flame.js").View} view */
+  look(view) {
+    this.stop();
+    this.view = view;
+    this.setOver(-1, null);
+    this.draw();
+  }
+
   get letter() {
     return LETTER * this.scale * (this.options.rowHeight ? 6 / 7 : 1);
   }
 
   get depths() {
-    return this.at.length + (this.layout?.levels.length ?? 1);
+    return this.above.length + (this.layout?.levels.length ?? 1);
+  }
+
+  /** Whether all of the width is shown. */
+  get isWhole() {
+    return this.view.x1 - this.view.x0 > 0.999999;
   }
 
   size() {
@@ -217,10 +242,20 @@ export class FlameCanvas {
     });
   }
 
+  get colours() {
+    return palette(this.options.isDark() && !this.printing);
+  }
+
+  /** The line of a depth, or the depth of a line: lines are counted from the top.
+   * @param {number} depth */
+  line(depth) {
+    return this.options.up ? this.depths - 1 - depth : depth;
+  }
+
   paint() {
     if (!this.layout || !this.width) return;
     const ratio = devicePixelRatio || 1,
-      colours = palette(this.options.isDark() && !this.printing);
+      {colours} = this;
     const c = this.canvas.getContext("2d");
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.clearRect(0, 0, this.width, this.height);
@@ -229,47 +264,53 @@ export class FlameCanvas {
     const top = this.element.scrollTop;
     const first = Math.floor(top / this.row),
       last = Math.min(this.depths - 1, Math.ceil((top + this.height) / this.row));
-    for (let depth = first; depth <= last; depth++) {
-      const y = depth * this.row - top;
-      if (depth < this.at.length) this.paintAncestor(c, depth, y, colours);
+    for (let line = first; line <= last; line++) {
+      const depth = this.line(line),
+        y = line * this.row - top;
+      if (depth < this.above.length) this.paintAncestor(c, depth, y, colours);
       else
         eachVisible(
           this.layout,
-          depth - this.at.length,
+          depth - this.above.length,
           this.view,
           this.width,
           NARROWEST,
           (row, left, width) => this.paintBox(c, row, left, y, width, colours),
         );
     }
+    this.map?.paint();
   }
 
-  /** The ancestors of the zoomed box, by their index in the path: 0 is everything. */
+  /** The rows above the zoomed box: 0 is everything. */
   paintAncestor(c, depth, y, colours) {
     c.fillStyle = colours.dimmed;
     c.fillRect(0, y, this.width - 1, this.row - 1);
     c.fillStyle = colours.dimmedText;
     c.fillText(
-      shortened(depth ? this.at[depth - 1] : "all", Math.floor(this.width / this.letter) - 2),
+      shortened(this.above[depth].text, Math.floor(this.width / this.letter) - 2),
       5,
       y + this.row / 2,
       this.width - 10,
     );
   }
 
-  paintBox(c, row, left, y, width, colours) {
+  /** @param {number} row */
+  isFound(row) {
     const block = this.layout.block[row];
+    return this.found !== null && block >= 0 && this.found[block] === 1;
+  }
+
+  /** @param {number} row @param {ReturnType<typeof palette>} colours */
+  fillOf(row, colours) {
+    if (this.isFound(row)) return colours.found;
+    return this.found === null ? this.fill(row, colours) : colours.dimmed;
+  }
+
+  paintBox(c, row, left, y, width, colours) {
     const shown = width > 2.5 ? width - 1 : width;
-    const isFound = this.found !== null && block >= 0 && this.found[block] === 1;
-    const colour = block >= 0 ? this.colours[block] : -1;
+    const isFound = this.isFound(row);
     const dim = this.found !== null && !isFound;
-    c.fillStyle = isFound
-      ? colours.found
-      : dim
-        ? colours.dimmed
-        : colour < 0
-          ? colours.none
-          : colours.boxes[colour];
+    c.fillStyle = this.fillOf(row, colours);
     c.fillRect(left, y, shown, this.row - 1);
     const recursions = this.flame.recursions?.[row] ?? 0;
     if (recursions > 0 && shown > 6) {
@@ -282,7 +323,7 @@ export class FlameCanvas {
       if (room > 3)
         c.fillText(this.label(row, room, recursions > 0), left + 4, y + this.row / 2, shown - 8);
     }
-    if (row === this.focus && document.activeElement === this.element)
+    if (row === this.focus && (this.found || document.activeElement === this.element))
       this.outline(c, left, y, shown, colours.focus);
     else if (row === this.over) this.outline(c, left, y, shown, colours.quiet);
   }
@@ -307,31 +348,34 @@ export class FlameCanvas {
     return text;
   }
 
-  /** @param {string} text "" for none */
-  search(text) {
-    this.found = text && this.blocks ? matching(this.blocks, text) : null;
-    this.draw();
-  }
+  // ------------------------------------------------------------ boxes on the screen
 
-  // ------------------------------------------------------------ pointer and keys
+  /** The place in the picture of a point on the screen, 0 to 1. @param {number} x */
+  xAt(x) {
+    const box = this.canvas.getBoundingClientRect();
+    return this.view.x0 + ((x - box.left) / this.width) * (this.view.x1 - this.view.x0);
+  }
 
   /** @param {MouseEvent} event @returns {number} row; -1 none; -2 - depth for an ancestor */
   rowAt(event) {
     if (!this.layout) return -1;
     const box = this.canvas.getBoundingClientRect();
-    const depth = Math.floor((event.clientY - box.top + this.element.scrollTop) / this.row);
-    if (depth < 0 || event.clientY > box.bottom) return -1;
-    if (depth < this.at.length) return -2 - depth;
-    const x =
-      this.view.x0 + ((event.clientX - box.left) / this.width) * (this.view.x1 - this.view.x0);
-    return hit(this.layout, x, depth - this.at.length);
+    const line = Math.floor((event.clientY - box.top + this.element.scrollTop) / this.row);
+    if (line < 0 || line >= this.depths || event.clientY > box.bottom) return -1;
+    const depth = this.line(line);
+    if (depth < this.above.length) return -2 - depth;
+    return hit(this.layout, this.xAt(event.clientX), depth - this.above.length);
   }
 
-  move(event) {
-    if (event.pointerType === "touch") return;
-    const row = this.rowAt(event);
-    this.element.classList.toggle("pointing", row !== -1);
-    this.setOver(row >= 0 ? row : -1, {x: event.clientX, y: event.clientY});
+  /** The point of a box on the screen, for a menu. @param {number} row */
+  pointOf(row) {
+    const box = this.canvas.getBoundingClientRect(),
+      width = this.view.x1 - this.view.x0;
+    const line = this.line(this.above.length + this.layout.depth[row]);
+    return {
+      x: box.left + Math.max(0, ((this.layout.x0[row] - this.view.x0) / width) * this.width) + 8,
+      y: box.top + (line + 1) * this.row - this.element.scrollTop,
+    };
   }
 
   setOver(row, point) {
@@ -342,41 +386,21 @@ export class FlameCanvas {
     this.handlers.hover?.(row, point);
   }
 
-  click(event) {
-    const row = this.rowAt(event);
-    if (row <= -2) return this.handlers.zoom(this.at.slice(0, -2 - row));
-    if (row < 0) return;
-    const again = row === this.focus;
-    this.setFocus(row);
-    // A finger has no hover: the first tap shows the details, the second zooms.
-    if (event.pointerType !== "touch" || again) this.zoom(row);
-  }
-
-  contextMenu(event) {
-    const row = event.clientX || event.clientY ? this.rowAt(event) : this.focus;
-    if (row < 0 || !this.handlers.menu) return;
-    event.preventDefault();
-    this.setFocus(row);
-    this.handlers.menu(row, {x: event.clientX, y: event.clientY});
-  }
-
-  /** @param {number} row @returns {string[]} labels */
-  pathOf(row) {
-    return [
-      ...this.at,
-      ...rowsTo(this.layout, row)
-        .slice(1)
-        .map(r => this.blocks[this.layout.block[r]].label),
-    ];
-  }
-
   /** @param {number} row */
   zoom(row) {
-    if (row === 0) return this.handlers.zoom(this.at.slice(0, -1));
-    const path = this.pathOf(row);
-    if (path.includes(null)) return;
+    if (row === 0) return this.zoomOut();
     this.animate(this.view, viewOf(this.layout, row));
-    this.handlers.zoom(path);
+    this.zoomTo(this.flame.id[row], row);
+  }
+
+  zoomOut() {
+    if (this.at.id !== null) this.zoomTo(this.at.above[this.at.above.length - 1]?.id ?? "");
+  }
+
+  /** @param {string|null} id null: a row that stands for several levels */
+  zoomTo(id, row = -1) {
+    this.setOver(-1, null);
+    if (id !== null) this.handlers.zoom(id, row);
   }
 
   /** @param {number} row */
@@ -387,36 +411,17 @@ export class FlameCanvas {
     this.handlers.pick?.(row);
   }
 
+  /** Brings a box into sight. @param {number} row */
   scrollTo(row) {
-    const y = (this.at.length + this.layout.depth[row]) * this.row,
-      {element} = this;
+    const {element, view, layout: l} = this;
+    const y = this.line(this.above.length + l.depth[row]) * this.row;
     if (y < element.scrollTop) element.scrollTop = y;
     else if (y + this.row > element.scrollTop + element.clientHeight)
       element.scrollTop = y + this.row - element.clientHeight;
-  }
-
-  key(event) {
-    if (!this.layout || event.ctrlKey || event.metaKey || event.altKey) return;
-    const {key} = event;
-    const row = this.focus < 0 ? 0 : this.focus;
-    if (key.startsWith("Arrow") || key === "Home")
-      this.setFocus(this.focus < 0 ? 0 : step(this.layout, row, key));
-    else if (key === "Enter") row ? this.zoom(row) : this.setFocus(0);
-    else if ((key === "Backspace" || key === "Escape") && this.at.length)
-      this.handlers.zoom(this.at.slice(0, -1));
-    else if (!this.handlers.key?.(row, key)) return;
-    event.preventDefault();
-    event.stopPropagation();
-  }
-
-  /** The point of a box on the screen, for a menu. @param {number} row */
-  pointOf(row) {
-    const box = this.canvas.getBoundingClientRect(),
-      width = this.view.x1 - this.view.x0;
-    return {
-      x: box.left + Math.max(0, ((this.layout.x0[row] - this.view.x0) / width) * this.width) + 8,
-      y:
-        box.top + (this.at.length + this.layout.depth[row] + 1) * this.row - this.element.scrollTop,
-    };
+    const width = view.x1 - view.x0;
+    if (l.x1[row] <= view.x0 || l.x0[row] >= view.x1) {
+      const x0 = Math.min(1 - width, Math.max(0, (l.x0[row] + l.x1[row] - width) / 2));
+      this.view = {x0, x1: x0 + width};
+    }
   }
 }
