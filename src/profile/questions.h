@@ -138,10 +138,45 @@ bool ouro__merger_add(merger *m, const profile *p, error *e);
 profile *ouro__merger_end(merger *m, error *e);
 void ouro__merger_free(merger *m);
 
+// ---------------------------------------------------------------- two profiles compared
+
+// By what a block before and a block after were found to be the same.
+typedef enum {
+    MATCH_NONE, // one side does not have it
+    MATCH_NAME, // the name alone
+    MATCH_PATH, // of several of the name, the one with the longest common end of the path
+    MATCH_LINE, // of several that are equally close by path, the one of the nearest line
+} match_how;
+
 typedef struct {
-    char *name, *file; // file: only where the name alone stands for several
-    bool in_before, in_after;
-    uint32_t block_before, block_after; // the first block of that name; NO_BLOCK: there is none
+    uint32_t before, after; // NO_BLOCK: that side does not have it
+    match_how how;
+} block_pair;
+
+// Every block of both tables is in one pair. The first pairs are those of the blocks before, in
+// their order: the pair of a block before has its number.
+typedef struct {
+    block_pair *pairs;
+    uint32_t count;
+    uint32_t *pair_of_after;
+} matching;
+
+bool ouro__match_blocks(const profile *before, const profile *after, matching *m);
+void ouro__matching_free(matching *m);
+
+// Both have the metric's name, in the same unit.
+bool ouro__comparable(const profile *a, uint32_t m, const profile *b, uint32_t n);
+// The metric that `a` shows first if both have it, else the first that both have. false: none.
+bool ouro__common_metric(const profile *a, const profile *b, uint32_t *m, uint32_t *n);
+
+// A block of either side. Texts are the profiles'.
+typedef struct {
+    const char *name, *file;
+    uint32_t line;
+    bool several;                       // other rows have the name too
+    bool in_before, in_after;           // a path of that side has it
+    uint32_t block_before, block_after; // NO_BLOCK: that side does not know it
+    match_how how;
     int64_t self_before, self_after, overall_before, overall_after;
 } difference;
 
@@ -149,13 +184,22 @@ typedef struct {
     int64_t total_before, total_after;
     difference *rows; // the largest change of self first
     uint32_t count;
+    uint32_t changed; // rows whose self changed: they come first
+    uint32_t leading; // of these, the few that tell most of the change
 } comparison;
 
-// By name: blocks that moved to another line are the same. `before` and `after` are metric numbers.
-// Every row is of a block that a path of a side has.
+enum { LEADING_MOST = 3 };
+
+// `before` and `after` are metric numbers. Every row is of a block that a path of a side has. Both
+// sides count in the unit of the metric with more decimals.
 bool ouro__compare(const profile *a, uint32_t before, const profile *b, uint32_t after,
-                   comparison *c);
+                   comparison *c, error *e);
 void ouro__comparison_free(comparison *c);
+
+// The paths of both as one profile, with the metrics `before` and `after`, which count in the same
+// unit. Its blocks are the pairs of the matching, in their order; they have no names.
+profile *ouro__difference_tree(const profile *a, uint32_t before, const profile *b, uint32_t after,
+                               const matching *m, error *e);
 
 // ---------------------------------------------------------------- the tree, for drawing
 

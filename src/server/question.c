@@ -63,18 +63,33 @@ static uint32_t find_block(const side *s, const profile *filtered, const char *t
     return b;
 }
 
+// Two files: the block that matches what the text means on the other side. NO_ROW: this side has
+// none. false: no side knows it, or out of memory.
+static bool find_counterpart(question *q, unsigned side_number, const char *text, uint32_t *b) {
+    side *const *sides = q->generation->sides;
+    bool two = q->generation->side_count == 2;
+    uint32_t other = two ? find_block(sides[!side_number], NULL, text) : NO_ROW;
+    matching m;
+    if (other == NO_ROW) return refuse_block(q, text);
+    if (!ouro__match_blocks(sides[0]->profile, sides[1]->profile, &m)) return false;
+    *b = side_number ? m.pairs[other].after : m.pairs[m.pair_of_after[other]].before;
+    ouro__matching_free(&m);
+    return true;
+}
+
 uint32_t *ouro__question_blocks(question *q, const char *name, size_t *count) {
     const request *r = q->request;
     uint32_t *blocks = malloc((ouro__request_count(r, name) + 1) * sizeof *blocks);
     *count = 0;
     for (size_t i = 0; blocks && i < r->count; i++) {
         if (strcmp(r->parameters[i].name, name) != 0) continue;
-        uint32_t b = find_block(q->side, q->p, r->parameters[i].value);
-        if (b != NO_ROW) {
+        const char *text = r->parameters[i].value;
+        uint32_t b = find_block(q->side, q->p, text);
+        if ((b != NO_ROW || find_counterpart(q, q->side_number, text, &b)) &&
+            (b != NO_ROW || refuse_block(q, text))) {
             blocks[(*count)++] = b;
             continue;
         }
-        refuse_block(q, r->parameters[i].value);
         free(blocks);
         return NULL;
     }
@@ -94,14 +109,6 @@ bool ouro__question_node(question *q, uint32_t *node) {
 // ---------------------------------------------------------------- filters
 
 // Two files: a block that only the other side has selects nothing here, and needs no excluding.
-static bool known_elsewhere(const question *q, unsigned side_number, const char *text) {
-    for (unsigned i = 0; i < q->generation->side_count; i++) {
-        if (i != side_number && find_block(q->generation->sides[i], NULL, text) != NO_ROW)
-            return true;
-    }
-    return false;
-}
-
 static bool find_filter(question *q, unsigned side_number, const char *name, uint32_t *blocks,
                         size_t *count, bool *missing) {
     const request *r = q->request;
@@ -110,13 +117,9 @@ static bool find_filter(question *q, unsigned side_number, const char *name, uin
         if (strcmp(r->parameters[i].name, name) != 0) continue;
         const char *text = r->parameters[i].value;
         uint32_t b = find_block(q->generation->sides[side_number], NULL, text);
-        if (b != NO_ROW) {
-            blocks[(*count)++] = b;
-        } else if (known_elsewhere(q, side_number, text)) {
-            *missing = true;
-        } else {
-            return refuse_block(q, text);
-        }
+        if (b == NO_ROW && !find_counterpart(q, side_number, text, &b)) return false;
+        if (b == NO_ROW) *missing = true;
+        if (b != NO_ROW) blocks[(*count)++] = b;
     }
     return true;
 }

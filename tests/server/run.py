@@ -16,6 +16,6 @@ import harness, suite
 # process exits. Races and everything else are still reported.
 os.environ.setdefault("TSAN_OPTIONS", "report_thread_leaks=0")
 harness.Server.ouro, harness.LIVE_WRITER = suite.arguments("OURO", "LIVE_WRITER")
-import answers, attacks, life  # noqa: the cases register themselves
+import answers, attacks, compare, life  # noqa: the cases register themselves
 
 suite.main()

@@ -81,6 +81,16 @@ static bool read_one(void *data, error *e) {
     return ok;
 }
 
+static bool compare_trees(const profile *p, error *e) {
+    matching m;
+    if (!ouro__match_blocks(p, p, &m)) return ouro__fail_memory(e);
+    profile *both = ouro__difference_tree(p, 0, p, 0, &m, e);
+    ouro__matching_free(&m);
+    bool ok = both != NULL;
+    ouro__profile_free(both);
+    return ok;
+}
+
 static bool ask_everything(void *data, error *e) {
     profile *p = data;
     totals t;
@@ -95,9 +105,10 @@ static bool ask_everything(void *data, error *e) {
     if (ok) ouro__knots_free(&k);
     ok = ok && (ouro__around(p, 0, blocks, 2, &a) || ouro__fail_memory(e));
     if (ok) ouro__around_free(&a);
-    ok = ok && (ouro__compare(p, 0, p, 0, &c) || ouro__fail_memory(e));
+    ok = ok && (ouro__compare(p, 0, p, 0, &c, e));
     if (ok) ouro__comparison_free(&c);
-    ok = ok && (ouro__flame_tree(p, 0, 0.01, &rows, &count) || ouro__fail_memory(e));
+    ok = ok && compare_trees(p, e) &&
+         (ouro__flame_tree(p, 0, 0.01, &rows, &count) || ouro__fail_memory(e));
     if (ok) free(rows);
     return ok;
 }
