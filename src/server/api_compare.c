@@ -114,6 +114,19 @@ static int64_t row_block(void *of, uint32_t i) {
 static const char *row_name(void *of, uint32_t i) { return row_of(of, i)->name; }
 static const char *row_file(void *of, uint32_t i) { return row_of(of, i)->file; }
 static int64_t row_line(void *of, uint32_t i) { return row_of(of, i)->line; }
+static uint32_t block_before(void *of, uint32_t i) {
+    return row_of(of, i)->in_before ? row_of(of, i)->block_before : NO_BLOCK;
+}
+static const char *row_file_before(void *of, uint32_t i) {
+    uint32_t b = block_before(of, i);
+    const profile *p = ((pair *)of)->sides.views[0]->profile;
+    return b == NO_BLOCK ? NULL : ouro__block_file(p, b);
+}
+static int64_t row_line_before(void *of, uint32_t i) {
+    uint32_t b = block_before(of, i);
+    const profile *p = ((pair *)of)->sides.views[0]->profile;
+    return b == NO_BLOCK ? NOT_KNOWN : p->blocks[b].line;
+}
 static int64_t row_self_before(void *of, uint32_t i) { return row_of(of, i)->self_before; }
 static int64_t row_self_after(void *of, uint32_t i) { return row_of(of, i)->self_after; }
 static int64_t row_overall_before(void *of, uint32_t i) { return row_of(of, i)->overall_before; }
@@ -143,6 +156,8 @@ static const column compare_columns[] = {
     {"state", COLUMN_TEXT, IN_JSON | IN_CSV, .text = row_state},
     {"matched", COLUMN_TEXT, IN_JSON | IN_CSV, .text = row_matched},
     {"line", COLUMN_COUNT, IN_CSV, .number = row_line},
+    {"file_before", COLUMN_TEXT, IN_JSON, .text = row_file_before},
+    {"line_before", COLUMN_COUNT, IN_JSON, .number = row_line_before},
     {"self", COLUMN_VALUE, SORTS, .number = row_self_change},
     {"overall", COLUMN_VALUE, SORTS, .number = row_overall_change},
     {"state", COLUMN_COUNT, SORTS, .number = row_state_number},

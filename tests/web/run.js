@@ -4,12 +4,14 @@
 
 import "./model/flame.test.js";
 import "./model/format.test.js";
+import "./model/metrics.test.js";
 import "./model/rest.test.js";
 import "./model/table.test.js";
 import "./model/url.test.js";
 import "./pages/tables.js";
 import "./pages/flame.js";
 import "./pages/whole.js";
+import "./pages/compare.js";
 import "./pages/odd.js";
 import "./pages/secret.js";
 import {runAll} from "./suite.js";
