@@ -56,7 +56,7 @@ typedef struct {
     uint32_t *rank;  // by file number
     uint32_t *class; // by rank, DEEPEST numbers: where they agree, so do the ends of the paths
     item *items;
-    gap *heap; // the nearest on top
+    gap *heap;                          // the nearest on top
     uint32_t heap_count, *left, *right; // neighbours of an item among those that are left
 } work;
 
@@ -162,8 +162,7 @@ static bool rank_files(work *w) {
             uint32_t name = name_number(w, side, b), file = file_number(w, side, b);
             if (name == NO_ROW || w->rank[file] || !is_contended(w, name)) continue;
             w->rank[file] = 1; // seen
-            w->files[w->file_count++] =
-                (named_file){ouro__block_file(w->sides[side], b), file};
+            w->files[w->file_count++] = (named_file){ouro__block_file(w->sides[side], b), file};
         }
     }
     if (w->file_count) qsort(w->files, w->file_count, sizeof *w->files, by_end);

@@ -64,6 +64,8 @@ uint8_t *ouro__matching(const profile *p, const char *text, uint32_t *count);
 int64_t ouro__matched(const profile *p, const int64_t *running, const uint8_t *match);
 // The node of a path of blocks, root first; NO_NODE: there is none. An empty path is the root.
 uint32_t ouro__path_node(const profile *p, const uint32_t *path, size_t length);
+// The node of the longest prefix of the path that there is; *found: its length.
+uint32_t ouro__path_nearest(const profile *p, const uint32_t *path, size_t length, size_t *found);
 
 // ---------------------------------------------------------------- callers and callees
 

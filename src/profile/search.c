@@ -66,13 +66,19 @@ int64_t ouro__matched(const profile *p, const int64_t *running, const uint8_t *m
     return sum;
 }
 
-uint32_t ouro__path_node(const profile *p, const uint32_t *path, size_t length) {
+uint32_t ouro__path_nearest(const profile *p, const uint32_t *path, size_t length, size_t *found) {
     uint32_t node = 0;
-    for (size_t i = 0; i < length; i++) {
+    for (*found = 0; *found < length; ++*found) {
         uint32_t child = node + 1;
-        while (child < p->end[node] && p->block[child] != path[i]) child = p->end[child];
-        if (child >= p->end[node]) return NO_NODE;
+        while (child < p->end[node] && p->block[child] != path[*found]) child = p->end[child];
+        if (child >= p->end[node]) break;
         node = child;
     }
     return node;
+}
+
+uint32_t ouro__path_node(const profile *p, const uint32_t *path, size_t length) {
+    size_t found;
+    uint32_t node = ouro__path_nearest(p, path, length, &found);
+    return found == length ? node : NO_NODE;
 }

@@ -68,8 +68,11 @@ bool ouro__refuse_error(question *q, int status, const char *code, const error *
 
 // The blocks that a parameter names, in order; freed by the caller. NULL: refused.
 uint32_t *ouro__question_blocks(question *q, const char *name, size_t *count);
-// The node at the path of the `at` parameters; false: refused.
+// The node of the parameter `path`, an id, else at the path of the `at` parameters, which are
+// labels; false: refused. With nearest=true it is the end of the longest prefix that there is.
 bool ouro__question_node(question *q, uint32_t *node);
+// The node that an id names, NO_NODE if there is none; false: refused.
+bool ouro__question_node_of_id(question *q, const char *text, uint32_t *node);
 // The view with the question's filters, of any side. NULL: refused.
 view *ouro__question_view(question *q, unsigned side_number);
 // A metric of a side by the parameter or the side's own choice; false: refused.
@@ -91,5 +94,10 @@ void ouro__write_metric(question *q, const char *name, const profile *p, uint32_
 bool ouro__write_top(question *q, const char *name, bool overall, uint32_t top);
 bool ouro__write_knots(question *q, uint32_t most);
 bool ouro__write_flame(question *q, uint32_t node, uint32_t limit);
+
+// Where in the tree an answer looks, as a member `at`.
+bool ouro__write_place(question *q, uint32_t node);
+// The id of a path as a member; the root's is null.
+void ouro__write_id(question *q, const char *name, const uint64_t *ids, uint32_t node);
 
 #endif

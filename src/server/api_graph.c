@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Callers and callees of a sequence, the flame graph, and knots. The page draws: it gets columns of
-// numbers, and never more boxes than it asked for.
+// Callers and callees of a sequence, and knots.
 
 #include "table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { BOXES_USUAL = 2000, BOXES_MOST = 8000, LISTED = 20 };
+enum { LISTED = 20 };
 
 // ---------------------------------------------------------------- callers and callees
 
@@ -127,97 +126,6 @@ bool ouro__api_around(question *q) {
     free(match);
     free(sequence);
     return ok;
-}
-
-// ---------------------------------------------------------------- flame graph
-
-typedef struct {
-    const profile *p;
-    const flame *boxes;
-    const int64_t *values, *recursions;
-} flame_rows;
-
-static int64_t flame_parent(void *of, uint32_t i) {
-    return i ? ((flame_rows *)of)->boxes[i].parent : NOT_KNOWN;
-}
-static int64_t flame_block(void *of, uint32_t i) {
-    const flame_rows *f = of;
-    return f->p->block[f->boxes[i].node];
-}
-static int64_t flame_value(void *of, uint32_t i) { return ((flame_rows *)of)->boxes[i].value; }
-static int64_t flame_self(void *of, uint32_t i) {
-    const flame_rows *f = of;
-    return f->values[f->boxes[i].node];
-}
-static int64_t flame_left(void *of, uint32_t i) { return ((flame_rows *)of)->boxes[i].left; }
-static int64_t flame_depth(void *of, uint32_t i) { return ((flame_rows *)of)->boxes[i].depth; }
-static int64_t flame_recursions(void *of, uint32_t i) {
-    const flame_rows *f = of;
-    return f->recursions[f->boxes[i].node];
-}
-
-static const column flame_columns[] = {
-    {"parent", COLUMN_COUNT, IN_JSON, .number = flame_parent},
-    {"block", COLUMN_BLOCK, IN_JSON, .number = flame_block},
-    {"value", COLUMN_VALUE, IN_JSON, .number = flame_value},
-    {"self", COLUMN_VALUE, IN_JSON, .number = flame_self},
-    {"x", COLUMN_VALUE, IN_JSON, .number = flame_left},
-    {"depth", COLUMN_COUNT, IN_JSON, .number = flame_depth},
-    {0},
-};
-static const column recursions_column = {"recursions", COLUMN_COUNT, IN_JSON,
-                                         .number = flame_recursions};
-
-static bool write_ancestors(question *q, uint32_t node) {
-    const profile *p = q->p;
-    uint32_t length = 0;
-    for (uint32_t n = p->parent[node]; n; n = p->parent[n]) length++;
-    uint32_t *path = malloc(((size_t)length + 1) * sizeof *path), at = length;
-    if (!path) return false;
-    for (uint32_t n = p->parent[node]; n; n = p->parent[n]) path[--at] = p->block[n];
-    ouro__write_array(&q->json, "ancestors");
-    for (uint32_t i = 0; i < length; i++) ouro__write_block(q, NULL, path[i]);
-    ouro__write_end(&q->json);
-    free(path);
-    return true;
-}
-
-// Boxes that have a width, at and below a node; the first counts in any case.
-static uint32_t count_boxes(const profile *p, const int64_t *running, uint32_t node) {
-    uint32_t count = 1;
-    for (uint32_t n = node + 1; n < p->end[node];) {
-        bool wide = ouro__inclusive(p, running, n) > 0;
-        count += wide;
-        n = wide ? n + 1 : p->end[n];
-    }
-    return count;
-}
-
-// The members of a flame graph.
-bool ouro__write_flame(question *q, uint32_t node, uint32_t limit) {
-    const profile *p = q->p;
-    const int64_t *running = ouro__view_running(q->view, q->metric);
-    flame *boxes;
-    uint32_t count;
-    if (!running || !ouro__flame_below(p, running, node, limit, &boxes, &count)) return false;
-    flame_rows rows = {p, boxes, p->values[q->metric],
-                       q->recursions == NO_ROW ? NULL : p->values[q->recursions]};
-    table t = {.columns = flame_columns, .of = &rows, .count = count};
-    bool ok = write_ancestors(q, node);
-    for (const column *c = flame_columns; c->name; c++) ouro__table_column(q, &t, c);
-    if (rows.recursions) ouro__table_column(q, &t, &recursions_column);
-    if (!rows.recursions) ouro__write_null(&q->json, recursions_column.name);
-    ouro__write_integer(&q->json, "hidden", (int64_t)count_boxes(p, running, node) - count);
-    free(boxes);
-    return ok;
-}
-
-bool ouro__api_flame(question *q) {
-    uint32_t node, limit;
-    if (!ouro__request_number(q->request, "limit", 1, BOXES_MOST, BOXES_USUAL, &limit))
-        return ouro__refuse(q, 400, "bad-number", "limit is a whole number from 1 to %d",
-                            BOXES_MOST);
-    return ouro__question_node(q, &node) && ouro__write_flame(q, node, limit);
 }
 
 // ---------------------------------------------------------------- knots

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Tables: blocks, sequences, one level of the call tree, and the two questions of a search box.
+// Tables: blocks, sequences, and the two questions of a search box.
 
 #include "table.h"
 
@@ -98,6 +98,8 @@ bool ouro__api_blocks(question *q) {
 typedef struct {
     const profile *p;
     const int64_t *values, *running;
+    const uint64_t *ids;       // by node
+    char id[PATH_ID_ROOM];     // of the row that was looked at last
     uint32_t *length;          // by node
     uint32_t *head;            // by node: the one on its path that ends the first PATH_MOST / 2
     uint32_t shown[PATH_MOST]; // the path of the row that was looked at last
@@ -115,6 +117,11 @@ static block_list sequence_path(void *of, uint32_t node) {
     return (block_list){s->shown, count, length - count};
 }
 
+static const char *sequence_id(void *of, uint32_t node) {
+    sequence_rows *s = of;
+    ouro__path_id_print(s->ids[node], s->id);
+    return s->id;
+}
 static int64_t sequence_length(void *of, uint32_t n) { return ((sequence_rows *)of)->length[n]; }
 static int64_t sequence_self(void *of, uint32_t n) { return ((sequence_rows *)of)->values[n]; }
 static int64_t sequence_overall(void *of, uint32_t n) {
@@ -123,6 +130,7 @@ static int64_t sequence_overall(void *of, uint32_t n) {
 }
 
 static const column sequence_columns[] = {
+    {"id", COLUMN_TEXT, IN_JSON, .text = sequence_id},
     {"path", COLUMN_BLOCKS, IN_JSON | IN_CSV, .blocks = sequence_path},
     {"length", COLUMN_COUNT, IN_JSON | IN_CSV | SORTS, .number = sequence_length},
     {"self", COLUMN_VALUE, IN_JSON | IN_CSV | SORTS, .number = sequence_self},
@@ -153,15 +161,16 @@ bool ouro__api_sequences(question *q) {
     sequence_rows s = {.p = p,
                        .values = p->values[q->metric],
                        .running = ouro__view_running(q->view, q->metric),
+                       .ids = ouro__view_ids(q->view),
                        .length = malloc(p->node_count * sizeof *s.length),
                        .head = malloc(p->node_count * sizeof *s.head)};
     table t = {.columns = sequence_columns,
-               .usual = &sequence_columns[2],
+               .usual = &sequence_columns[3],
                .of = &s,
                .count = p->node_count,
                .keep = keep,
                .decimals = p->metrics[q->metric].decimals};
-    ok = ok && (hit || !match) && keep && s.running && s.length && s.head;
+    ok = ok && (hit || !match) && keep && s.running && s.ids && s.length && s.head;
     if (ok) look_at_nodes(&s, match, hit, keep);
     ok = ok && ouro__table_answer(q, &t);
     free(match);
@@ -169,92 +178,6 @@ bool ouro__api_sequences(question *q) {
     free(keep);
     free(s.length);
     free(s.head);
-    return ok;
-}
-
-// ---------------------------------------------------------------- the call tree
-
-typedef struct {
-    const profile *p;
-    const int64_t *values, *running, *calls; // calls NULL: not known
-    const side *side;
-    uint32_t *nodes; // by row
-} tree_rows;
-
-static uint32_t count_children(const profile *p, uint32_t node) {
-    uint32_t count = 0;
-    for (uint32_t n = node + 1; n < p->end[node]; n = p->end[n]) count++;
-    return count;
-}
-
-static int64_t tree_block(void *of, uint32_t row) {
-    const tree_rows *r = of;
-    return r->p->block[r->nodes[row]];
-}
-static int64_t tree_self(void *of, uint32_t row) {
-    const tree_rows *r = of;
-    return r->values[r->nodes[row]];
-}
-static int64_t tree_overall(void *of, uint32_t row) {
-    const tree_rows *r = of;
-    return ouro__inclusive(r->p, r->running, r->nodes[row]);
-}
-static int64_t tree_calls(void *of, uint32_t row) {
-    const tree_rows *r = of;
-    return r->calls ? r->calls[r->nodes[row]] : NOT_KNOWN;
-}
-static int64_t tree_children(void *of, uint32_t row) {
-    const tree_rows *r = of;
-    return count_children(r->p, r->nodes[row]);
-}
-static int64_t tree_by_name(void *of, uint32_t row) {
-    return ((tree_rows *)of)->side->by_name[tree_block(of, row)];
-}
-
-static const column tree_columns[] = {
-    {"block", COLUMN_BLOCK, IN_JSON | IN_CSV, .number = tree_block},
-    {"self", COLUMN_VALUE, IN_JSON | IN_CSV | SORTS, .number = tree_self},
-    {"overall", COLUMN_VALUE, IN_JSON | IN_CSV | SORTS, .number = tree_overall},
-    {"calls", COLUMN_COUNT, IN_JSON | IN_CSV, .number = tree_calls},
-    {"children", COLUMN_COUNT, IN_JSON | IN_CSV, .number = tree_children},
-    {"name", COLUMN_COUNT, SORTS, .number = tree_by_name},
-    {0},
-};
-
-static bool answer_tree(question *q, uint32_t node, const uint8_t *match) {
-    const profile *p = q->p;
-    uint32_t count = count_children(p, node);
-    uint8_t *keep = malloc((size_t)count + 1);
-    tree_rows r = {.p = p,
-                   .values = p->values[q->metric],
-                   .running = ouro__view_running(q->view, q->metric),
-                   .calls = q->calls == NO_ROW ? NULL : p->values[q->calls],
-                   .side = q->side,
-                   .nodes = malloc(((size_t)count + 1) * sizeof *r.nodes)};
-    table t = {.columns = tree_columns,
-               .usual = &tree_columns[2],
-               .of = &r,
-               .count = count,
-               .keep = keep,
-               .decimals = p->metrics[q->metric].decimals};
-    bool ok = keep && r.nodes && r.running;
-    for (uint32_t n = node + 1, row = 0; ok && n < p->end[node]; n = p->end[n], row++) {
-        r.nodes[row] = n;
-        keep[row] = !match || match[p->block[n]];
-    }
-    ok = ok && ouro__table_answer(q, &t);
-    free(keep);
-    free(r.nodes);
-    return ok;
-}
-
-bool ouro__api_tree(question *q) {
-    uint32_t node;
-    if (!ouro__question_node(q, &node)) return false;
-    bool ok;
-    uint8_t *match = ouro__question_search(q, &ok);
-    ok = ok && answer_tree(q, node, match);
-    free(match);
     return ok;
 }
 

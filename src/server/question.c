@@ -96,14 +96,118 @@ uint32_t *ouro__question_blocks(question *q, const char *name, size_t *count) {
     return blocks;
 }
 
-bool ouro__question_node(question *q, uint32_t *node) {
+// ---------------------------------------------------------------- paths
+
+static bool refuse_path(question *q) {
+    return ouro__refuse(q, 404, "no-such-path", "what the filters leave has no such path");
+}
+
+static bool wants_nearest(const question *q) {
+    const char *nearest = ouro__request_value(q->request, "nearest");
+    return nearest && strcmp(nearest, "true") == 0;
+}
+
+// Blocks of one side by their labels on another. Returns how many at the start of the path are
+// there; NO_ROW: out of memory.
+static uint32_t translate(const side *from, const side *to, uint32_t *path, uint32_t length) {
+    for (uint32_t i = 0; from != to && i < length; i++) {
+        char *label = ouro__label(&from->labels, path[i]);
+        if (!label) return NO_ROW;
+        path[i] = find_block(to, NULL, label);
+        free(label);
+        if (path[i] == NO_ROW) return i;
+    }
+    return length;
+}
+
+// The blocks on the way to a node, root first; freed by the caller.
+static uint32_t *blocks_to(const profile *p, uint32_t node, uint32_t *length) {
+    *length = 0;
+    for (uint32_t n = node; n; n = p->parent[n]) ++*length;
+    uint32_t *path = malloc(((size_t)*length + 1) * sizeof *path);
+    for (uint32_t n = node, at = *length; path && n; n = p->parent[n]) path[--at] = p->block[n];
+    return path;
+}
+
+// An id that the view does not have may be that of a path which the filters changed, or of the
+// other file. What is left of it is its longest prefix; *node stays if the side does not know it.
+static bool nearest_of_side(question *q, unsigned side_number, uint64_t id, uint32_t *node) {
+    error e;
+    bool several, ok;
+    view *whole =
+        ouro__cache_view(q->api->cache, q->generation, side_number, &(filter){0}, false, &e);
+    const uint64_t *ids = whole ? ouro__view_ids(whole) : NULL;
+    ok = ids != NULL;
+    uint32_t n = ok ? ouro__path_id_find(ids, whole->profile->node_count, id, &several) : NO_NODE;
+    if (n != NO_NODE) {
+        uint32_t length = 0, *path = blocks_to(whole->profile, n, &length);
+        if (path) length = translate(whole->side, q->side, path, length);
+        ok = path && length != NO_ROW;
+        size_t found;
+        if (ok) *node = ouro__path_nearest(q->p, path, length, &found);
+        free(path);
+    }
+    if (whole) ouro__cache_release(q->api->cache, whole);
+    return ok;
+}
+
+static bool nearest_of_id(question *q, uint64_t id, uint32_t *node) {
+    *node = NO_NODE;
+    bool ok = nearest_of_side(q, q->side_number, id, node);
+    for (unsigned i = 0; ok && *node == NO_NODE && i < q->generation->side_count; i++) {
+        if (i != q->side_number) ok = nearest_of_side(q, i, id, node);
+    }
+    if (*node == NO_NODE) *node = 0;
+    return ok;
+}
+
+bool ouro__question_node_of_id(question *q, const char *text, uint32_t *node) {
+    uint64_t id;
+    bool several;
+    if (!ouro__path_id_parse(text, &id) || text[PATH_ID_LENGTH])
+        return ouro__refuse(q, 400, "bad-path", "%s is no id of a path", text);
+    const uint64_t *ids = ouro__view_ids(q->view);
+    if (!ids) return false;
+    *node = ouro__path_id_find(ids, q->p->node_count, id, &several);
+    if (several)
+        return ouro__refuse(q, 400, "ambiguous-path", "two paths have the id %s by chance", text);
+    return true;
+}
+
+// Old addresses spell paths out. Labels that are not known end what can be found.
+static bool node_of_labels(question *q, uint32_t *node) {
+    const request *r = q->request;
+    size_t count = 0, found;
+    uint32_t *path = malloc((ouro__request_count(r, "at") + 1) * sizeof *path);
+    if (!path) return false;
+    for (size_t i = 0; i < r->count; i++) {
+        if (strcmp(r->parameters[i].name, "at") != 0) continue;
+        path[count] = find_block(q->side, q->p, r->parameters[i].value);
+        if (path[count++] == NO_ROW) break;
+    }
+    *node = ouro__path_nearest(q->p, path, count, &found);
+    free(path);
+    if (found < ouro__request_count(r, "at") && !wants_nearest(q)) *node = NO_NODE;
+    return true;
+}
+
+static bool refuse_labels(question *q) {
     size_t count;
     uint32_t *path = ouro__question_blocks(q, "at", &count);
-    if (!path) return false;
-    *node = ouro__path_node(q->p, path, count);
+    bool known = path != NULL;
     free(path);
-    return *node != NO_NODE ||
-           ouro__refuse(q, 404, "no-such-path", "what the filters leave has no such path");
+    return known && refuse_path(q);
+}
+
+bool ouro__question_node(question *q, uint32_t *node) {
+    const char *text = ouro__request_value(q->request, "path");
+    bool given = text && *text;
+    if (given ? !ouro__question_node_of_id(q, text, node) : !node_of_labels(q, node)) return false;
+    if (*node != NO_NODE) return true;
+    if (!given) return refuse_labels(q);
+    uint64_t id;
+    return wants_nearest(q) ? ouro__path_id_parse(text, &id) && nearest_of_id(q, id, node)
+                            : refuse_path(q);
 }
 
 // ---------------------------------------------------------------- filters

@@ -66,6 +66,7 @@ static void view_free(cache *c, view *v) {
     }
     free(v->metrics);
     free(v->present);
+    free(v->ids);
     pthread_mutex_destroy(&v->lock);
     ouro__profile_free(v->own);
     free((void *)v->filter.select);
@@ -372,4 +373,15 @@ const uint8_t *ouro__view_present(view *v) {
     const uint8_t *present = v->present;
     pthread_mutex_unlock(&v->lock);
     return present;
+}
+
+const uint64_t *ouro__view_ids(view *v) {
+    pthread_mutex_lock(&v->lock);
+    if (!v->ids) {
+        v->ids = ouro__path_ids(v->profile, &v->side->labels);
+        v->bytes += bytes_at(v->ids);
+    }
+    const uint64_t *ids = v->ids;
+    pthread_mutex_unlock(&v->lock);
+    return ids;
 }

@@ -11,6 +11,7 @@
 #define OURO_VIEW_H
 
 #include "generation.h"
+#include "path_ids.h"
 #include "questions.h"
 
 #include <stdatomic.h>
@@ -38,6 +39,7 @@ typedef struct {
     view_metric *metrics;
     pthread_mutex_t lock;
     uint8_t *present;            // by block: a path has it
+    uint64_t *ids;               // by node, see path_ids.h
     atomic_size_t bytes;         // what it takes, with the parts so far
     atomic_uint_fast32_t metric; // whose parts were asked for last
 
@@ -76,5 +78,6 @@ const int64_t *ouro__view_running(view *v, uint32_t m);
 const totals *ouro__view_totals(view *v, uint32_t m);
 const knots *ouro__view_knots(view *v, uint32_t m);
 const uint8_t *ouro__view_present(view *v);
+const uint64_t *ouro__view_ids(view *v);
 
 #endif

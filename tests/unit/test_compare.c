@@ -34,7 +34,8 @@ static void random_path(char *to) {
     if (parts && random_below(3) == 0) to = stpcpy(to, "/");
     for (uint32_t i = 0; i < parts; i++) {
         bool last = i + 1 == parts;
-        to = stpcpy(to, last ? names[random_below(2)] : names[random_below(8) ? 2 : random_below(6)]);
+        to = stpcpy(to,
+                    last ? names[random_below(2)] : names[random_below(8) ? 2 : random_below(6)]);
         if (!last) to = stpcpy(to, random_below(9) ? "/" : "\\");
     }
 }
@@ -60,7 +61,8 @@ static side random_side(uint32_t names, uint32_t lines, uint32_t decimals) {
         stack *one = &s.stacks[i];
         one->length = 1 + random_below(DEPTH);
         for (uint32_t j = 0; j < one->length; j++)
-            one->blocks[j] = random_below(random_below(2) ? 2 : s.p->block_count) % s.p->block_count;
+            one->blocks[j] =
+                random_below(random_below(2) ? 2 : s.p->block_count) % s.p->block_count;
         one->value = random_below(3) ? random_below(40) : 0;
         ouro__charge(s.p, 0, ouro__builder_stack(b, one->blocks, one->length), one->value);
     }
@@ -374,7 +376,8 @@ static int64_t change_of(const difference *d) { return llabs(d->self_after - d->
 static void check_comparison(const side *a, const side *b) {
     comparison c;
     matching m;
-    if (!CHECK(ouro__compare(a->p, 0, b->p, 0, &c, NULL)) || !CHECK(ouro__match_blocks(a->p, b->p, &m)))
+    if (!CHECK(ouro__compare(a->p, 0, b->p, 0, &c, NULL)) ||
+        !CHECK(ouro__match_blocks(a->p, b->p, &m)))
         return;
     CHECK_EQUAL(c.count, pairs_in_paths(a, b, &m));
     int64_t change = c.total_after - c.total_before;

@@ -301,6 +301,8 @@ TEST(the_viewer_says_in_one_way_that_memory_ran_out) {
         "around?block=f1&block=f2&search=f",
         "flame?at=f0&limit=50",
         "tree?at=f0&sort=name",
+        "tree?hot=true&open_limit=2",
+        "flame?path=AAAAAAAAAAA&nearest=true&side=after&limit=1",
         "knots?search=f1",
         "knots?format=csv&exclude=f2",
         "files?sort=file",

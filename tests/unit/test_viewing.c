@@ -3,7 +3,7 @@
 // The questions that only the viewer asks, against what a naive walk says: pages of a ranking,
 // labels, searches, the widest boxes below a node. Random trees, blocks with names of any bytes.
 
-#include "labels.h"
+#include "path_ids.h"
 #include "questions.h"
 #include "test.h"
 #include "utf8.h"
@@ -142,6 +142,90 @@ TEST(a_path_finds_its_node_and_no_other_path_does) {
         CHECK_EQUAL(ouro__path_node(p, path, length + 1), NO_NODE);
     }
     ouro__profile_free(p);
+}
+
+TEST(of_a_path_that_is_not_there_the_longest_prefix_is_found) {
+    profile *p = random_profile(300);
+    for (int round = 0; round < 500; round++) {
+        uint32_t path[12], length = random_below(12);
+        size_t found, want = length;
+        for (uint32_t i = 0; i < length; i++) path[i] = random_below(BLOCKS);
+        while (ouro__path_node(p, path, want) == NO_NODE) want--;
+        CHECK_EQUAL(ouro__path_nearest(p, path, length, &found), ouro__path_node(p, path, want));
+        CHECK_EQUAL(found, want);
+    }
+    ouro__profile_free(p);
+}
+
+// ---------------------------------------------------------------- ids of paths
+
+static char *labels_to(const profile *p, const labels *l, uint32_t node) {
+    char *text = calloc(1, 1);
+    for (uint32_t n = node; n; n = p->parent[n]) {
+        char *label = ouro__label(l, p->block[n]), *longer;
+        CHECK(asprintf(&longer, "%s;%s", label, text) > 0);
+        free(label);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+// The node of q with the same path, by comparing texts.
+static uint32_t same_path(const profile *q, const labels *l, const char *text) {
+    for (uint32_t n = 1; n < q->node_count; n++) {
+        char *other = labels_to(q, l, n);
+        bool same = strcmp(other, text) == 0;
+        free(other);
+        if (same) return n;
+    }
+    return NO_NODE;
+}
+
+TEST(an_id_finds_its_path_and_the_same_path_in_another_profile) {
+    for (int round = 0; round < 8; round++) {
+        profile *p = random_profile(120), *q = random_profile(120);
+        labels l, m;
+        CHECK(ouro__labels_init(&l, p) && ouro__labels_init(&m, q));
+        uint64_t *ids = ouro__path_ids(p, &l), *others = ouro__path_ids(q, &m), id;
+        for (uint32_t n = 1; n < p->node_count; n++) {
+            bool several;
+            char text[PATH_ID_ROOM], *labelled = labels_to(p, &l, n);
+            ouro__path_id_print(ids[n], text);
+            CHECK_EQUAL(strlen(text), PATH_ID_LENGTH);
+            CHECK(ouro__path_id_parse(text, &id) && id == ids[n]);
+            CHECK_EQUAL(ouro__path_id_find(ids, p->node_count, id, &several), n);
+            CHECK_EQUAL(ouro__path_id_find(others, q->node_count, id, &several),
+                        same_path(q, &m, labelled));
+            free(labelled);
+        }
+        free(ids);
+        free(others);
+        ouro__labels_free(&l);
+        ouro__labels_free(&m);
+        ouro__profile_free(p);
+        ouro__profile_free(q);
+    }
+}
+
+TEST(two_paths_with_one_id_are_noticed) {
+    bool several;
+    const uint64_t ids[] = {0, 7, 9, 7, 8};
+    CHECK_EQUAL(ouro__path_id_find(ids, 5, 7, &several), NO_NODE);
+    CHECK(several);
+    CHECK_EQUAL(ouro__path_id_find(ids, 5, 8, &several), 4);
+    CHECK(!several);
+    CHECK_EQUAL(ouro__path_id_find(ids, 5, 0, &several), NO_NODE);
+    CHECK(!several);
+}
+
+TEST(what_is_no_id_is_refused) {
+    static const char *const bad[] = {"", "AAAAAAAAAA", "QAAAAAAAAAA", "AAAAA AAAAA",
+                                      "AAAAAAAAAA+"};
+    uint64_t id;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CHECK(!ouro__path_id_parse(bad[i], &id));
+    CHECK(ouro__path_id_parse("P__________", &id) && id == UINT64_MAX);
+    CHECK(ouro__path_id_parse("AAAAAAAAAAB", &id) && id == 1);
 }
 
 TEST(what_matches_is_counted_once_per_path) {

@@ -130,6 +130,13 @@ export const negative = () => write("negative.folded", "a;b -5\na;c 9\n");
 export const deep = () =>
   write("deep.folded", Array.from({length: 3000}, (_, i) => "f" + i).join(";") + " 5\nf0;g 7\n");
 
+/** So deep that nothing of a path can be in an address. In all: 12. */
+export const deepest = () =>
+  write(
+    "deepest.folded",
+    Array.from({length: 100_000}, (_, i) => "f" + i).join(";") + " 5\nf0;g 7\n",
+  );
+
 /** A profile of two metrics of which one is nothing. */
 export function halfZero() {
   write("two.folded", "main;a 10 0\nmain;b 5 0\n");

@@ -10,6 +10,7 @@ import "./model/table.test.js";
 import "./model/url.test.js";
 import "./pages/tables.js";
 import "./pages/flame.js";
+import "./pages/addresses.js";
 import "./pages/whole.js";
 import "./pages/compare.js";
 import "./pages/odd.js";

@@ -103,3 +103,15 @@ export async function fits(page) {
   );
   assert.ok(by <= 0, `${page.url()} is ${by} pixels too wide at ${page.viewportSize().width}`);
 }
+
+/**
+ * The path that a flame graph is zoomed to, or the top of the call tree, as labels. Its address has
+ * an id, and nothing of the path itself. @param {Page} page
+ */
+export async function zoomedTo(page) {
+  const steps = await page.locator(".crumbs").first().locator("bdi").allTextContents();
+  const id = query(page).get("path") ?? "";
+  assert.deepEqual(query(page).getAll("at"), []);
+  assert.match(id, steps.length > 1 ? /^[\w-]{11}$/ : /^$/);
+  return steps.slice(1);
+}

@@ -82,6 +82,19 @@ export function coloursOf(blocks, by, groups) {
 }
 
 /**
+ * The fill of a box, for a graph whose hues stand for files or blocks.
+ * @param {{block: (number|null)[]}} flame
+ * @param {{name: string, file?: string|null, mark?: string|null}[]} blocks
+ * @param {"file"|"block"} by
+ * @param {Groups} groups
+ * @returns {(row: number, colours: ReturnType<typeof palette>) => string}
+ */
+export function fillOf(flame, blocks, by, groups) {
+  const numbers = coloursOf(blocks, by, groups);
+  return (row, colours) => colours.boxes[numbers[flame.block[row] ?? -1] ?? -1] ?? colours.none;
+}
+
+/**
  * The palette, and the colours outside of it.
  * @param {boolean} dark
  */

@@ -1,79 +1,49 @@
 // SPDX-License-Identifier: MIT
 //
-// The call tree as rows of one table: which paths are open, and the order of their levels. Loops
-// with a stack of their own, because a tree may be deep.
-
-const BETWEEN = "\u001f";
-const AT_ONCE = 40; // open paths at most, because they are part of the address
-
-/** @param {string[]} path @param {string[]} whole */
-export function leadsTo(path, whole) {
-  return path.length <= whole.length && path.every((label, i) => label === whole[i]);
-}
-
-/** @param {string[]} path */
-export function keyOf(path) {
-  return path.join(BETWEEN);
-}
-
-/** Opens one more path. Only the ends are kept: the paths that lead there are open, too.
- * @param {string[][]} open @param {string[]} path */
-export function opened(open, path) {
-  return [...open.filter(other => !leadsTo(other, path)), path].slice(-AT_ONCE);
-}
-
-/** Opens a closed path, closes an open one. @param {string[][]} open @param {string[]} path */
-export function toggled(open, path) {
-  if (!open.some(other => leadsTo(path, other))) return opened(open, path);
-  const rest = open.filter(other => !leadsTo(path, other));
-  const above = path.slice(0, -1);
-  const isKept = above.length > 0 && !rest.some(other => leadsTo(above, other));
-  return isKept ? [...rest, above] : rest;
-}
-
-/** Every path whose callees are shown: the open paths and their prefixes.
- * @param {string[]} at top of the table @param {string[][]} open @returns {string[][]} */
-export function levels(at, open) {
-  const found = new Map();
-  for (const path of open) {
-    if (!leadsTo(at, path)) continue;
-    for (let n = at.length + 1; n <= path.length; n++)
-      found.set(keyOf(path.slice(0, n)), path.slice(0, n));
-  }
-  return [...found.values()];
-}
+// Which paths are open in the call tree. The address has only the ends of what is open: the rows
+// that lead there are open, too. Rows are the server's, in the order of the table.
 
 /**
- * Rows of all levels in the order of the table, each with `found` (its block), `path`, `level` and
- * `isOpen`. A row with `hidden` stands for callees that were not asked for.
- * @param {string[]} at
- * @param {any} first answer for the top
- * @param {Map<string, any>} below answers by keyOf(path)
+ * @typedef {{id: string, level: number, hidden: number, open: boolean}} Row
+ * @typedef {{id: string, row: number|null}} End the last row on the way to an open path
  */
-export function flatten(at, first, below) {
-  const rows = [];
-  const level = (answer, path) =>
-    answer.rows.map(row => {
-      const found = answer.blocks[row.block];
-      return {
-        ...row,
-        found,
-        path: [...path, found.label ?? ""],
-        level: path.length - at.length,
-        isOpen: false,
-        hidden: 0,
-      };
-    });
-  const stack = level(first, at).reverse();
-  while (stack.length) {
-    const row = stack.pop();
-    rows.push(row);
-    const answer = row.hidden ? null : below.get(keyOf(row.path));
-    if (!answer) continue;
-    row.isOpen = true;
-    const hidden = answer.count - answer.rows.length;
-    if (hidden > 0) stack.push({hidden, path: row.path, level: row.level + 1});
-    stack.push(...level(answer, row.path).reverse());
-  }
-  return rows;
+
+const AT_ONCE = 40; // open paths at most, because they are part of the address
+const NONE = ["none"]; // no row is open; [] is the server's choice
+
+/** The index behind the last row below a row. @param {Row[]} rows @param {number} index */
+export function endOf(rows, index) {
+  let end = index + 1;
+  while (end < rows.length && rows[end].level > rows[index].level) end++;
+  return end;
+}
+
+/** The caller's row, or -1. @param {Row[]} rows @param {number} index */
+export function callerOf(rows, index) {
+  let above = index - 1;
+  while (above >= 0 && rows[above].level >= rows[index].level) above--;
+  return above;
+}
+
+/** @param {Row[]} rows @param {End[]} open @param {number} index a closed row */
+function opened(rows, open, index) {
+  const onTheWay = new Set();
+  for (let at = callerOf(rows, index); at >= 0; at = callerOf(rows, at)) onTheWay.add(rows[at].id);
+  return [...open.map(end => end.id).filter(id => !onTheWay.has(id)), rows[index].id];
+}
+
+/** @param {Row[]} rows @param {End[]} open @param {number} index an open row */
+function closed(rows, open, index) {
+  const isIn = (end, top) => end.row !== null && end.row >= top && end.row < endOf(rows, top);
+  const rest = open.filter(end => !isIn(end, index));
+  const above = callerOf(rows, index);
+  const isKept = above >= 0 && !rest.some(end => isIn(end, above));
+  return [...rest.map(end => end.id), ...(isKept ? [rows[above].id] : [])];
+}
+
+/** Opens a closed row, closes an open one.
+ * @param {Row[]} rows @param {End[]} open @param {number} index @returns {string[]} for the address */
+export function toggled(rows, open, index) {
+  const ids = (rows[index].open ? closed : opened)(rows, open, index);
+  return ids.length ? ids.slice(-AT_ONCE) : NONE;
 }

@@ -17,8 +17,10 @@
  * @property {number} offset    first row of a table
  * @property {number} rows      how many rows of it; 0 is the page's choice
  * @property {string[]} block   the sequence of the block page
- * @property {string[]} at      path of the box or the level that is looked at
- * @property {string[][]} open  paths that are open in the call tree
+ * @property {string} path      id of the path that is looked at: a box, or the top of the tree
+ * @property {string[]} at      the same as labels, as addresses had it before there were ids
+ * @property {string[]} open    ids of paths that are open in the call tree; ["none"] is none of
+ *   them, and [] the hottest path
  * @property {string} file      source page
  * @property {number} line
  * @property {string} colour    flame graph: "" (as fits), "file" or "block"
@@ -39,13 +41,11 @@ export const PAGES = [
 ];
 export const FILTERS = /** @type {const} */ (["select", "exclude", "fold"]);
 
-const TEXTS = /** @type {const} */ (["metric", "side", "search", "sort", "file", "colour"]);
-const LISTS = /** @type {const} */ (["select", "exclude", "fold", "block", "at", "state"]);
+const TEXTS = /** @type {const} */ (["metric", "side", "search", "sort", "path", "file", "colour"]);
+const LISTS = /** @type {const} */ (["select", "exclude", "fold", "block", "at", "open", "state"]);
 const NUMBERS = /** @type {const} */ (["offset", "rows", "line"]);
 
-// Separates the labels of a path. Labels hold any other character, but names have no
-// control characters.
-const BETWEEN = "\u001f";
+const ID = /^[A-P][\w-]{10}$/;
 // The parts of a state that a page passes on to another page.
 const KEPT = /** @type {const} */ (["metric", "select", "exclude", "fold", "side"]);
 
@@ -63,6 +63,7 @@ export function blank(page) {
     offset: 0,
     rows: 0,
     block: [],
+    path: "",
     at: [],
     open: [],
     file: "",
@@ -86,7 +87,8 @@ export function parse(address) {
   for (const key of TEXTS) state[key] = query.get(key) ?? "";
   for (const key of LISTS) state[key] = query.getAll(key);
   for (const key of NUMBERS) state[key] = natural(query.get(key) ?? "");
-  state.open = query.getAll("open").map(path => path.split(BETWEEN));
+  // Older addresses have labels here: what they opened is closed.
+  state.open = state.open.filter(id => ID.test(id) || id === "none");
   for (const key of FILTERS) state[key] = [...new Set(state[key])];
   return state;
 }
@@ -97,7 +99,6 @@ export function href(state) {
   for (const key of TEXTS) if (state[key]) query.set(key, state[key]);
   for (const key of LISTS) for (const value of state[key]) query.append(key, value);
   for (const key of NUMBERS) if (state[key]) query.set(key, String(state[key]));
-  for (const path of state.open) query.append("open", path.join(BETWEEN));
   const text = query.toString();
   return (state.page === "overview" ? "/" : "/" + state.page) + (text ? "?" + text : "");
 }
@@ -125,13 +126,20 @@ export function filtered(state, filter, label) {
   const next = changed(state, {rows: 0, open: []});
   for (const key of FILTERS) next[key] = state[key].filter(other => other !== label);
   next[filter] = [...next[filter], label];
-  return filter === "select" ? next : {...next, at: before(state.at, label)};
+  return next;
 }
 
-/** The path up to a block that is about to go away. @param {string[]} path @param {string} label */
-function before(path, label) {
-  const index = path.indexOf(label);
-  return index < 0 ? path : path.slice(0, index);
+/** The parameters that name the path that is looked at. What the filters or another file took away
+ * of it is left out by the server, which answers about the rest.
+ * @param {State} state */
+export function place(state) {
+  return {path: state.path, at: state.path ? [] : state.at, nearest: "true"};
+}
+
+/** The state of what was answered, by the path that the answer is about.
+ * @param {State} state @param {{at: {id: string|null}}} answer @returns {State} */
+export function settled(state, answer) {
+  return {...state, path: answer.at.id ?? "", at: []};
 }
 
 /**

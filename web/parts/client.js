@@ -17,32 +17,12 @@ export class ApiError extends Error {
   }
 }
 
+const LONGEST = 30_000; // characters of an address
+
 /** @param {string} question as in docs/api.md @param {URLSearchParams|null} query */
 export function apiUrl(question, query = null) {
   const text = query?.toString();
   return "/api/v1/" + question + (text ? "?" + text : "");
-}
-
-const TRIES = 8;
-const GONE = ["no-such-path", "no-such-block"];
-
-/**
- * Asks about a path, or about the longest prefix of it that exists: with a filter, on the other
- * side of a comparison, or in a new recording there may be less.
- * @param {string[]} path
- * @param {(at: string[]) => Promise<any>} one
- * @returns {Promise<any>} the answer, with `at`
- */
-export async function askAlong(path, one) {
-  for (let n = path.length; ; n = n > path.length - TRIES ? n - 1 : 0) {
-    const at = path.slice(0, Math.max(0, n));
-    try {
-      return {...(await one(at)), at};
-    } catch (error) {
-      const isGone = error instanceof ApiError && GONE.includes(error.code);
-      if (!isGone || !at.length) throw error;
-    }
-  }
 }
 
 /**
@@ -53,8 +33,12 @@ export async function askAlong(path, one) {
  */
 export async function ask(question, query, signal) {
   let answer;
+  const url = apiUrl(question, query);
+  // The server would close the connection, which looks as if there were none.
+  if (url.length > LONGEST)
+    throw new ApiError(414, "too-long", "The address is too long for the server to read.", []);
   try {
-    answer = await fetch(apiUrl(question, query), {signal});
+    answer = await fetch(url, {signal});
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new ApiError(

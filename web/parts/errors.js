@@ -20,7 +20,7 @@ function with_(state, candidate) {
 export function showError(app, error) {
   const known = error instanceof ApiError;
   const {state} = app;
-  const titles = {0: "No answer", 404: "Not here", 400: "That cannot be answered"};
+  const titles = {0: "No answer", 404: "Not here", 400: "That cannot be answered", 414: "That cannot be asked"};
   const title = known ? (titles[error.status] ?? "Something went wrong") : "Something went wrong";
   if (!known) console.error(error);
   const main = document.getElementById("main");

@@ -38,7 +38,7 @@ function items(app) {
       .slice(0, 60) || "profile";
   const as = (kind, more = {}) => apiUrl("export", question(state, {as: kind, ...more}));
   const csv = app.view?.csv?.(state);
-  const at = state.page === "flame" ? state.at : [];
+  const path = state.page === "flame" ? state.path : "";
   return [
     {text: "Copy the link to this page", act: () => copyLink(app)},
     csv
@@ -49,7 +49,7 @@ function items(app) {
         }
       : undefined,
     null,
-    {text: "Flame graph (SVG)", href: as("svg", {at}), download: base + ".svg"},
+    {text: "Flame graph (SVG)", href: as("svg", {path}), download: base + ".svg"},
     {text: "Report (HTML, one file)", href: as("html"), download: base + ".html"},
     null,
     {text: "Profile for pprof", href: as("pprof"), download: base + ".pb"},

@@ -5,24 +5,47 @@
 // known boxes move to their new positions, so the picture never jumps. model/flame.js has the
 // layout. The handlers decide what a click does.
 
-import {coloursOf, palette} from "../model/colour.js";
-import {boxLabel, shortened} from "../model/format.js";
-import {between, eachVisible, hit, layout, matching, rowsTo, step, viewOf} from "../model/flame.js";
+import {palette} from "../model/colour.js";
+import {boxLabel, count, shortened} from "../model/format.js";
+import {between, eachVisible, hit, layout, matching, step, viewOf} from "../model/flame.js";
 import {h} from "./dom.js";
 
 const FACES = 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 const LASTS = 220; // milliseconds of a zoom
 const LETTER = 7; // width in pixels in a row of 19, about
 const NARROWEST = 0.7; // width of a box in pixels
+const ABOVE = 12; // rows above the zoomed box; of more, the nearest and "all"
 
 /**
+ * @typedef {object} Place where in the tree an answer looks, as in docs/api.md
+ * @property {string|null} id   @property {number|null} block  @property {number} level
+ * @property {{id: string, block: number}[]} above
+ *
+ * @typedef {object} Picture
+ * @property {any} flame the columns
+ * @property {any[]} blocks
+ * @property {Place} at
+ * @property {(row: number, colours: ReturnType<typeof palette>) => string} fill
+ *
  * @typedef {object} Handlers
- * @property {(path: string[]) => void} zoom
+ * @property {(path: string) => void} zoom to the path with this id; "": to everything
  * @property {(row: number) => void} [pick]   a box got the focus; -1: none
  * @property {(row: number, point: {x: number, y: number}|null) => void} [menu]
  * @property {(row: number, key: string) => boolean} [key] other keys; true if it was one
  * @property {(row: number, point: {x: number, y: number}) => void} [hover] -1: none
  */
+
+/** @param {Place} at @param {any[]} blocks @returns {{text: string, id: string|null}[]} */
+export function rowsAbove(at, blocks) {
+  if (at.id === null) return [];
+  const near = at.above.slice(at.level - 1 > ABOVE ? -ABOVE + 2 : 0);
+  const left = at.level - 1 - near.length;
+  return [
+    {text: "all", id: ""},
+    ...(left > 0 ? [{text: `… ${count(left)} levels …`, id: null}] : []),
+    ...near.map(({id, block}) => ({text: blocks[block].name, id})),
+  ];
+}
 
 export class FlameCanvas {
   /**
@@ -47,8 +70,8 @@ export class FlameCanvas {
       },
       this.space,
     );
-    /** @type {any} */ this.answer = null;
-    /** @type {string[]} */ this.at = [];
+    /** @type {Place} */ this.at = {id: null, block: null, level: 0, above: []};
+    /** The rows above row 0. @type {{text: string, id: string|null}[]} */ this.above = [];
     this.view = {x0: 0, x1: 1};
     this.focus = -1;
     this.over = -1;
@@ -90,25 +113,21 @@ export class FlameCanvas {
     cancelAnimationFrame(this.wanted);
   }
 
-  /**
-   * @param {any} flame the columns
-   * @param {any[]} blocks
-   * @param {string[]} at path of row 0
-   * @param {"file"|"block"} by
-   * @param {import("../model/colour.js").Groups} groups */
-  show(flame, blocks, at, by, groups) {
+  /** @param {Picture} picture */
+  show({flame, blocks, at, fill}) {
     const before = this.layout
-      ? {layout: this.layout, at: this.at, view: this.view, blocks: this.blocks}
+      ? {layout: this.layout, ids: this.flame.id, at: this.at, view: this.view}
       : null;
-    const held = before && this.focus >= 0 ? this.pathOf(this.focus) : null;
+    const held = before && this.focus >= 0 ? before.ids[this.focus] : undefined;
     this.flame = flame;
     this.blocks = blocks;
     this.layout = layout(flame);
     this.at = at;
-    this.colours = coloursOf(blocks, by, groups);
+    this.above = rowsAbove(at, blocks);
+    this.fill = fill;
     this.labels.clear();
     // Keeps the focus on the same box if it is still there; else on the zoomed one.
-    this.focus = held ? Math.max(0, this.find(this.layout, blocks, held.slice(at.length))) : -1;
+    this.focus = held === undefined ? -1 : Math.max(0, flame.id.indexOf(held));
     this.over = -1;
     this.start(before);
     this.size();
@@ -118,42 +137,19 @@ export class FlameCanvas {
   start(before) {
     this.stop();
     this.view = {x0: 0, x1: 1};
-    if (!before) return;
-    const inwards =
-      this.at.length > before.at.length && before.at.every((label, i) => label === this.at[i]);
-    const outwards =
-      this.at.length < before.at.length && this.at.every((label, i) => label === before.at[i]);
-    if (inwards) {
-      const row = this.find(before.layout, before.blocks, this.at.slice(before.at.length));
-      const box = row < 0 ? null : viewOf(before.layout, row);
-      const width = box ? box.x1 - box.x0 : 0;
-      if (width > 0)
-        this.animate(
-          {x0: (before.view.x0 - box.x0) / width, x1: (before.view.x1 - box.x0) / width},
-          {x0: 0, x1: 1},
-        );
-    } else if (outwards) {
-      const row = this.find(this.layout, this.blocks, before.at.slice(this.at.length));
-      if (row >= 0) this.animate(viewOf(this.layout, row), {x0: 0, x1: 1});
-    }
-  }
-
-  /**
-   * The row at the end of a path below row 0, or -1.
-   * @param {import("../model/flame.js").Layout} l
-   * @param {any[]} blocks
-   * @param {string[]} path
-   */
-  find(l, blocks, path) {
-    let row = 0;
-    for (const [i, label] of path.entries()) {
-      const next = [...(l.levels[i + 1] ?? [])].find(
-        r => l.parent[r] === row && blocks[l.block[r]]?.label === label,
+    if (!before || before.at.id === this.at.id) return;
+    const inwards = before.ids.indexOf(this.at.id),
+      outwards = this.flame.id.indexOf(before.at.id);
+    if (inwards >= 0) {
+      const box = viewOf(before.layout, inwards);
+      const width = box.x1 - box.x0;
+      this.animate(
+        {x0: (before.view.x0 - box.x0) / width, x1: (before.view.x1 - box.x0) / width},
+        {x0: 0, x1: 1},
       );
-      if (next === undefined) return -1;
-      row = next;
+    } else if (outwards >= 0) {
+      this.animate(viewOf(this.layout, outwards), {x0: 0, x1: 1});
     }
-    return row;
   }
 
   /** @param {import("../model/flame.js").View} from @param {import("../model/flame.js").View} to */
@@ -184,7 +180,7 @@ export class FlameCanvas {
   }
 
   get depths() {
-    return this.at.length + (this.layout?.levels.length ?? 1);
+    return this.above.length + (this.layout?.levels.length ?? 1);
   }
 
   size() {
@@ -231,11 +227,11 @@ export class FlameCanvas {
       last = Math.min(this.depths - 1, Math.ceil((top + this.height) / this.row));
     for (let depth = first; depth <= last; depth++) {
       const y = depth * this.row - top;
-      if (depth < this.at.length) this.paintAncestor(c, depth, y, colours);
+      if (depth < this.above.length) this.paintAncestor(c, depth, y, colours);
       else
         eachVisible(
           this.layout,
-          depth - this.at.length,
+          depth - this.above.length,
           this.view,
           this.width,
           NARROWEST,
@@ -244,13 +240,13 @@ export class FlameCanvas {
     }
   }
 
-  /** The ancestors of the zoomed box, by their index in the path: 0 is everything. */
+  /** The rows above the zoomed box: 0 is everything. */
   paintAncestor(c, depth, y, colours) {
     c.fillStyle = colours.dimmed;
     c.fillRect(0, y, this.width - 1, this.row - 1);
     c.fillStyle = colours.dimmedText;
     c.fillText(
-      shortened(depth ? this.at[depth - 1] : "all", Math.floor(this.width / this.letter) - 2),
+      shortened(this.above[depth].text, Math.floor(this.width / this.letter) - 2),
       5,
       y + this.row / 2,
       this.width - 10,
@@ -261,15 +257,12 @@ export class FlameCanvas {
     const block = this.layout.block[row];
     const shown = width > 2.5 ? width - 1 : width;
     const isFound = this.found !== null && block >= 0 && this.found[block] === 1;
-    const colour = block >= 0 ? this.colours[block] : -1;
     const dim = this.found !== null && !isFound;
     c.fillStyle = isFound
       ? colours.found
       : dim
         ? colours.dimmed
-        : colour < 0
-          ? colours.none
-          : colours.boxes[colour];
+        : this.fill(row, colours);
     c.fillRect(left, y, shown, this.row - 1);
     const recursions = this.flame.recursions?.[row] ?? 0;
     if (recursions > 0 && shown > 6) {
@@ -321,10 +314,10 @@ export class FlameCanvas {
     const box = this.canvas.getBoundingClientRect();
     const depth = Math.floor((event.clientY - box.top + this.element.scrollTop) / this.row);
     if (depth < 0 || event.clientY > box.bottom) return -1;
-    if (depth < this.at.length) return -2 - depth;
+    if (depth < this.above.length) return -2 - depth;
     const x =
       this.view.x0 + ((event.clientX - box.left) / this.width) * (this.view.x1 - this.view.x0);
-    return hit(this.layout, x, depth - this.at.length);
+    return hit(this.layout, x, depth - this.above.length);
   }
 
   move(event) {
@@ -344,7 +337,7 @@ export class FlameCanvas {
 
   click(event) {
     const row = this.rowAt(event);
-    if (row <= -2) return this.handlers.zoom(this.at.slice(0, -2 - row));
+    if (row <= -2) return this.zoomTo(this.above[-2 - row].id);
     if (row < 0) return;
     const again = row === this.focus;
     this.setFocus(row);
@@ -360,23 +353,20 @@ export class FlameCanvas {
     this.handlers.menu(row, {x: event.clientX, y: event.clientY});
   }
 
-  /** @param {number} row @returns {string[]} labels */
-  pathOf(row) {
-    return [
-      ...this.at,
-      ...rowsTo(this.layout, row)
-        .slice(1)
-        .map(r => this.blocks[this.layout.block[r]].label),
-    ];
-  }
-
   /** @param {number} row */
   zoom(row) {
-    if (row === 0) return this.handlers.zoom(this.at.slice(0, -1));
-    const path = this.pathOf(row);
-    if (path.includes(null)) return;
+    if (row === 0) return this.zoomOut();
     this.animate(this.view, viewOf(this.layout, row));
-    this.handlers.zoom(path);
+    this.zoomTo(this.flame.id[row]);
+  }
+
+  zoomOut() {
+    if (this.at.id !== null) this.zoomTo(this.at.above[this.at.above.length - 1]?.id ?? "");
+  }
+
+  /** @param {string|null} id null: a row that stands for several levels */
+  zoomTo(id) {
+    if (id !== null) this.handlers.zoom(id);
   }
 
   /** @param {number} row */
@@ -388,7 +378,7 @@ export class FlameCanvas {
   }
 
   scrollTo(row) {
-    const y = (this.at.length + this.layout.depth[row]) * this.row,
+    const y = (this.above.length + this.layout.depth[row]) * this.row,
       {element} = this;
     if (y < element.scrollTop) element.scrollTop = y;
     else if (y + this.row > element.scrollTop + element.clientHeight)
@@ -402,8 +392,7 @@ export class FlameCanvas {
     if (key.startsWith("Arrow") || key === "Home")
       this.setFocus(this.focus < 0 ? 0 : step(this.layout, row, key));
     else if (key === "Enter") row ? this.zoom(row) : this.setFocus(0);
-    else if ((key === "Backspace" || key === "Escape") && this.at.length)
-      this.handlers.zoom(this.at.slice(0, -1));
+    else if ((key === "Backspace" || key === "Escape") && this.at.id !== null) this.zoomOut();
     else if (!this.handlers.key?.(row, key)) return;
     event.preventDefault();
     event.stopPropagation();
@@ -416,7 +405,9 @@ export class FlameCanvas {
     return {
       x: box.left + Math.max(0, ((this.layout.x0[row] - this.view.x0) / width) * this.width) + 8,
       y:
-        box.top + (this.at.length + this.layout.depth[row] + 1) * this.row - this.element.scrollTop,
+        box.top +
+        (this.above.length + this.layout.depth[row] + 1) * this.row -
+        this.element.scrollTop,
     };
   }
 }

@@ -3,11 +3,13 @@
 // A path as a line of links, root first. A long one shows its beginning and its end; the middle is
 // opened with a click.
 
+import {count} from "../model/format.js";
 import {blockLink} from "./block.js";
 import {h} from "./dom.js";
 
 const FIRST = 1,
   LAST = 4;
+const CRUMBS = 8;
 /** Opened paths stay open when a live profile is shown again. @type {Set<string>} */
 const opened = new Set();
 
@@ -18,20 +20,26 @@ export function arrow(isLast, sign = "›") {
 
 /**
  * @param {import("../main.js").App} app
- * @param {import("./block.js").Block[]} blocks
+ * @param {import("./block.js").Block[]} blocks of a very long path the first and the last half
  * @param {string} key
+ * @param {number} [length] of the whole path
  */
-export function pathLine(app, blocks, key) {
+export function pathLine(app, blocks, key, length = blocks.length) {
   const last = blocks.length - 1;
+  const skipped = length - blocks.length;
+  const gap = i =>
+    skipped && i === blocks.length / 2
+      ? [h("span", null, `… ${count(skipped)} more …`), arrow(false)]
+      : null;
   const link = i =>
-    h("li", null, blockLink(app, blocks[i], {key: `${key} ${i}`}), arrow(i === last));
+    h("li", null, gap(i), blockLink(app, blocks[i], {key: `${key} ${i}`}), arrow(i === last));
   const list = h("ol.path");
   const name = blocks.map(block => block.label).join("\u001f");
   if (blocks.length <= FIRST + LAST + 1 || opened.has(name)) {
     list.append(...blocks.map((_, i) => link(i)));
     return list;
   }
-  const hidden = blocks.length - FIRST - LAST;
+  const hidden = count(length - FIRST - LAST);
   const open = h(
     "button.middle",
     {
@@ -72,4 +80,21 @@ export function crumbLine(steps, key) {
       ),
     ),
   );
+}
+
+/**
+ * The steps to a place in the tree for crumbLine. Of many, everything and the nearest.
+ * @param {import("./flame_canvas.js").Place} at
+ * @param {any[]} blocks
+ * @param {(path: string) => string} address by id
+ * @returns {[string, string][]} */
+export function stepsTo(at, blocks, address) {
+  const all = [...at.above, ...(at.id === null ? [] : [{id: at.id, block: at.block}])];
+  const near = all.slice(-CRUMBS);
+  const left = at.level - near.length;
+  return [
+    ["all", address("")],
+    ...(left > 0 ? [/** @type {[string, string]} */ ([`… ${count(left)} …`, ""])] : []),
+    ...near.map(({id, block}) => /** @type {[string, string]} */ ([blocks[block].label, address(id)])),
+  ];
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Compare: two profiles, first in a sentence, then block by block. Orange is more than before, blue is less; a sign and a
-// word say the same, for readers who do not see the colours.
+// Compare: two profiles, first in a sentence, then block by block. Orange is more than before, blue
+// is less; a sign and a word say the same, for readers who do not see the colours.
 
 import {
   amount,

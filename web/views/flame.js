@@ -4,15 +4,15 @@
 // box is described in words below the graph and to screen readers. The call tree shows the same
 // data as a table.
 
-import {HUES, colourBy, groupNumber, groupsOf, legendNumber, palette} from "../model/colour.js";
+import {HUES, colourBy, fillOf, groupNumber, groupsOf, legendNumber, palette} from "../model/colour.js";
 import {amount, count, percent, plural} from "../model/format.js";
-import {changed, href, question, to} from "../model/url.js";
+import {changed, href, place, question, settled, to} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
-import {apiUrl, ask, askAlong} from "../parts/client.js";
+import {apiUrl, ask} from "../parts/client.js";
 import {fill, h} from "../parts/dom.js";
 import {FlameCanvas} from "../parts/flame_canvas.js";
 import {applyFilter, openBlockMenu} from "../parts/keys.js";
-import {crumbLine} from "../parts/path.js";
+import {crumbLine, stepsTo} from "../parts/path.js";
 import {searchField} from "../parts/table.js";
 import {Tooltip, boxFacts} from "../parts/tooltip.js";
 
@@ -37,6 +37,18 @@ export async function hueGroups(app, signal) {
   return app.groups;
 }
 
+/**
+ * What the picture leaves out, and why.
+ * @param {{hidden: number, hidden_deep: number}} answer
+ */
+export function notDrawn({hidden, hidden_deep: deep}) {
+  const parts = [
+    deep ? `${plural(deep, "box", "boxes")} too deep` : "",
+    hidden > deep ? `${plural(hidden - deep, "box", "boxes")} too narrow` : "",
+  ].filter(Boolean);
+  return parts.length ? `Not drawn: ${parts.join(", ")}. Zoom in to see them.` : "";
+}
+
 class FlameView {
   /** @param {import("../main.js").App} app */
   constructor(app) {
@@ -51,7 +63,7 @@ class FlameView {
     this.graph = new FlameCanvas(
       {label: "Flame graph", describedBy: "flame-keys", isDark: () => app.dark},
       {
-        zoom: path => app.go(changed(app.state, {at: path})),
+        zoom: path => app.go(changed(app.state, {path})),
         pick: row => this.pick(row, true),
         menu: (row, point) => this.menu(row, point),
         key: (row, key) => this.key(row, key),
@@ -102,7 +114,7 @@ class FlameView {
   async load(state, signal) {
     const search = state.search.trim();
     const [answer, total, groups] = await Promise.all([
-      askAlong(state.at, at => ask("flame", question(state, {at, limit: LIMIT}), signal)),
+      ask("flame", question(state, {...place(state), limit: LIMIT}), signal),
       search ? ask("total", question(state, {search}), signal) : null,
       hueGroups(this.app, signal),
     ]);
@@ -110,13 +122,14 @@ class FlameView {
   }
 
   show(asked, answer) {
-    const state = this.app.settle(changed(asked, {at: answer.at}));
+    const state = this.app.settle(settled(asked, answer));
     this.answer = answer;
     this.search.show(state.search);
     const by = colourBy(state.colour, answer.groups);
     this.colour.value = by;
-    this.table.href = href(to(state, "tree", {at: state.at}));
-    this.graph.show(answer, answer.blocks, state.at, by, answer.groups);
+    this.table.href = href(to(state, "tree", {path: state.path}));
+    const {at, blocks, groups} = answer;
+    this.graph.show({flame: answer, blocks, at, fill: fillOf(answer, blocks, by, groups)});
     this.graph.search(state.search.trim());
     const {found} = answer;
     fill(
@@ -134,40 +147,17 @@ class FlameView {
           ]
         : "",
     );
-    this.showCrumbs(state);
+    this.showCrumbs(state, answer);
     this.showLegend(by, answer);
     const empty = !answer.value?.[0];
-    fill(
-      this.note,
-      empty
-        ? "Nothing was charged here."
-        : answer.hidden > 0
-          ? `Not drawn because too narrow: ${plural(answer.hidden, "box", "boxes")}. Zoom in to see them.`
-          : "",
-    );
+    fill(this.note, empty ? "Nothing was charged here." : notDrawn(answer));
     this.pick(this.graph.focus < 0 ? 0 : this.graph.focus, false);
   }
 
-  showCrumbs(state) {
-    const first = Math.max(0, state.at.length - 8);
-    const zoomed = path => href(changed(state, {at: path}));
-    this.crumbs.hidden = state.at.length === 0;
-    fill(
-      this.crumbs,
-      crumbLine(
-        [
-          ["all", zoomed([])],
-          ...(first ? [/** @type {[string, string]} */ ([`… ${first} …`, ""])] : []),
-          ...state.at
-            .slice(first)
-            .map(
-              (label, i) =>
-                /** @type {[string, string]} */ ([label, zoomed(state.at.slice(0, first + i + 1))]),
-            ),
-        ],
-        "zoom",
-      ),
-    );
+  showCrumbs(state, {at, blocks}) {
+    this.crumbs.hidden = at.id === null;
+    const zoomed = path => href(changed(state, {path}));
+    fill(this.crumbs, crumbLine(stepsTo(at, blocks, zoomed), "zoom"));
   }
 
   showLegend(by, answer) {
@@ -220,7 +210,7 @@ class FlameView {
         h("dd", null, facts.self),
       ),
     );
-    const depth = this.graph.at.length + this.graph.layout.depth[row];
+    const depth = this.graph.at.level + this.graph.layout.depth[row];
     if (aloud)
       this.app.say(
         `${facts.name}, level ${depth}. Overall ${facts.overall}. Self ${facts.self}. ${facts.recursion}`,

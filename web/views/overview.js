@@ -2,7 +2,7 @@
 //
 // Overview: what was recorded, how much of it, and where to look first.
 
-import {colourBy} from "../model/colour.js";
+import {colourBy, fillOf} from "../model/colour.js";
 import {amount, count, duration, percent, plural} from "../model/format.js";
 import {changed, href, question, to} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
@@ -172,7 +172,7 @@ class Overview {
     this.graph = new FlameCanvas(
       {label: "Small flame graph", rowHeight: 15, isDark: () => app.dark},
       {
-        zoom: path => app.go(to(app.state, "flame", {at: path})),
+        zoom: path => app.go(to(app.state, "flame", {path})),
         pick: row => this.say(row),
         hover: (row, point) =>
           this.tooltip.show(
@@ -219,13 +219,12 @@ class Overview {
     this.answer = answer;
     fill(this.heading, h("bdi", null, app.file.title || "Overview"));
     fill(this.above, facts(app.file), totalsTable(app, answer));
-    this.graph.show(
-      answer.flame,
-      answer.flame.blocks ?? answer.blocks,
-      [],
-      colourBy("", answer.groups),
-      answer.groups,
-    );
+    this.graph.show({
+      flame: answer.flame,
+      blocks: answer.blocks,
+      at: answer.flame.at,
+      fill: fillOf(answer.flame, answer.blocks, colourBy("", answer.groups), answer.groups),
+    });
     this.flame.hidden = !answer.flame.value?.[0];
     fill(
       this.more,

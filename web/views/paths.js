@@ -21,30 +21,25 @@ function columns(app) {
       title: "Length",
       sort: "length",
       kind: "calls",
-      cell: row => h("td.calls", null, count(row.path.length)),
+      cell: row => h("td.calls", null, count(row.length)),
     },
     {
       title: "Path",
       kind: "name",
       cell: (row, answer, index) => {
         const blocks = row.path.map(b => answer.blocks[b]);
-        const labels = blocks
-          .map(b => b?.label)
-          .filter(label => label !== null && label !== undefined);
         return h(
           "th.name.path-cell",
           {scope: "row"},
-          pathLine(app, blocks, "s" + index),
-          labels.length === blocks.length && blocks.length
-            ? h(
-                "a.aside",
-                {
-                  href: href(to(app.state, "flame", {at: labels})),
-                  "aria-label": "This path in the flame graph",
-                },
-                "flame",
-              )
-            : null,
+          pathLine(app, blocks, "s" + index, row.length),
+          h(
+            "a.aside",
+            {
+              href: href(to(app.state, "flame", {path: row.id})),
+              "aria-label": "This path in the flame graph",
+            },
+            "flame",
+          ),
         );
       },
     },

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
 //
-// The call tree, opened level by level. Which paths are open is part of the address. Rows of all
-// levels are in one table. Deep ones are indented up to a limit, and show their level as a number
-// from there on.
+// The call tree, opened along its hottest path and level by level from there. Which paths are open
+// is part of the address. Rows of all levels are in one table. Deep ones are indented up to a
+// limit, and show their level as a number from there on.
 
 import {count, plural} from "../model/format.js";
 import {window} from "../model/table.js";
-import {flatten, keyOf, levels, opened, toggled} from "../model/tree.js";
-import {changed, href, question} from "../model/url.js";
+import {callerOf, toggled} from "../model/tree.js";
+import {changed, href, place, question, settled} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
-import {apiUrl, ask, askAlong} from "../parts/client.js";
+import {apiUrl, ask} from "../parts/client.js";
 import {fill, h, unseen} from "../parts/dom.js";
 import {amountCell, amountHead, callsAreKnown, scaleOf} from "../parts/numbers.js";
-import {crumbLine} from "../parts/path.js";
+import {crumbLine, stepsTo} from "../parts/path.js";
 import {Table} from "../parts/table.js";
 
-const CHILDREN = 50; // rows of an opened level; the rest has a page of its own
+const CHILDREN = 20; // rows of an opened level; the rest has a page of its own
 const INDENTED = 14; // levels
-const HOT = 0.5; // a child with this share of its caller is on the hot path
+const DEEPEST = 100; // levels in one table; deeper rows lead to a table of their own
 
 class TreeView {
   /** @param {import("../main.js").App} app */
@@ -32,6 +32,8 @@ class TreeView {
     });
     this.table.table.addEventListener("keydown", event => this.key(event));
     this.crumbs = h("nav.crumbs", {"aria-label": "Top of the tree"});
+    this.hot = h("a.button", {href: "", data: {key: "hot"}}, "Open the hottest path");
+    this.none = h("a.button", {href: "", data: {key: "close all"}}, "Close all");
     this.element = h(
       "div.page",
       null,
@@ -46,13 +48,8 @@ class TreeView {
             "after something new.",
         ),
       ),
-      h(
-        "div.over",
-        null,
-        this.crumbs,
-        h("button", {type: "button", onclick: () => this.openHot()}, "Open the hot path"),
-        h("a.button", {href: "", data: {key: "close all"}}, "Close all"),
-      ),
+      h("div.over", null, this.hot, this.none),
+      this.crumbs,
       this.table.element,
     );
   }
@@ -75,149 +72,107 @@ class TreeView {
         when: answer => callsAreKnown(answer.rows),
         cell: row => h("td.calls", null, row.hidden ? "" : count(row.calls)),
       },
-      {title: "Block", sort: "name", text: true, kind: "name", cell: row => this.nameCell(row)},
+      {
+        title: "Block",
+        sort: "name",
+        text: true,
+        kind: "name",
+        cell: (row, answer, index) => this.nameCell(row, answer, index - answer.offset),
+      },
     ];
   }
 
-  nameCell(row) {
+  /** @param {any} row @param {any} answer @param {number} index */
+  nameCell(row, answer, index) {
     const {app} = this;
-    const deep = row.level > INDENTED;
     const vars = {"--level": Math.min(row.level, INDENTED)};
+    const level = answer.at.level + row.level + 1;
+    const from = {path: row.id, open: [], rows: 0};
     if (row.hidden)
       return h(
         "td.name",
         {vars},
         h("span.toggle"),
-        h(
-          "a",
-          {href: href(changed(app.state, {at: row.path, open: [], rows: 0}))},
-          `and ${count(row.hidden)} more callees`,
-        ),
+        h("a", {href: href(changed(app.state, from))}, `and ${count(row.hidden)} more callees`),
       );
+    const block = answer.blocks[row.block];
+    const open = () => ({
+      open: toggled(answer.rows, answer.open, index),
+      offset: app.state.offset,
+    });
     const toggle = row.children
       ? h(
           "a.toggle",
           {
-            href: href(
-              changed(app.state, {
-                open: toggled(app.state.open, row.path),
-                offset: app.state.offset,
-              }),
-            ),
+            href: href(changed(app.state, row.level < DEEPEST ? open() : from)),
             role: "button",
-            "aria-expanded": String(Boolean(row.isOpen)),
+            "aria-expanded": String(row.open),
             tabindex: "-1",
-            "aria-label": `${row.found.name.slice(0, 80)}, ${plural(row.children, "callee")}`,
+            "aria-label": `${block.name.slice(0, 80)}, ${plural(row.children, "callee")}`,
           },
-          row.isOpen ? "▾" : "▸",
+          row.open ? "▾" : "▸",
         )
       : h("span.toggle");
     return h(
       "th.name",
-      {scope: "row", vars, data: {path: keyOf(row.path), open: row.isOpen ? "yes" : "no"}},
+      {scope: "row", vars, data: {row: index, open: row.open ? "yes" : "no"}},
       toggle,
-      unseen(`level ${row.level + 1} `),
-      deep ? h("span.level", {"aria-hidden": "true"}, row.level + 1) : null,
-      blockLink(app, row.found, {key: "t" + keyOf(row.path), where: true}),
+      unseen(`level ${level} `),
+      row.level > INDENTED ? h("span.level", {"aria-hidden": "true"}, level) : null,
+      blockLink(app, block, {key: "t" + row.id, where: true}),
     );
   }
 
   /** @param {import("../model/url.js").State} state @param {Record<string, any>} more */
   query(state, more) {
-    return question(state, {sort: state.sort || "-overall", ...more});
+    return question(state, {...place(state), sort: state.sort || "-overall", ...more});
   }
 
-  /** Asks for all open levels at once. */
-  async load(state, signal) {
-    const first = await askAlong(state.at, at =>
-      ask("tree", this.query(state, {at, ...window(state)}), signal),
-    );
-    const below = new Map();
-    await Promise.all(
-      levels(first.at, state.open).map(async path => {
-        try {
-          below.set(
-            keyOf(path),
-            await ask("tree", this.query(state, {at: path, limit: CHILDREN}), signal),
-          );
-        } catch (error) {
-          // A path that the filters removed is just not open.
-          if (signal.aborted || (error.status !== 404 && error.status !== 400)) throw error;
-        }
+  load(state, signal) {
+    const open = state.open.filter(id => id !== "none");
+    return ask(
+      "tree",
+      this.query(state, {
+        ...window(state),
+        open,
+        hot: state.open.length ? "" : "true",
+        open_limit: CHILDREN,
       }),
+      signal,
     );
-    this.topCount = first.rows.length;
-    return {...first, rows: flatten(first.at, first, below)};
   }
 
   show(asked, answer) {
-    const state = this.app.settle({...asked, at: answer.at});
-    const {count: all, offset} = answer;
-    // The table counts rows of the first level; the rows of opened levels are added.
-    this.table.show(state, {...answer, count: all + answer.rows.length - this.topCount, offset});
-    const top = path => href(changed(state, {at: path, open: [], rows: 0}));
-    this.crumbs.hidden = !state.at.length;
-    fill(
-      this.crumbs,
-      crumbLine(
-        [
-          ["all", top([])],
-          ...state.at.map(
-            (label, i) => /** @type {[string, string]} */ ([label, top(state.at.slice(0, i + 1))]),
-          ),
-        ],
-        "top",
-      ),
-    );
-    const close = this.element.querySelector("[data-key='close all']");
-    close.hidden = state.open.length === 0;
-    close.href = href(changed(state, {open: []}));
+    const state = this.app.settle(settled(asked, answer));
     this.answer = answer;
-  }
-
-  /** Follows the most expensive callee for as long as it has most of its caller's share. */
-  async openHot() {
-    const {app} = this;
-    const path = [...app.state.at];
-    let overall = this.answer.left;
-    for (let n = 0; n < 60; n++) {
-      const {rows, blocks} = await ask(
-        "tree",
-        this.query({...app.state, sort: ""}, {at: path, limit: 1}),
-      );
-      const label = rows.length ? blocks[rows[0].block].label : null;
-      if (
-        !label ||
-        !rows[0].children ||
-        (rows[0].overall < overall * HOT && path.length > app.state.at.length)
-      )
-        break;
-      overall = rows[0].overall;
-      path.push(label);
-    }
-    if (path.length > app.state.at.length)
-      app.go(changed(app.state, {open: opened(app.state.open, path)}));
+    // The table counts rows of the first level; the rows of opened levels are added.
+    const all = answer.count + answer.rows.length - answer.top_count;
+    this.table.show(state, {...answer, count: all});
+    this.crumbs.hidden = answer.at.id === null;
+    const top = path => href(changed(state, {path, open: [], rows: 0}));
+    fill(this.crumbs, crumbLine(stepsTo(answer.at, answer.blocks, top), "top"));
+    this.hot.hidden = state.open.length === 0;
+    this.hot.href = href(changed(state, {open: []}));
+    this.none.hidden = !answer.rows.some(row => row.open);
+    this.none.href = href(changed(state, {open: ["none"]}));
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
     if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
-    const cell = event.target instanceof Element ? event.target.closest("th[data-path]") : null;
+    const cell = event.target instanceof Element ? event.target.closest("th[data-row]") : null;
     const toggle = /** @type {HTMLElement|null} */ (cell?.querySelector("a.toggle") ?? null);
     if (!(cell instanceof HTMLElement)) return;
     event.preventDefault();
     const isOpen = cell.dataset.open === "yes";
     if (toggle && isOpen === (event.key === "ArrowLeft")) toggle.click();
-    else if (event.key === "ArrowLeft") this.toCaller(cell);
+    else if (event.key === "ArrowLeft")
+      this.focus(callerOf(this.answer.rows, Number(cell.dataset.row)));
   }
 
-  /** @param {HTMLElement} cell */
-  toCaller(cell) {
-    const above = keyOf(cell.dataset.path.split("\u001f").slice(0, -1));
-    const row = [...this.table.body.querySelectorAll("th[data-path]")].find(
-      other => other.dataset.path === above,
-    );
-    row?.querySelector("a[data-label]")?.focus();
+  /** @param {number} row */
+  focus(row) {
+    this.table.body.querySelector(`th[data-row="${row}"] a[data-label]`)?.focus();
   }
 }
 
@@ -229,6 +184,6 @@ export function mount(app) {
     title: () => "Call tree",
     load: (state, signal) => view.load(state, signal),
     show: (state, answer) => view.show(state, answer),
-    csv: state => apiUrl("tree", view.query(state, {at: state.at, format: "csv"})),
+    csv: state => apiUrl("tree", view.query(state, {format: "csv"})),
   };
 }

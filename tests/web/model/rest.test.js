@@ -11,7 +11,7 @@ import {
   palette,
 } from "../../../web/model/colour.js";
 import {pieces} from "../../../web/model/source.js";
-import {flatten, keyOf, levels, opened, toggled} from "../../../web/model/tree.js";
+import {endOf, toggled} from "../../../web/model/tree.js";
 
 const groups = names => ({folders: false, names});
 
@@ -149,54 +149,48 @@ test("pieces_cover_every_line_once_and_numbers_outside_of_the_file_do_no_harm", 
   assert.equal(next, 70001);
 });
 
-test("opening_a_path_opens_what_leads_there_and_closing_it_does_not_close_that", () => {
-  let open = toggled([], ["a", "b", "c"]);
-  assert.deepEqual(open, [["a", "b", "c"]]);
-  assert.deepEqual(levels([], open), [["a"], ["a", "b"], ["a", "b", "c"]]);
-  assert.deepEqual(levels(["a"], open), [
-    ["a", "b"],
-    ["a", "b", "c"],
-  ]);
-  assert.deepEqual(levels(["x"], open), []);
-  open = toggled(open, ["a", "b"]);
-  assert.deepEqual(open, [["a"]]);
-  open = toggled(open, ["a"]);
-  assert.deepEqual(open, []);
-  assert.deepEqual(opened([["a"]], ["a", "b"]), [["a", "b"]]);
+/** A tree of rows, by their levels: "a b. c" is a with b below it. Open are those with rows below. */
+function treeOf(text) {
+  const rows = text.split(" ").map(word => ({
+    id: word.replaceAll(".", ""),
+    level: word.length - word.replaceAll(".", "").length,
+    hidden: 0,
+    open: false,
+  }));
+  rows.forEach((row, i) => {
+    row.open = endOf(rows, i) > i + 1;
+  });
+  return rows;
+}
+
+test("opening_a_row_takes_the_place_of_what_leads_there", () => {
+  const rows = treeOf("a b. c.. d. e");
+  const index = id => rows.findIndex(row => row.id === id);
+  const end = id => ({id, row: index(id)});
+  assert.deepEqual(toggled(rows, [end("b")], index("c")), ["c"]);
+  assert.deepEqual(toggled(rows, [end("b")], index("e")), ["b", "e"]);
+  assert.deepEqual(toggled(rows, [], index("e")), ["e"]);
+});
+
+test("closing_a_row_closes_what_is_below_and_nothing_above", () => {
+  const rows = treeOf("a b. c.. d. f.. e g.");
+  const index = id => rows.findIndex(row => row.id === id);
+  const open = [
+    {id: "deep below c", row: index("c")},
+    {id: "d", row: index("d")},
+    {id: "e", row: index("e")},
+    {id: "somewhere else", row: null},
+  ];
+  assert.deepEqual(toggled(rows, open, index("b")), ["d", "e", "somewhere else"]);
+  assert.deepEqual(toggled(rows, open.slice(0, 1), index("b")), ["a"], "its caller stays open");
+  assert.deepEqual(toggled(rows, open, index("a")), ["e", "somewhere else"]);
+  assert.deepEqual(toggled(rows, open.slice(2, 3), index("e")), ["none"], "not the hottest path");
 });
 
 test("the_address_holds_a_bounded_number_of_open_paths", () => {
-  let open = [];
-  for (let i = 0; i < 200; i++) open = toggled(open, ["p" + i]);
-  assert.ok(open.length <= 40);
-  assert.deepEqual(open.at(-1), ["p199"]);
-});
-
-test("levels_of_the_tree_stand_in_the_order_of_the_table", () => {
-  const blocks = ["a", "b", "c"].map(label => ({label, name: label}));
-  const first = {blocks, rows: [{block: 0}, {block: 1}], count: 2};
-  const below = new Map([
-    [keyOf(["a"]), {blocks, rows: [{block: 2}], count: 5}],
-    [keyOf(["a", "c"]), {blocks, rows: [{block: 0}], count: 1}],
-  ]);
-  const rows = flatten([], first, below);
-  assert.deepEqual(
-    rows.map(row => (row.hidden ? `+${row.hidden}` : row.path.join("/"))),
-    ["a", "a/c", "a/c/a", "+4", "b"],
-  );
-  assert.deepEqual(
-    rows.map(row => row.level),
-    [0, 1, 2, 1, 0],
-  );
-});
-
-test("a_deep_tree_is_flattened_by_a_loop", () => {
-  const below = new Map();
-  const path = [];
-  const blocks = [{label: "f", name: "f"}];
-  for (let i = 0; i < 2000; i++) {
-    path.push("f");
-    below.set(keyOf(path), {blocks, rows: [{block: 0}], count: 1});
-  }
-  assert.equal(flatten([], {blocks, rows: [{block: 0}], count: 1}, below).length, 2001);
+  const rows = treeOf(Array.from({length: 100}, (_, i) => "p" + i).join(" "));
+  const open = Array.from({length: 99}, (_, row) => ({id: "p" + row, row}));
+  const ids = toggled(rows, open, 99);
+  assert.equal(ids.length, 40);
+  assert.equal(ids.at(-1), "p99");
 });

@@ -8,7 +8,9 @@ import {
   hasFilters,
   href,
   parse,
+  place,
   question,
+  settled,
   to,
   unfiltered,
 } from "../../../web/model/url.js";
@@ -40,8 +42,9 @@ test("every_state_survives_its_address", () => {
     offset: 1000,
     rows: 300,
     block: odd,
+    path: "Dh3-_kq0XzA",
     at: odd,
-    open: [["a", "b"], odd],
+    open: ["Dh3-_kq0XzA", "AAAAAAAAAAA"],
     file: "a/../b.c",
     line: 7,
     colour: "file",
@@ -88,12 +91,15 @@ test("a_new_filter_starts_at_the_first_row", () => {
   assert.deepEqual([state.offset, state.rows, state.sort, state.search], [0, 0, "name", "x"]);
 });
 
-test("excluding_a_block_of_the_zoomed_path_zooms_out_of_it", () => {
-  const state = {...blank("flame"), at: ["main", "f", "g"]};
-  assert.deepEqual(filtered(state, "exclude", "f").at, ["main"]);
-  assert.deepEqual(filtered(state, "fold", "main").at, []);
-  assert.deepEqual(filtered(state, "select", "f").at, ["main", "f", "g"]);
-  assert.deepEqual(filtered(state, "exclude", "other").at, ["main", "f", "g"]);
+test("a_path_in_the_address_is_its_id_and_older_ones_are_still_read", () => {
+  const old = parse("/tree?at=main&at=f&open=main%1Ff");
+  assert.deepEqual([old.path, old.at, old.open], ["", ["main", "f"], []]);
+  assert.deepEqual(place(old), {path: "", at: ["main", "f"], nearest: "true"});
+  const now = settled(old, {at: {id: "Dh3-_kq0XzA"}});
+  assert.equal(href(now), "/tree?path=Dh3-_kq0XzA");
+  assert.deepEqual(place({...now, at: ["stale"]}), {path: now.path, at: [], nearest: "true"});
+  assert.equal(href(settled(now, {at: {id: null}})), "/tree");
+  assert.equal(filtered(now, "fold", "f").path, now.path, "the server knows what is left of it");
 });
 
 test("removing_a_filter_leaves_the_others", () => {

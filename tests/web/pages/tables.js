@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import * as fixtures from "../fixtures.js";
 import {test, view} from "../support.js";
-import {chips, choose, leads, link, open, query, rowOf, rows, shown} from "../use.js";
+import {chips, choose, leads, link, open, query, rowOf, rows, shown, zoomedTo} from "../use.js";
 
 const once = make => {
   let made;
@@ -243,7 +243,7 @@ test("paths_are_rows_with_links", async page => {
   await leads(page, () =>
     page.getByRole("link", {name: "This path in the flame graph"}).first().click(),
   );
-  assert.deepEqual(query(page).getAll("at"), [
+  assert.deepEqual(await zoomedTo(page), [
     "main",
     "run",
     "dispatch",
@@ -273,7 +273,7 @@ test("knots_are_told_as_one_with_what_goes_in_and_out", async page => {
 
 test("the_call_tree_opens_where_it_is_asked_and_the_address_keeps_it", async (page, context) => {
   const {url} = await dispatch();
-  await open(page, url + "/tree");
+  await open(page, url + "/tree?open=none");
   const names = async p =>
     (
       await p
@@ -294,7 +294,7 @@ test("the_call_tree_opens_where_it_is_asked_and_the_address_keeps_it", async (pa
   );
   await leads(page, () => page.getByRole("button", {name: "main, 2 callees"}).click());
   assert.equal(await names(page), "main");
-  await leads(page, () => page.getByRole("button", {name: "Open the hot path"}).click());
+  await leads(page, () => page.getByRole("link", {name: "Open the hottest path"}).click());
   assert.match(await names(page), /^main run dispatch add/);
   await leads(page, () => page.goBack());
   assert.equal(await names(page), "main");

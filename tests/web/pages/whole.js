@@ -107,6 +107,7 @@ test("the_flame_graph_of_a_live_file_keeps_its_zoom_and_its_focus", async page =
   await step(1);
   const {url, stop: stopServer} = await view([file]);
   await open(page, url + "/flame?at=main");
+  const zoomed = page.url();
   await page.setViewportSize({width: 1280, height: 260});
   await page.locator(".flame").focus();
   for (const key of ["ArrowDown", "ArrowDown", "ArrowDown"]) await page.keyboard.press(key);
@@ -118,7 +119,7 @@ test("the_flame_graph_of_a_live_file_keeps_its_zoom_and_its_focus", async page =
   );
   assert.match(await page.locator(".facts").textContent(), /^leaf/, "the same box");
   assert.equal(await page.evaluate(() => scrollY), 170, "the page does not jump");
-  assert.equal(page.url(), url + "/flame?at=main");
+  assert.equal(page.url(), zoomed);
   await stop(program);
   await stopServer();
 });
