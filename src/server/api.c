@@ -37,6 +37,7 @@ static const known_question questions[] = {
     {"files", ouro__api_files, VIEW | TABLE | BEYOND},
     {"source", ouro__api_source, VIEW | TABLE | BEYOND},
     {"compare", ouro__api_compare, TABLE},
+    {"difference", ouro__api_difference, 0},
     {"find", ouro__api_find, VIEW | TABLE},
     {"total", ouro__api_total, VIEW},
     {"export", ouro__api_export, VIEW | EXPORT},

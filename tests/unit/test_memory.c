@@ -307,6 +307,7 @@ TEST(the_viewer_says_in_one_way_that_memory_ran_out) {
         "knots?format=csv&exclude=f2",
         "files?sort=file",
         "compare?sort=name&select=f1",
+        "difference?width=before&limit=50&fold=f1",
         "find?text=f1",
         "total?search=f1",
         "export?as=folded&at=f0",

@@ -161,7 +161,10 @@ test("a_filter_of_the_comparison_is_one_of_both_sides", async page => {
   await open(page, url + "/compare");
   await page.locator("th.name", {hasText: "lib/a.c:5"}).locator("a").focus();
   await leads(page, () => page.keyboard.press("s"));
-  assert.match(await page.locator(".left-over").textContent(), /^11\.00 ms left before, 9\.3%; 11\.00 ms left after, 2\.7%$/);
+  assert.match(
+    await page.locator(".left-over").textContent(),
+    /^11\.00 ms left before, 9\.3%; 11\.00 ms left after, 2\.7%$/,
+  );
   assert.equal(await page.locator(".headline").textContent(), "No block changed.");
 });
 
