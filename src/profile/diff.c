@@ -46,25 +46,40 @@ static int by_change(const void *a, const void *b) {
     return order ? order : x->block_after < y->block_after ? -1 : x->block_after > y->block_after;
 }
 
-// ---------------------------------------------------------------- who is there
+// ---------------------------------------------------------------- rows
 
 enum { IN_BEFORE = 1, IN_AFTER = 2 };
 
-// By pair. A block is there if a path has it: tables may hold blocks that nothing was charged to.
-static void note_sides(const profile *a, const profile *b, const matching *m, uint8_t *sides) {
-    for (uint32_t n = 1; n < a->node_count; n++) sides[a->block[n]] |= IN_BEFORE;
-    for (uint32_t n = 1; n < b->node_count; n++) sides[m->pair_of_after[b->block[n]]] |= IN_AFTER;
+// One side, with what its values are multiplied by to count in the unit of both.
+typedef struct {
+    const measured *of;
+    int64_t scale;
+    bool too_large;
+} scaled;
+
+static int64_t times(scaled *s, int64_t value) {
+    s->too_large |= __builtin_mul_overflow(value, s->scale, &value);
+    return value;
 }
 
-// Two counts of the same paths: a block whose paths count nothing on a side is not there.
-static void note_counted(const totals *before, const totals *after, const matching *m,
-                         uint8_t *sides) {
-    for (uint32_t i = 0; i < m->count; i++)
-        sides[i] = (before->overall[m->pairs[i].before] ? IN_BEFORE : 0) |
-                   (after->overall[m->pairs[i].after] ? IN_AFTER : 0);
+static scaled scaled_side(const measured *of, const measured *other) {
+    uint32_t own = of->p->metrics[of->metric].decimals,
+             wanted = other->p->metrics[other->metric].decimals;
+    scaled s = {of, 1, false};
+    for (; own < wanted; own++) s.too_large |= __builtin_mul_overflow(s.scale, 10, &s.scale);
+    return s;
 }
 
-// ---------------------------------------------------------------- rows
+// A block is there if a path has it: tables may hold blocks that nothing was charged to. Of two
+// counts of the same paths, a block whose paths count nothing on a side is not there.
+static uint8_t sides_of(const measured *a, const measured *b, const block_pair *pair) {
+    bool counts = a->p == b->p;
+    bool before = pair->before != NO_BLOCK &&
+                  (counts ? a->totals->overall[pair->before] != 0 : a->present[pair->before]),
+         after = pair->after != NO_BLOCK &&
+                 (counts ? b->totals->overall[pair->after] != 0 : b->present[pair->after]);
+    return (uint8_t)((before ? IN_BEFORE : 0) | (after ? IN_AFTER : 0));
+}
 
 static void describe(difference *d, const profile *p, uint32_t block) {
     d->name = ouro__block_name(p, block);
@@ -72,38 +87,36 @@ static void describe(difference *d, const profile *p, uint32_t block) {
     d->line = p->blocks[block].line;
 }
 
-static difference row_of(const profile *a, const totals *before, const profile *b,
-                         const totals *after, const block_pair *pair, uint8_t sides) {
+static difference row_of(scaled *a, scaled *b, const block_pair *pair, uint8_t sides) {
     difference d = {.in_before = sides & IN_BEFORE,
                     .in_after = sides & IN_AFTER,
                     .block_before = pair->before,
                     .block_after = pair->after,
                     .how = sides == (IN_BEFORE | IN_AFTER) ? pair->how : MATCH_NONE};
-    if (d.in_after) describe(&d, b, pair->after);
-    if (!d.in_after) describe(&d, a, pair->before);
+    if (d.in_after) describe(&d, b->of->p, pair->after);
+    if (!d.in_after) describe(&d, a->of->p, pair->before);
     if (pair->before != NO_BLOCK) {
-        d.self_before = before->self[pair->before];
-        d.overall_before = before->overall[pair->before];
+        d.self_before = times(a, a->of->totals->self[pair->before]);
+        d.overall_before = times(a, a->of->totals->overall[pair->before]);
     }
     if (pair->after != NO_BLOCK) {
-        d.self_after = after->self[pair->after];
-        d.overall_after = after->overall[pair->after];
+        d.self_after = times(b, b->of->totals->self[pair->after]);
+        d.overall_after = times(b, b->of->totals->overall[pair->after]);
     }
     return d;
 }
 
 // Pairs that neither side has are of blocks that only the tables name.
-static bool fill(const profile *a, const totals *before, const profile *b, const totals *after,
-                 const matching *m, const uint8_t *sides, comparison *c) {
+static bool fill(scaled *a, scaled *b, const matching *m, comparison *c) {
     c->rows = malloc(((size_t)m->count + 1) * sizeof *c->rows);
-    if (!c->rows) return false;
-    for (uint32_t i = 0; i < m->count; i++) {
-        if (sides[i]) c->rows[c->count++] = row_of(a, before, b, after, &m->pairs[i], sides[i]);
+    for (uint32_t i = 0; c->rows && i < m->count; i++) {
+        uint8_t sides = sides_of(a->of, b->of, &m->pairs[i]);
+        if (sides) c->rows[c->count++] = row_of(a, b, &m->pairs[i], sides);
     }
-    c->total_before = before->total;
-    c->total_after = after->total;
-    qsort(c->rows, c->count, sizeof *c->rows, by_change);
-    return true;
+    c->total_before = times(a, a->of->totals->total);
+    c->total_after = times(b, b->of->totals->total);
+    if (c->rows) qsort(c->rows, c->count, sizeof *c->rows, by_change);
+    return c->rows;
 }
 
 // By names as texts of the side before; names that only the other side has stand behind them.
@@ -132,49 +145,43 @@ static void note_leading(comparison *c) {
         c->leading++;
 }
 
-// Both sides in the same unit: the values of one are multiplied by a power of ten.
-static bool rescale(totals *t, uint32_t by) {
-    bool ok = true;
-    for (; ok && by; by--) {
-        ok = !__builtin_mul_overflow(t->total, 10, &t->total);
-        for (uint32_t i = 0; ok && i < t->count; i++)
-            ok = !__builtin_mul_overflow(t->self[i], 10, &t->self[i]) &&
-                 !__builtin_mul_overflow(t->overall[i], 10, &t->overall[i]);
-    }
-    return ok;
-}
+// ---------------------------------------------------------------- the question
 
-static bool same_decimals(totals *ta, uint32_t a, totals *tb, uint32_t b, error *e) {
-    return rescale(a < b ? ta : tb, a < b ? b - a : a - b) ||
-           ouro__fail(e, EOVERFLOW, "the values do not fit with the decimals of both");
-}
-
-static bool put_together(const profile *a, const totals *ta, const profile *b, const totals *tb,
-                         const matching *m, comparison *c) {
-    uint8_t *sides = calloc((size_t)m->count + 1, 1);
-    if (sides && a == b) note_counted(ta, tb, m, sides);
-    if (sides && a != b) note_sides(a, b, m, sides);
-    bool ok = sides && fill(a, ta, b, tb, m, sides, c) && note_several(a, b, c);
+bool ouro__compare_measured(const measured *a, const measured *b, comparison *c, error *e) {
+    matching m = {0};
+    scaled before = scaled_side(a, b), after = scaled_side(b, a);
+    *c = (comparison){0};
+    bool ok = (ouro__match_blocks(a->p, b->p, &m) && fill(&before, &after, &m, c) &&
+               note_several(a->p, b->p, c)) ||
+              ouro__fail_memory(e);
+    if (ok && (before.too_large || after.too_large))
+        ok = ouro__fail(e, EOVERFLOW, "the values do not fit with the decimals of both");
     if (ok) note_leading(c);
-    free(sides);
+    ouro__matching_free(&m);
+    if (!ok) ouro__comparison_free(c);
     return ok;
+}
+
+static uint8_t *find_present(const profile *p) {
+    uint8_t *present = calloc((size_t)p->block_count + 1, 1);
+    for (uint32_t n = 1; present && n < p->node_count; n++) present[p->block[n]] = 1;
+    return present;
 }
 
 bool ouro__compare(const profile *a, uint32_t before, const profile *b, uint32_t after,
                    comparison *c, error *e) {
-    matching m = {0};
     totals ta = {0}, tb = {0};
+    uint8_t *in_a = find_present(a), *in_b = find_present(b);
     *c = (comparison){0};
-    bool memory = ouro__match_blocks(a, b, &m) && ouro__totals(a, before, NULL, 0, &ta) &&
+    bool memory = in_a && in_b && ouro__totals(a, before, NULL, 0, &ta) &&
                   ouro__totals(b, after, NULL, 0, &tb);
-    bool ok = memory &&
-              same_decimals(&ta, a->metrics[before].decimals, &tb, b->metrics[after].decimals, e);
-    if (ok) memory = ok = put_together(a, &ta, b, &tb, &m, c);
-    if (!memory) ouro__error_memory(e);
-    ouro__matching_free(&m);
+    bool ok = (memory || ouro__fail_memory(e)) &&
+              ouro__compare_measured(&(measured){a, before, &ta, in_a},
+                                     &(measured){b, after, &tb, in_b}, c, e);
     ouro__totals_free(&ta);
     ouro__totals_free(&tb);
-    if (!ok) ouro__comparison_free(c);
+    free(in_a);
+    free(in_b);
     return ok;
 }
 

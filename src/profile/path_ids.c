@@ -13,10 +13,6 @@
 static const hash_key id_key = {{UINT64_C(0x6f75726f20706174), UINT64_C(0x6820696473207631)}};
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-uint64_t ouro__path_id_hash(const char *label) {
-    return ouro__siphash(&id_key, label, strlen(label));
-}
-
 // By block. Blocks that a filter added stand behind the others; their name is their label.
 static uint64_t *hash_labels(const profile *p, const labels *l) {
     uint64_t *hashes = malloc(((size_t)p->block_count + 1) * sizeof *hashes);
@@ -24,7 +20,7 @@ static uint64_t *hash_labels(const profile *p, const labels *l) {
         char *label = b < l->profile->block_count ? ouro__label(l, b) : NULL;
         const char *text = b < l->profile->block_count ? label : ouro__block_name(p, b);
         if (text) {
-            hashes[b] = ouro__path_id_hash(text);
+            hashes[b] = ouro__siphash(&id_key, text, strlen(text));
         } else {
             free(hashes);
             hashes = NULL;
@@ -34,19 +30,20 @@ static uint64_t *hash_labels(const profile *p, const labels *l) {
     return hashes;
 }
 
-uint64_t *ouro__path_ids_of(const profile *p, const uint64_t *hashes) {
-    uint64_t *ids = calloc(p->node_count, sizeof *ids);
-    for (uint32_t n = 1; ids && n < p->node_count; n++) {
+uint64_t *ouro__path_ids(const profile *p, const labels *l) {
+    uint64_t *labelled = hash_labels(p, l), *ids = malloc(p->node_count * sizeof *ids);
+    if (!labelled || !ids) {
+        free(labelled);
+        free(ids);
+        return NULL;
+    }
+    ids[0] = 0;
+    for (uint32_t n = 1; n < p->node_count; n++) {
         sip_state s = ouro__sip_start(&id_key);
         ouro__sip_word(&s, ids[p->parent[n]]);
-        ouro__sip_word(&s, hashes[p->block[n]]);
+        ouro__sip_word(&s, labelled[p->block[n]]);
         ids[n] = ouro__sip_end(&s);
     }
-    return ids;
-}
-
-uint64_t *ouro__path_ids(const profile *p, const labels *l) {
-    uint64_t *labelled = hash_labels(p, l), *ids = labelled ? ouro__path_ids_of(p, labelled) : NULL;
     free(labelled);
     return ids;
 }

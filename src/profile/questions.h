@@ -198,10 +198,15 @@ bool ouro__compare(const profile *a, uint32_t before, const profile *b, uint32_t
                    comparison *c, error *e);
 void ouro__comparison_free(comparison *c);
 
-// The paths of both as one profile, with the metrics `before` and `after`, which count in the same
-// unit. Its blocks are the pairs of the matching, in their order; they have no names.
-profile *ouro__difference_tree(const profile *a, uint32_t before, const profile *b, uint32_t after,
-                               const matching *m, error *e);
+// The same of what is known already: the totals of all blocks, and by block whether a path has it.
+typedef struct {
+    const profile *p;
+    uint32_t metric;
+    const totals *totals;
+    const uint8_t *present;
+} measured;
+
+bool ouro__compare_measured(const measured *a, const measured *b, comparison *c, error *e);
 
 // ---------------------------------------------------------------- the tree, for drawing
 
@@ -218,5 +223,11 @@ bool ouro__flame_tree(const profile *p, uint32_t m, double share, flame **rows, 
 // children, and the widest child first. Row 0 is the node itself, at depth 0 and with left 0.
 bool ouro__flame_below(const profile *p, const int64_t *running, uint32_t node, uint32_t limit,
                        flame **rows, uint32_t *count);
+
+// Where the boxes of a flame graph of one profile are in another one: by box, the node whose path
+// has the blocks that match, or NO_NODE. `after`: the boxes are of the side after. Freed by the
+// caller. NULL: out of memory.
+uint32_t *ouro__counterparts(const profile *p, const flame *boxes, uint32_t count,
+                             const profile *other, const matching *m, bool after);
 
 #endif

@@ -33,7 +33,9 @@ static state state_of(const difference *d) {
 
 // ---------------------------------------------------------------- the two sides
 
-static bool find_metrics(question *q, uint32_t metrics[2]) {
+bool ouro__find_common(question *q, uint32_t metrics[2]) {
+    if (q->generation->side_count != 2)
+        return ouro__refuse(q, 404, "no-comparison", "only one file is open");
     const profile *a = q->generation->sides[0]->profile, *b = q->generation->sides[1]->profile;
     if (!ouro__request_value(q->request, "metric"))
         return ouro__common_metric(a, b, &metrics[0], &metrics[1]) ||
@@ -46,29 +48,27 @@ static bool find_metrics(question *q, uint32_t metrics[2]) {
                         ouro__metric_unit(b, metrics[1]));
 }
 
-static bool rescale(int64_t *value, uint32_t by) {
-    bool ok = true;
-    for (; ok && by > 0; by--) ok = !__builtin_mul_overflow(*value, 10, value);
-    return ok;
+static uint32_t decimals_of(const compared *c, unsigned i) {
+    return c->views[i]->profile->metrics[c->metrics[i]].decimals;
 }
 
 static bool find_totals(question *q, compared *c) {
-    uint32_t decimals[2];
+    bool fits = true;
+    c->decimals = decimals_of(c, 0) > decimals_of(c, 1) ? decimals_of(c, 0) : decimals_of(c, 1);
     for (unsigned i = 0; i < 2; i++) {
-        c->whole[i] = q->generation->sides[i]->totals[c->metrics[i]];
-        decimals[i] = c->views[i]->profile->metrics[c->metrics[i]].decimals;
-        if (decimals[i] > c->decimals) c->decimals = decimals[i];
+        c->scale[i] = 1;
+        for (uint32_t d = decimals_of(c, i); d < c->decimals; d++)
+            fits = fits && !__builtin_mul_overflow(c->scale[i], 10, &c->scale[i]);
+        int64_t whole = q->generation->sides[i]->totals[c->metrics[i]];
+        fits = fits && !__builtin_mul_overflow(whole, c->scale[i], &c->whole[i]);
     }
-    return (rescale(&c->whole[0], c->decimals - decimals[0]) &&
-            rescale(&c->whole[1], c->decimals - decimals[1])) ||
+    return fits ||
            ouro__refuse(q, 500, "too-large", "the values do not fit with the decimals of both");
 }
 
 bool ouro__find_compared(question *q, compared *c) {
     *c = (compared){0};
-    if (q->generation->side_count != 2)
-        return ouro__refuse(q, 404, "no-comparison", "only one file is open");
-    if (!find_metrics(q, c->metrics)) return false;
+    if (!ouro__find_common(q, c->metrics)) return false;
     for (unsigned i = 0; i < 2; i++) {
         if (!(c->views[i] = ouro__question_view(q, i))) return false;
     }
@@ -81,22 +81,12 @@ void ouro__release_compared(question *q, compared *c) {
     }
 }
 
-void ouro__write_compared(question *q, const compared *c, const int64_t left[2]) {
+void ouro__write_sides(question *q, const compared *c, const int64_t left[2]) {
     json_writer *w = &q->json;
-    ouro__write_metric(q, "metric", c->views[0]->profile, c->metrics[0], c->decimals);
-    ouro__write_integer(w, "total", c->whole[0]);
-    ouro__write_integer(w, "left", left[0]);
     ouro__write_integer(w, "total_before", c->whole[0]);
     ouro__write_integer(w, "total_after", c->whole[1]);
     ouro__write_integer(w, "left_before", left[0]);
     ouro__write_integer(w, "left_after", left[1]);
-}
-
-void ouro__write_side_block(question *q, const compared *c, bool after, uint32_t block) {
-    ouro__write_object(&q->json, NULL);
-    ouro__write_block_info(q, q->generation->sides[after], c->views[after]->profile, block);
-    ouro__write_text(&q->json, "side", after ? "after" : "before");
-    ouro__write_end(&q->json);
 }
 
 // ---------------------------------------------------------------- columns
@@ -185,7 +175,11 @@ static void write_leading(question *q, pair *p) {
 
 static void write_summary(question *q, pair *p, const uint32_t counts[STATES]) {
     const int64_t left[2] = {p->comparison.total_before, p->comparison.total_after};
-    ouro__write_compared(q, &p->sides, left);
+    ouro__write_metric(q, "metric", p->sides.views[0]->profile, p->sides.metrics[0],
+                       p->sides.decimals);
+    ouro__write_integer(&q->json, "total", p->sides.whole[0]);
+    ouro__write_integer(&q->json, "left", left[0]);
+    ouro__write_sides(q, &p->sides, left);
     ouro__write_object(&q->json, "states");
     for (int s = 0; s < STATES; s++) ouro__write_integer(&q->json, state_names[s], counts[s]);
     ouro__write_end(&q->json);
@@ -196,8 +190,12 @@ static void write_blocks(question *q, pair *p) {
     ouro__write_rows(&q->json, "blocks");
     for (uint32_t i = 0; i < p->named_count; i++) {
         const difference *d = row_of(p, p->named[i]);
-        ouro__write_side_block(q, &p->sides, d->in_after,
-                               d->in_after ? d->block_after : d->block_before);
+        bool after = d->in_after;
+        ouro__write_object(&q->json, NULL);
+        ouro__write_block_info(q, q->generation->sides[after], p->sides.views[after]->profile,
+                               after ? d->block_after : d->block_before);
+        ouro__write_text(&q->json, "side", after ? "after" : "before");
+        ouro__write_end(&q->json);
     }
     ouro__write_end(&q->json);
 }
@@ -256,9 +254,14 @@ static bool write_comparison(question *q, pair *p) {
 
 static bool compare(question *q, pair *p) {
     error e = {0};
-    const compared *s = &p->sides;
-    return ouro__compare(s->views[0]->profile, s->metrics[0], s->views[1]->profile, s->metrics[1],
-                         &p->comparison, &e) ||
+    measured sides[2];
+    for (unsigned i = 0; i < 2; i++) {
+        view *v = p->sides.views[i];
+        uint32_t m = p->sides.metrics[i];
+        sides[i] = (measured){v->profile, m, ouro__view_totals(v, m), ouro__view_present(v)};
+        if (!sides[i].totals || !sides[i].present) return false;
+    }
+    return ouro__compare_measured(&sides[0], &sides[1], &p->comparison, &e) ||
            ouro__refuse_error(q, 500, "too-large", &e);
 }
 

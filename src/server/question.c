@@ -107,17 +107,21 @@ static bool wants_nearest(const question *q) {
     return nearest && strcmp(nearest, "true") == 0;
 }
 
-// Blocks of one side by their labels on another. Returns how many at the start of the path are
-// there; NO_ROW: out of memory.
-static uint32_t translate(const side *from, const side *to, uint32_t *path, uint32_t length) {
-    for (uint32_t i = 0; from != to && i < length; i++) {
-        char *label = ouro__label(&from->labels, path[i]);
-        if (!label) return NO_ROW;
-        path[i] = find_block(to, NULL, label);
-        free(label);
-        if (path[i] == NO_ROW) return i;
+// Blocks of a side as those of the question's side, which match them. Returns how many at the start
+// of the path are there; NO_ROW: out of memory.
+static uint32_t translate(question *q, const side *from, uint32_t *path, uint32_t length) {
+    side *const *sides = q->generation->sides;
+    matching m;
+    uint32_t i = 0;
+    if (from == q->side) return length;
+    if (!ouro__match_blocks(sides[0]->profile, sides[1]->profile, &m)) return NO_ROW;
+    for (; i < length; i++) {
+        path[i] =
+            q->side_number ? m.pairs[path[i]].after : m.pairs[m.pair_of_after[path[i]]].before;
+        if (path[i] == NO_BLOCK) break;
     }
-    return length;
+    ouro__matching_free(&m);
+    return i;
 }
 
 // The blocks on the way to a node, root first; freed by the caller.
@@ -141,7 +145,7 @@ static bool nearest_of_side(question *q, unsigned side_number, uint64_t id, uint
     uint32_t n = ok ? ouro__path_id_find(ids, whole->profile->node_count, id, &several) : NO_NODE;
     if (n != NO_NODE) {
         uint32_t length = 0, *path = blocks_to(whole->profile, n, &length);
-        if (path) length = translate(whole->side, q->side, path, length);
+        if (path) length = translate(q, whole->side, path, length);
         ok = path && length != NO_ROW;
         size_t found;
         if (ok) *node = ouro__path_nearest(q->p, path, length, &found);

@@ -115,84 +115,48 @@ def boxes(answer):
     return found
 
 
-def check_boxes(answer, x, y, width, at=()):
-    """All boxes of `width` at and below a path, beside what the models of both sides say."""
-    before, after = x.nodes(), y.nodes()
-    before[()], after[()] = (0, x.left), (0, y.left)
+def check_boxes(answer, x, y, side, at=()):
+    """All boxes of a side at and below a path, beside what the models of both sides say."""
+    nodes = {"before": x.nodes(), "after": y.nodes()}
+    nodes["before"][()], nodes["after"][()] = (0, x.left), (0, y.left)
     want = {}
-    for path in set(before) | set(after):
-        (p, q), (r, s) = before.get(path, (0, 0)), after.get(path, (0, 0))
-        if path[:len(at)] == tuple(at) and ((q, s)[width == "after"] > 0 or path == tuple(at)):
+    for path, (_, overall) in nodes[side].items():
+        if path[:len(at)] == tuple(at) and (overall > 0 or path == tuple(at)):
+            (p, q), (r, s) = nodes["before"].get(path, (0, 0)), nodes["after"].get(path, (0, 0))
             want[path[len(at):]] = (q, s, p, r)
     got = boxes(answer)
     same({path: numbers[:4] for path, numbers in got.items()}, want)
-    for i, value in enumerate(answer["value"]):
-        same(value, answer[width][i])
-        inside = [j for j in range(len(answer["value"])) if j and answer["parent"][j] == i]
-        edge = answer["x"][i]
-        for j in inside:  # side by side, the widest first
-            same((answer["x"][j], answer["depth"][j]), (edge, answer["depth"][i] + 1))
-            edge += answer["value"][j]
-        assert edge <= answer["x"][i] + value
-        widths = [answer["value"][j] for j in inside]
-        same(widths, sorted(widths, reverse=True))
+    same(answer["value"], answer[side])
     return got
 
 
 @case
-def the_tree_of_both_files_is_that_of_the_model():
+def the_difference_flame_graph_is_that_of_the_model():
     before, names = make(1, "a.pb")
     after, _ = make(2, "b.pb")
     with Server("a.pb", "b.pb") as s:
         for chosen in {}, {"fold": ["f1"]}, {"exclude": ["f5"]}, {"select": ["f3"]}:
             x, y = Model(before[1], **chosen), Model(after[1], **chosen)
-            for width in "before", "after":
-                a = s.api("difference", width=width, limit=8000, **chosen)
+            for side in "before", "after":
+                a = s.api("difference", side=side, limit=8000, **chosen)
                 same((a["left_before"], a["left_after"], a["total_before"], a["total_after"]),
                      (x.left, y.left, x.total, y.total))
-                same((a["hidden"], a["at"]["level"]), (0, 0))
-                got = check_boxes(a, x, y, width)
+                got = check_boxes(a, x, y, side)
                 for path in sorted(got)[::40]:
-                    zoomed = s.api("difference", width=width, limit=8000, path=a["id"][got[path][4]] or "", **chosen)
-                    check_boxes(zoomed, x, y, width, path)
-                    same(zoomed["at"]["level"], len(path))
-                    same([zoomed["names"][step["block"]] for step in zoomed["at"]["above"]], list(path[:-1]))
+                    zoomed = s.api("difference", side=side, limit=8000, path=a["id"][got[path][4]] or "", **chosen)
+                    check_boxes(zoomed, x, y, side, path)
 
 
 @case
-def what_only_one_side_has_is_told_on_the_other():
-    write("a.folded", "main;gone;x 5\nmain;gone 1\nmain;both 7\n")
-    write("b.folded", "main;both 9\nmain;new 4\n")
-    with Server("a.folded", "b.folded") as s:
-        a = s.api("difference")
-        same((a["other"], a["other_count"]), (6, 1))  # x is inside of gone
-        same({b["name"]: b["side"] for b in a["blocks"]}, {"main": "after", "both": "after", "new": "after"})
-        a = s.api("difference", width="before")
-        same((a["other"], a["other_count"]), (4, 1))
-        same({b["name"]: b["side"] for b in a["blocks"]},
-             {"main": "after", "both": "after", "gone": "before", "x": "before"})
-        gone = a["id"][a["names"].index("gone") + 1]
-        same(s.api("difference", path=gone)["value"], [0])
-        # A path that is one of the file after has the same id there.
-        both = next(i for p, i in ((p, n[4]) for p, n in boxes(a).items()) if p == ("main", "both"))
-        same(s.api("flame", side="after", path=a["id"][both])["value"], [9])
-
-
-@case
-def the_difference_keeps_to_its_limit_and_refuses_what_makes_no_sense():
+def the_difference_is_the_flame_graph_of_a_side():
     make(1, "a.pb")
     make(2, "b.pb")
     with Server("a.pb", "b.pb") as s:
-        whole = s.api("difference", limit=8000)
-        for limit in 1, 7, 100:
-            a = s.api("difference", limit=limit)
-            same(len(a["value"]), limit)
-            same(a["hidden"], len(whole["value"]) - limit)
-            assert 0 <= a["hidden_deep"] <= a["hidden"]
+        for asked in {"limit": 7}, {"side": "after"}, {"side": "after", "metric": "samples", "fold": "f2"}:
+            a, b = s.api("difference", **asked), s.api("flame", **asked)
+            same({key: a[key] for key in b}, b)
         code = lambda status, **asked: s.api("difference", status=status, **asked)["error"]["code"]
         same(code(400, limit=0), "bad-number")
-        same(code(400, width="both"), "bad-width")
-        same(code(400, path="x"), "bad-path")
         same(code(404, path="AAAAAAAAAAA"), "no-such-path")
         same(code(404, metric="nope"), "no-such-metric")
         same(s.api("difference", path="AAAAAAAAAAA", nearest="true")["at"]["id"], None)
@@ -201,10 +165,28 @@ def the_difference_keeps_to_its_limit_and_refuses_what_makes_no_sense():
 
 
 @case
-def a_difference_of_two_checkouts_has_each_path_once():
+def a_difference_of_two_checkouts_pairs_the_paths():
     with Server(*checkouts()) as s:
-        a = s.api("difference")
+        a = s.api("difference", side="after")
         named = [(None if b is None else a["names"][b], p, q)
                  for b, p, q in zip(a["block"], a["before"], a["after"])]
         same(sorted(named, key=str), sorted([(None, 118, 402), ("main", 118, 402), ("parse", 100, 240),
                                              ("init", 7, 7), ("init", 11, 11), ("extra", 0, 144)], key=str))
+        # A path of one checkout is found in the other.
+        for i, label in enumerate(a["labels"]):
+            if label.startswith("init@"):
+                row = a["block"].index(i)
+                b = s.api("difference", side="before", path=a["id"][row], nearest="true")
+                same((b["value"], b["labels"][b["block"][0]][-9:]), ([a["value"][row]], label[-9:]))
+
+
+@case
+def a_difference_counts_in_the_decimals_of_both():
+    write("a.folded", "main;f 1.5\n")
+    write("b.folded", "main;f 2\n")
+    with Server("a.folded", "b.folded") as s:
+        for side, decimals, width in ("before", 1, 15), ("after", 0, 2):
+            a = s.api("difference", side=side)
+            same((a["decimals"], a["value"]), (decimals, [width] * 3))
+            same((a["decimals_both"], a["total_before"], a["left_after"]), (1, 15, 20))
+            same((a["before"], a["self_after"]), ([15] * 3, [0, 0, 20]))

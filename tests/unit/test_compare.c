@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Two profiles compared, against naive models on random profiles: which blocks are the same, what
-// changed, and the tree of both. The models look at every pair of blocks and at every path; they
-// sort nothing that they could search, and have no ranks, classes, heaps or hashes.
+// changed, and where a path is on the other side. The models look at every pair of blocks and at
+// every path, and have no ranks, classes, heaps or hashes.
 
 #include "questions.h"
 #include "test.h"
@@ -411,11 +411,6 @@ TEST(values_that_do_not_fit_with_the_decimals_of_both_are_refused) {
     }
     CHECK(!ouro__compare(a.p, 0, b.p, 0, &c, &e));
     CHECK_EQUAL(e.code, EOVERFLOW);
-    matching m;
-    CHECK(ouro__match_blocks(a.p, b.p, &m));
-    CHECK(!ouro__difference_tree(a.p, 0, b.p, 0, &m, &e));
-    CHECK_EQUAL(e.code, EOVERFLOW);
-    ouro__matching_free(&m);
     ouro__profile_free(a.p);
     ouro__profile_free(b.p);
 }
@@ -445,29 +440,7 @@ TEST(a_metric_is_common_by_its_name_and_its_unit) {
     ouro__profile_free(none);
 }
 
-// ---------------------------------------------------------------- the tree of both
-
-// Does the stack, as pairs, begin with the path?
-static bool begins_with(const stack *s, const uint32_t *pair_of, const uint32_t *path,
-                        uint32_t length) {
-    bool same = s->length >= length;
-    for (uint32_t i = 0; same && i < length; i++)
-        same = (pair_of ? pair_of[s->blocks[i]] : s->blocks[i]) == path[i];
-    return same;
-}
-
-static bool model_node(const side *s, const uint32_t *pair_of, const uint32_t *path,
-                       uint32_t length, int64_t scale, int64_t *self, int64_t *inclusive) {
-    bool there = false;
-    *self = *inclusive = 0;
-    for (uint32_t i = 0; i < s->stack_count; i++) {
-        if (!begins_with(&s->stacks[i], pair_of, path, length)) continue;
-        there = true;
-        *inclusive += s->stacks[i].value * scale;
-        if (s->stacks[i].length == length) *self += s->stacks[i].value * scale;
-    }
-    return there;
-}
+// ---------------------------------------------------------------- the same path
 
 static uint32_t path_in(const profile *p, uint32_t node, uint32_t *path) {
     uint32_t length = 0;
@@ -476,46 +449,45 @@ static uint32_t path_in(const profile *p, uint32_t node, uint32_t *path) {
     return length;
 }
 
-static void check_node(const side *a, const side *b, const matching *m, const profile *tree,
-                       int64_t *const running[2], uint32_t n) {
-    uint32_t path[DEPTH], length = path_in(tree, n, path);
-    const side *sides[] = {a, b};
-    bool there = false;
-    for (int i = 0; i < 2; i++) {
-        int64_t self, inclusive;
-        there |= model_node(sides[i], i ? m->pair_of_after : NULL, path, length,
-                            scale_of(sides[i], sides[!i]), &self, &inclusive);
-        CHECK_EQUAL(tree->values[i][n], self);
-        CHECK_EQUAL(ouro__inclusive(tree, running[i], n), inclusive);
-    }
-    CHECK(there || n == 0);
+// The block of the other side, by looking through all pairs.
+static uint32_t matched_block(const matching *m, uint32_t block, bool after) {
+    uint32_t i = 0;
+    while ((after ? m->pairs[i].after : m->pairs[i].before) != block) i++;
+    return after ? m->pairs[i].before : m->pairs[i].after;
 }
 
-// Every path of a side is there.
-static void check_paths(const side *s, const uint32_t *pair_of, const profile *tree) {
-    for (uint32_t i = 0; i < s->stack_count; i++) {
-        uint32_t path[DEPTH];
-        for (uint32_t j = 0; j < s->stacks[i].length; j++)
-            path[j] = pair_of ? pair_of[s->stacks[i].blocks[j]] : s->stacks[i].blocks[j];
-        CHECK(ouro__path_node(tree, path, s->stacks[i].length) != NO_NODE);
+static uint32_t model_counterpart(const profile *p, uint32_t node, const profile *other,
+                                  const matching *m, bool after) {
+    uint32_t path[DEPTH], length = path_in(p, node, path);
+    for (uint32_t i = 0; i < length; i++) path[i] = matched_block(m, path[i], after);
+    for (uint32_t n = 0; n < other->node_count; n++) {
+        uint32_t own[DEPTH];
+        if (path_in(other, n, own) == length && memcmp(path, own, length * sizeof *path) == 0)
+            return n;
     }
+    return NO_NODE;
 }
 
-static void check_tree(const side *a, const side *b) {
+static void check_boxes(const profile *p, const profile *other, const matching *m, bool after) {
+    int64_t *running = ouro__running(p, 0);
+    flame *boxes;
+    uint32_t count, node = random_below(p->node_count), limit = 1 + random_below(60);
+    if (CHECK(ouro__flame_below(p, running, node, limit, &boxes, &count))) {
+        uint32_t *found = ouro__counterparts(p, boxes, count, other, m, after);
+        for (uint32_t i = 0; CHECK(found) && i < count; i++)
+            CHECK_EQUAL(found[i], model_counterpart(p, boxes[i].node, other, m, after));
+        free(found);
+        free(boxes);
+    }
+    free(running);
+}
+
+static void check_counterparts(const side *a, const side *b) {
     matching m;
     if (!CHECK(ouro__match_blocks(a->p, b->p, &m))) return;
-    profile *tree = ouro__difference_tree(a->p, 0, b->p, 0, &m, NULL);
-    if (CHECK(tree) && CHECK(ouro__profile_is_valid(tree))) {
-        int64_t *running[] = {ouro__running(tree, 0), ouro__running(tree, 1)};
-        CHECK_EQUAL(tree->metrics[0].decimals, tree->metrics[1].decimals);
-        for (uint32_t n = 0; n < tree->node_count; n++) check_node(a, b, &m, tree, running, n);
-        check_paths(a, NULL, tree);
-        check_paths(b, m.pair_of_after, tree);
-        free(running[0]);
-        free(running[1]);
-    }
-    ouro__profile_free(tree);
+    check_boxes(a->p, b->p, &m, false);
+    check_boxes(b->p, a->p, &m, true);
     ouro__matching_free(&m);
 }
 
-TEST(the_tree_of_both_has_the_paths_of_both) { each_pair(check_tree); }
+TEST(a_box_is_where_the_other_side_has_its_path) { each_pair(check_counterparts); }
