@@ -2,6 +2,7 @@
 //
 // The models under node and the pages in a browser: node run.js BUILD [WORD...]
 
+import "./model/difference.test.js";
 import "./model/flame.test.js";
 import "./model/format.test.js";
 import "./model/metrics.test.js";

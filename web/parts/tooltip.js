@@ -45,7 +45,16 @@ export class Tooltip {
     this.element.replaceChildren(
       h("p.name", null, h("bdi", null, shortened(facts.name, 300))),
       facts.where ? h("p.where", null, h("bdi", {dir: "ltr"}, shortened(facts.where, 200))) : "",
-      h("dl", null, line("overall", facts.overall), line("self", facts.self)),
+      h(
+        "dl",
+        null,
+        (
+          facts.lines ?? [
+            ["overall", facts.overall],
+            ["self", facts.self],
+          ]
+        ).map(([title, text]) => line(title, text)),
+      ),
       facts.recursion ? h("p", null, facts.recursion) : "",
     );
     const {width, height} = this.element.getBoundingClientRect();

@@ -22,6 +22,7 @@ import {apiUrl, ask} from "../parts/client.js";
 import {fill, h} from "../parts/dom.js";
 import {blockLink} from "../parts/block.js";
 import {Table} from "../parts/table.js";
+import {DifferenceGraph} from "./difference.js";
 
 const STATES = {slower: "▲ more", faster: "▼ less", new: "+ new", gone: "− gone", same: "= same"};
 
@@ -293,6 +294,25 @@ function picks(state, answer) {
   );
 }
 
+/** Table or flame graph. @param {import("../model/url.js").State} state */
+function views(state) {
+  const one = (text, view) =>
+    h(
+      "li",
+      null,
+      h(
+        "a",
+        {
+          href: href(changed(state, {view, path: ""})),
+          data: {key: "view " + view},
+          "aria-current": state.view === view ? "true" : null,
+        },
+        text,
+      ),
+    );
+  return h("ul.switch", {"aria-label": "Show as"}, one("Table", ""), one("Flame graph", "flame"));
+}
+
 class CompareView {
   /** @param {import("../main.js").App} app */
   constructor(app) {
@@ -304,6 +324,8 @@ class CompareView {
       search: "Name or file",
       empty: "No block is among these. All shows every block.",
     });
+    this.graph = new DifferenceGraph(app);
+    this.views = h("nav", {"aria-label": "Table or flame graph"});
     this.headline = h("p.headline");
     this.figures = h("dl.figures");
     this.picks = h("div");
@@ -316,8 +338,10 @@ class CompareView {
       this.headline,
       this.figures,
       this.nothing,
+      this.views,
       this.picks,
       this.table.element,
+      this.graph.element,
     );
   }
 
@@ -328,7 +352,12 @@ class CompareView {
 
   async load(state, signal) {
     if (!shownMetric(this.app.profile, state).metric) return null;
-    return ask("compare", this.query(state, window(state)), signal);
+    if (state.view !== "flame") return ask("compare", this.query(state, window(state)), signal);
+    const [answer, graph] = await Promise.all([
+      ask("compare", this.query(state, {limit: 1}), signal),
+      this.graph.load(state, signal),
+    ]);
+    return {...answer, graph};
   }
 
   /** @param {import("../model/url.js").State} state @param {any} answer null: nothing in common */
@@ -342,12 +371,17 @@ class CompareView {
       h("bdi", null, after?.path ?? ""),
       ". Blocks are the same if their names are; of several, by the ends of their paths, then by line.",
     );
+    const graph = Boolean(answer?.graph);
     this.nothing.hidden = Boolean(answer);
-    for (const part of [this.headline, this.figures, this.picks, this.table.element])
-      part.hidden = !answer;
+    for (const part of [this.headline, this.figures, this.views]) part.hidden = !answer;
+    for (const part of [this.picks, this.table.element]) part.hidden = !answer || graph;
+    this.graph.element.hidden = !graph;
+    this.element.classList.toggle("wide", graph);
     if (!answer) return fill(this.nothing, nothingInCommon(app));
     fill(this.headline, headline(app, answer));
     fill(this.figures, figures(answer));
+    fill(this.views, views(state));
+    if (graph) return this.graph.show(state, answer.graph);
     fill(this.picks, picks(state, answer));
     this.table.show(state, {
       ...answer,
@@ -366,5 +400,6 @@ export function mount(app) {
     load: (state, signal) => view.load(state, signal),
     show: (state, answer) => view.show(state, answer),
     csv: state => apiUrl("compare", view.query(state, {format: "csv"})),
+    close: () => view.graph.close(),
   };
 }

@@ -4,9 +4,13 @@
 // flame graph.
 
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import {createRequire} from "node:module";
 import * as fixtures from "../fixtures.js";
 import {test, view, write} from "../support.js";
-import {leads, open, query, rows} from "../use.js";
+import {fits, leads, open, query, rows} from "../use.js";
+
+const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const once = make => {
   let made;
@@ -181,3 +185,120 @@ test("the_comparison_sorts_by_every_column_and_its_csv_is_the_same", async page 
     assert.deepEqual(csv.trim().split("\n").slice(1).map(line => line.split(",")[0]), names, title);
   }
 });
+
+// ---------------------------------------------------------------- the difference flame graph
+
+const pair = once(() => view([fixtures.dispatch(), fixtures.after()]));
+const facts = page => page.locator(".facts").textContent();
+
+/** The colour in the middle of a row of boxes, by where it stands: red, blue or grey.
+ * @param {import("playwright-core").Page} page @param {number} x 0 to 1 @param {number} row */
+async function hue(page, x, row) {
+  const [r, , b] = await page.locator(".difference canvas").first().evaluate(
+    (canvas, at) => {
+      const {width, height} = canvas.getBoundingClientRect();
+      const scale = canvas.width / width;
+      const place = [at.x * width, Math.min(height - 4, at.row * 19 + 4)].map(v => Math.round(v * scale));
+      const copy = document.createElement("canvas");
+      [copy.width, copy.height] = [canvas.width, canvas.height];
+      const c = copy.getContext("2d", {willReadFrequently: true});
+      c.drawImage(canvas, 0, 0);
+      return [...c.getImageData(place[0], place[1], 1, 1).data];
+    },
+    {x, row},
+  );
+  return r > b + 12 ? "red" : b > r + 12 ? "blue" : "grey";
+}
+
+test("the_difference_flame_graph_is_red_where_it_grew_and_blue_where_it_shrank", async page => {
+  const {url} = await pair();
+  await open(page, url + "/compare");
+  await leads(page, () => page.getByRole("link", {name: "Flame graph"}).last().click());
+  assert.equal(query(page).get("view"), "flame");
+  // 98 after: main, run with 86, in it dispatch with 73, in it mul with 33 and call with 25.
+  assert.equal(await hue(page, 0.5, 0), "blue", "all: 100 before, 98 after");
+  assert.equal(await hue(page, 0.02, 4), "red", "mul: 20 before, 33 after");
+  assert.equal(await hue(page, 0.45, 4), "grey", "call: 25 on both sides");
+  assert.equal(await hue(page, 0.62, 4), "blue", "add: 30 before, 10 after");
+  assert.match(await page.locator(".note").last().textContent(), /What is gone has no width after/);
+  const names = await page.locator(".difference .legend li").allTextContents();
+  assert.deepEqual([names[0], names.at(-1)], ["−50% or more", "new"]);
+});
+
+test("the_difference_flame_graph_works_by_keyboard_and_says_both_amounts", async page => {
+  const {url} = await pair();
+  await open(page, url + "/compare?view=flame");
+  await page.locator(".flame").focus();
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown"])
+    await page.keyboard.press(key);
+  assert.match(
+    await facts(page),
+    /^mul.*overall20 → 33, \+13 \(\+65\.0%\)of total20\.0% → 33\.7%self20 → 33, \+13 \(\+65\.0%\)$/,
+  );
+  assert.match(await page.locator("#said").textContent(), /^mul, level 4\. Overall 20 → 33/);
+  await page.keyboard.press("ArrowUp");
+  await leads(page, () => page.keyboard.press("Enter"));
+  assert.match(await page.locator(".crumbs").textContent(), /dispatch/);
+  assert.match(await facts(page), /^dispatch.*overall80 → 73, −7/);
+  await page.locator(".flame").focus();
+  await leads(page, () => page.keyboard.press("Backspace"));
+  await page.locator(".flame").focus();
+  await leads(page, () => page.keyboard.press("e"));
+  assert.equal(query(page).getAll("exclude").length, 1, "filters apply to both sides");
+  assert.match(await page.locator(".left-over").textContent(), /left before.*left after/);
+});
+
+test("the_difference_flame_graph_is_as_wide_as_either_side", async page => {
+  const {url} = await pair();
+  await open(page, url + "/compare?view=flame");
+  await leads(page, () => page.getByLabel("As wide as").selectOption("before"));
+  assert.equal(query(page).get("width"), "before");
+  const names = await page.locator(".difference .legend li").allTextContents();
+  assert.deepEqual([names[0], names.at(-1)], ["gone", "+50% or more"]);
+  await page.locator(".flame").focus();
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"])
+    await page.keyboard.press(key);
+  assert.match(await facts(page), /^gc.*overall8 → 0, −8 \(gone\)/);
+  await leads(page, () => page.keyboard.press("o"));
+  assert.equal(query(page).get("side"), null, "what is gone is shown before");
+  assert.match(await page.locator(".figures").textContent(), /Self8/);
+});
+
+test("a_program_that_only_ran_longer_did_not_grow_per_total", async page => {
+  const twice = write("twice.folded", fixtures.DISPATCH.replace(/\d+/g, n => String(2 * Number(n))));
+  const {url, stop} = await view([fixtures.dispatch(), twice]);
+  await open(page, url + "/compare?view=flame");
+  assert.equal(await hue(page, 0.02, 4), "red");
+  await leads(page, () => page.getByLabel("Compare", {exact: true}).selectOption("total"));
+  assert.equal(await hue(page, 0.02, 4), "grey");
+  await stop();
+});
+
+/** What axe finds. @param {import("playwright-core").Page} page */
+async function violations(page) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => /** @type {any} */ (window).axe.run(document));
+  return found.violations.map(v => [v.id, v.nodes[0].target.join(" "), v.nodes[0].failureSummary]);
+}
+
+for (const colorScheme of ["light", "dark"])
+  test(
+    `axe_finds_nothing_on_a_comparison_in_${colorScheme}`,
+    async page => {
+      for (const [server, address] of [
+        [await checkouts(), "/compare"],
+        [await checkouts(), "/compare?view=flame&search=init"],
+        [await pair(), "/compare?view=flame&width=before&exclude=gc"],
+        [await metrics(), "/compare?metric=samples"],
+        [await apart(), "/compare"],
+      ]) {
+        await open(page, server.url + address);
+        await fits(page);
+        assert.deepEqual(await violations(page), [], address);
+      }
+      await page.setViewportSize({width: 390, height: 800});
+      await open(page, (await pair()).url + "/compare?view=flame");
+      await fits(page);
+    },
+    {colorScheme},
+  );
