@@ -25,7 +25,7 @@ static int by_width(const void *a, const void *b) {
 static uint32_t keep(const profile *p, const int64_t *running, double least, uint32_t *row_of,
                      flame *rows) {
     uint32_t count = 1;
-    rows[0] = (flame){0, 0, 0, running[p->node_count], 0};
+    rows[0] = (flame){.value = running[p->node_count]};
     row_of[0] = 0;
     for (uint32_t n = 1; n < p->node_count;) {
         int64_t value = ouro__inclusive(p, running, n);
@@ -35,7 +35,7 @@ static uint32_t keep(const profile *p, const int64_t *running, double least, uin
         }
         uint32_t up = row_of[p->parent[n]];
         row_of[n] = count;
-        rows[count++] = (flame){n, up, rows[up].depth + 1, value, 0};
+        rows[count++] = (flame){n, up, rows[up].depth + 1, value, 0, 0};
         n++;
     }
     return count;
@@ -146,7 +146,8 @@ static bool add_children(candidates *c, const profile *p, const int64_t *running
                          const flame *of) {
     for (uint32_t n = of->node + 1; n < p->end[of->node]; n = p->end[n]) {
         int64_t value = ouro__inclusive(p, running, n);
-        if (value > 0 && !candidate_add(c, &(flame){n, row, of->depth + 1, value, 0})) return false;
+        if (value > 0 && !candidate_add(c, &(flame){n, row, of->depth + 1, value, 0, 0}))
+            return false;
     }
     return true;
 }
@@ -163,7 +164,7 @@ bool ouro__flame_below(const profile *p, const int64_t *running, uint32_t node, 
     *count = 1;
     bool ok = next && *rows;
     if (ok) {
-        (*rows)[0] = (flame){node, 0, 0, ouro__inclusive(p, running, node), 0};
+        (*rows)[0] = (flame){.node = node, .value = ouro__inclusive(p, running, node)};
         ok = add_children(&c, p, running, 0, &(*rows)[0]);
     }
     while (ok && c.count && *count < limit) {

@@ -215,6 +215,7 @@ typedef struct {
     uint32_t depth;        // the root's is 0
     int64_t value;         // inclusive
     int64_t left;          // the sum of what is drawn left of it: its x
+    uint32_t path_end;     // upside down: a node whose path goes through this box; else 0
 } flame;
 
 // Nodes with at least `share` of the total, preorder, the widest child first. Row 0 is the root.
@@ -229,5 +230,27 @@ bool ouro__flame_below(const profile *p, const int64_t *running, uint32_t node, 
 // caller. NULL: out of memory.
 uint32_t *ouro__counterparts(const profile *p, const flame *boxes, uint32_t count,
                              const profile *other, const matching *m, bool after);
+
+// What a cut leaves out, as far as it was looked at.
+typedef struct {
+    uint32_t boxes, wide; // not sent; of these, those that are not narrow
+    bool cut;             // there are more below, which were too much work
+} flame_rest;
+
+#define FLAME_NARROW 0.0005 // of row 0: a narrower box is hardly seen
+
+// The tree upside down: below row 0 the blocks at the end of paths, below each its callers. A path
+// that ends at node n counts weight[n], mostly values[m][n]. Row 0 is everything, or, from level 1
+// on, the last `level` blocks of the path to `end`, which has so many. A box's node is the caller
+// that it stands for on the path to its path_end.
+bool ouro__inverted(const profile *p, const int64_t *weight, uint32_t end, uint32_t level,
+                    uint32_t limit, flame **rows, uint32_t *count, flame_rest *rest);
+
+// The callers and the callees of a block, of all paths that contain it, each once. Row 0 is
+// the block.
+bool ouro__flame_callers(const profile *p, const int64_t *running, uint32_t block, uint32_t limit,
+                         flame **rows, uint32_t *count, flame_rest *rest);
+bool ouro__flame_callees(const profile *p, const int64_t *running, uint32_t block, uint32_t limit,
+                         flame **rows, uint32_t *count, flame_rest *rest);
 
 #endif

@@ -55,9 +55,9 @@ typedef struct {
 // Writes members into the open object, or the lines of CSV. false: refused, or out of memory.
 typedef bool answering(question *q);
 answering ouro__api_profile, ouro__api_overview, ouro__api_blocks, ouro__api_sequences,
-    ouro__api_around, ouro__api_flame, ouro__api_tree, ouro__api_knots, ouro__api_files,
-    ouro__api_source, ouro__api_compare, ouro__api_difference, ouro__api_find, ouro__api_total,
-    ouro__api_export;
+    ouro__api_around, ouro__api_flame, ouro__api_sandwich, ouro__api_tree, ouro__api_matches,
+    ouro__api_knots, ouro__api_files, ouro__api_source, ouro__api_compare, ouro__api_difference,
+    ouro__api_find, ouro__api_total, ouro__api_export;
 
 // Makes the answer an error; false, so that it can be returned.
 bool ouro__refuse(question *q, int status, const char *code, const char *pattern, ...)
@@ -72,6 +72,9 @@ uint32_t *ouro__question_blocks(question *q, const char *name, size_t *count);
 // The node of the parameter `path`, an id, else at the path of the `at` parameters, which are
 // labels; false: refused. With nearest=true it is the end of the longest prefix that there is.
 bool ouro__question_node(question *q, uint32_t *node);
+bool ouro__question_nearest(const question *q);
+// How many boxes a flame graph may have; false: refused.
+bool ouro__question_boxes(question *q, uint32_t *limit);
 // The node that an id names, NO_NODE if there is none; false: refused.
 bool ouro__question_node_of_id(question *q, const char *text, uint32_t *node);
 // The view with the question's filters, of any side. NULL: refused.
@@ -95,6 +98,8 @@ void ouro__write_metric(question *q, const char *name, const profile *p, uint32_
 bool ouro__write_top(question *q, const char *name, bool overall, uint32_t top);
 bool ouro__write_knots(question *q, uint32_t most);
 bool ouro__write_flame(question *q, uint32_t node, uint32_t limit);
+// Which of the blocks that were written so far the search finds, as a member `found`.
+bool ouro__write_found(question *q);
 
 // Where in the tree an answer looks, as a member `at`.
 bool ouro__write_place(question *q, uint32_t node);

@@ -88,19 +88,16 @@ static bool write_both(question *q, const compared *c, uint32_t node, uint32_t l
 }
 
 static bool write_difference(question *q, const compared *c) {
-    enum { BOXES_USUAL = 2000, BOXES_MOST = 8000 };
     uint32_t node, limit;
     const totals *ta = ouro__view_totals(c->views[0], c->metrics[0]),
                  *tb = ouro__view_totals(c->views[1], c->metrics[1]);
-    if (!ta || !tb) return false;
-    if (!ouro__request_number(q->request, "limit", 1, BOXES_MOST, BOXES_USUAL, &limit))
-        return ouro__refuse(q, 400, "bad-number", "limit is a whole number from 1 to %d",
-                            BOXES_MOST);
+    if (!ta || !tb || !ouro__question_boxes(q, &limit) || !ouro__question_node(q, &node))
+        return false;
     const int64_t left[2] = {scaled(ta->total, c->scale[0]), scaled(tb->total, c->scale[1])};
-    if (!ouro__question_node(q, &node)) return false;
     ouro__write_sides(q, c, left);
     ouro__write_integer(&q->json, "decimals_both", c->decimals);
-    return ouro__write_flame(q, node, limit) && write_both(q, c, node, limit);
+    return ouro__write_flame(q, node, limit) && ouro__write_found(q) &&
+           write_both(q, c, node, limit);
 }
 
 bool ouro__api_difference(question *q) {

@@ -220,16 +220,33 @@ static bool add_row(tree_rows *t, tree_row row) {
     return true;
 }
 
+// Rows that lead to an open path are shown even if they are not among the first.
+static bool add_leading(const tree *t, const open_nodes *o, const level_rows *all, page *p) {
+    uint8_t *shown = calloc((size_t)all->count + 1, 1);
+    uint32_t more = 0;
+    for (uint32_t i = 0; shown && i < p->count; i++) shown[p->rows[i]] = 1;
+    for (uint32_t i = 0; shown && i < all->count; i++)
+        more += shown[i] = !shown[i] && is_open(o, t->p, all->nodes[i]);
+    uint32_t *rows = shown ? realloc(p->rows, ((size_t)p->count + more + 1) * sizeof *rows) : NULL;
+    if (rows) p->rows = rows;
+    for (uint32_t i = 0; rows && i < all->count; i++) {
+        if (shown[i]) p->rows[p->count++] = i;
+    }
+    free(shown);
+    return rows != NULL;
+}
+
 // The first level has the page that the question asks for, each opened one the first rows.
-static bool push_level(question *q, const tree *t, level_stack *s, uint32_t node, uint32_t level,
-                       page *shown) {
+static bool push_level(question *q, const tree *t, const open_nodes *o, level_stack *s,
+                       uint32_t node, uint32_t level, page *shown) {
     level_rows all;
     page p = {0};
     if (!make_room((void **)&s->levels, s->count, &s->room, sizeof *s->levels) ||
         !level_init(&all, t, node))
         return false;
     table of = level_table(&all, 0);
-    bool ok = ouro__table_page(q, &of, level ? "open_" : "", &p);
+    bool ok = ouro__table_page(q, &of, level ? "open_" : "", &p) && add_leading(t, o, &all, &p);
+    if (!ok) free(p.rows);
     for (uint32_t i = 0; ok && i < p.count; i++) p.rows[i] = all.nodes[p.rows[i]];
     level_free(&all);
     if (shown) *shown = p;
@@ -241,7 +258,7 @@ static bool push_level(question *q, const tree *t, level_stack *s, uint32_t node
 static bool collect_rows(question *q, const tree *t, uint32_t top, const open_nodes *o,
                          tree_rows *to, page *first) {
     level_stack s = {0};
-    bool ok = push_level(q, t, &s, top, 0, first);
+    bool ok = push_level(q, t, o, &s, top, 0, first);
     while (ok && s.count) {
         open_level *l = &s.levels[s.count - 1];
         if (l->next == l->count) {
@@ -253,7 +270,7 @@ static bool collect_rows(question *q, const tree *t, uint32_t top, const open_no
         uint32_t node = l->rows[l->next++], level = l->level;
         bool open = to->count < ROWS_MOST && is_open(o, t->p, node);
         ok = add_row(to, (tree_row){node, level, 0, open}) &&
-             (!open || push_level(q, t, &s, node, level + 1, NULL));
+             (!open || push_level(q, t, o, &s, node, level + 1, NULL));
     }
     while (s.count) free(s.levels[--s.count].rows);
     free(s.levels);

@@ -102,7 +102,7 @@ static bool refuse_path(question *q) {
     return ouro__refuse(q, 404, "no-such-path", "what the filters leave has no such path");
 }
 
-static bool wants_nearest(const question *q) {
+bool ouro__question_nearest(const question *q) {
     const char *nearest = ouro__request_value(q->request, "nearest");
     return nearest && strcmp(nearest, "true") == 0;
 }
@@ -191,7 +191,7 @@ static bool node_of_labels(question *q, uint32_t *node) {
     }
     *node = ouro__path_nearest(q->p, path, count, &found);
     free(path);
-    if (found < ouro__request_count(r, "at") && !wants_nearest(q)) *node = NO_NODE;
+    if (found < ouro__request_count(r, "at") && !ouro__question_nearest(q)) *node = NO_NODE;
     return true;
 }
 
@@ -210,8 +210,8 @@ bool ouro__question_node(question *q, uint32_t *node) {
     if (*node != NO_NODE) return true;
     if (!given) return refuse_labels(q);
     uint64_t id;
-    return wants_nearest(q) ? ouro__path_id_parse(text, &id) && nearest_of_id(q, id, node)
-                            : refuse_path(q);
+    return ouro__question_nearest(q) ? ouro__path_id_parse(text, &id) && nearest_of_id(q, id, node)
+                                     : refuse_path(q);
 }
 
 // ---------------------------------------------------------------- filters

@@ -12,6 +12,7 @@ import "./model/url.test.js";
 import "./pages/tables.js";
 import "./pages/flame.js";
 import "./pages/addresses.js";
+import "./pages/flame_tools.js";
 import "./pages/whole.js";
 import "./pages/compare.js";
 import "./pages/odd.js";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The flame graph without a screen: the layout of the boxes, the box at a point, the visible boxes
-// of a view, the matches of a search, the target of an arrow key. x runs from 0 to 1 over row 0 of
+// of a view, zooming and moving it, the target of an arrow key. x runs from 0 to 1 over row 0 of
 // the answer; depth is 0 there. Loops run over typed arrays, because a frame of 8,000 boxes must
 // fit in 16 ms.
 
@@ -96,13 +96,6 @@ export function eachVisible(l, depth, view, pixels, least, draw) {
   }
 }
 
-/** Rows from row 0 to this one, both included. @param {Layout} l @param {number} row */
-export function rowsTo(l, row) {
-  const path = [];
-  for (let at = row; at >= 0; at = l.parent[at]) path.push(at);
-  return path.reverse();
-}
-
 /**
  * The part of the picture that a box fills when zoomed to.
  * @param {Layout} l
@@ -128,30 +121,36 @@ export function between(a, b, t) {
   return {x0, x1: x0 + width};
 }
 
-/**
- * @param {{name: string, file?: string|null}[]} blocks
- * @param {string} text
- * @returns {Uint8Array} 1: matches
- */
-export function matching(blocks, text) {
-  const want = text.toLowerCase();
-  return Uint8Array.from(blocks, b =>
-    Number(b.name.toLowerCase().includes(want) || (b.file ?? "").toLowerCase().includes(want)),
-  );
+/** The part inside the picture, not wider than it. @param {View} view @returns {View} */
+function inside(view) {
+  const width = Math.min(1, view.x1 - view.x0);
+  const x0 = Math.min(1 - width, Math.max(0, view.x0));
+  return {x0, x1: x0 + width};
 }
 
-/** The topmost boxes that match: boxes inside of them are not counted twice.
- * @param {Layout} l @param {Uint8Array} matches by block @returns {number[]} */
-export function topmost(l, matches) {
-  const covered = new Uint8Array(l.count),
-    found = [];
-  for (let i = 0; i < l.count; i++) {
-    const above = l.parent[i] >= 0 && covered[l.parent[i]] === 1;
-    const here = l.block[i] >= 0 && matches[l.block[i]] === 1;
-    covered[i] = Number(above || here);
-    if (here && !above) found.push(i);
-  }
-  return found;
+const NARROWEST = 1e-9; // part of the picture; below it numbers are too coarse
+
+/** Zooms by a factor around a point of the picture, which stays where it is on the screen.
+ * @param {View} view @param {number} x @param {number} factor above 1: closer @returns {View} */
+export function magnified(view, x, factor) {
+  const before = view.x1 - view.x0;
+  const width = Math.min(1, Math.max(NARROWEST, before / factor));
+  const x0 = x - ((x - view.x0) / before) * width;
+  return inside({x0, x1: x0 + width});
+}
+
+/** Moves by a part of what is shown. @param {View} view @param {number} by @returns {View} */
+export function moved(view, by) {
+  const width = view.x1 - view.x0;
+  return inside({x0: view.x0 + by * width, x1: view.x1 + by * width});
+}
+
+/** The rows whose block is found, the widest first.
+ * @param {Layout} l @param {Uint8Array} found by block @returns {number[]} */
+export function foundRows(l, found) {
+  const rows = [];
+  for (let i = 0; i < l.count; i++) if (l.block[i] >= 0 && found[l.block[i]] === 1) rows.push(i);
+  return rows.sort((a, b) => widthOf(l, b) - widthOf(l, a) || a - b);
 }
 
 /** The target of an arrow key; the row itself if there is none.

@@ -23,6 +23,8 @@
  *   them, and [] the hottest path
  * @property {string} file      source page
  * @property {number} line
+ * @property {string} invert    flame graph: "" or "yes", upside down
+ * @property {number} match     which match of the search is looked at, from 1 on; 0: none
  * @property {string} colour    flame graph: "" (as fits), "file" or "block"
  * @property {string[]} state   compare: which rows
  * @property {string} view      compare: "" is the table, "flame" the difference flame graph
@@ -44,10 +46,10 @@ export const PAGES = [
 ];
 export const FILTERS = /** @type {const} */ (["select", "exclude", "fold"]);
 
-const TEXTS = /** @type {const} */ (["metric", "side", "search", "sort", "path", "file", "colour"]);
+const TEXTS = /** @type {const} */ (["metric", "side", "search", "sort", "path", "file", "invert", "colour"]);
 const COMPARE = /** @type {const} */ (["view", "width", "per"]);
 const LISTS = /** @type {const} */ (["select", "exclude", "fold", "block", "at", "open", "state"]);
-const NUMBERS = /** @type {const} */ (["offset", "rows", "line"]);
+const NUMBERS = /** @type {const} */ (["offset", "rows", "line", "match"]);
 
 const ID = /^[A-P][\w-]{10}$/;
 // The parts of a state that a page passes on to another page.
@@ -72,6 +74,8 @@ export function blank(page) {
     open: [],
     file: "",
     line: 0,
+    invert: "",
+    match: 0,
     colour: "",
     state: [],
     view: "",
@@ -110,10 +114,11 @@ export function href(state) {
   return (state.page === "overview" ? "/" : "/" + state.page) + (text ? "?" + text : "");
 }
 
-/** The same page with a change. A table starts at its first row again, unless `change` says where.
+/** The same page with a change. A table starts at its first row again and a search without a match
+ * that is looked at, unless `change` says where.
  * @param {State} state @param {Partial<State>} change @returns {State} */
 export function changed(state, change) {
-  return {...state, offset: 0, ...change};
+  return {...state, offset: 0, match: 0, ...change};
 }
 
 /** Another page of the same profile: filters and metric stay, search and offset do not.

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Draws a flame graph, root at the top, on a canvas that is as large as its visible part: a tall
-// graph scrolls in its frame. Zooming asks for the tree below a box. Until the answer arrives, the
-// known boxes move to their new positions, so the picture never jumps. model/flame.js has the
-// layout. The handlers decide what a click does.
+// Draws a flame graph on a canvas that is as large as its visible part: a tall graph scrolls in its
+// frame. Zooming to a box asks for the tree below it. Until the answer arrives, the known boxes move
+// to their new positions, so the picture never jumps. The root is at the top, or, for callers, at
+// the bottom. model/flame.js has the layout, flame_gestures.js what pointers and keys do. The
+// picture says how a box is filled, the handlers decide what a click does.
 
 import {palette} from "../model/colour.js";
 import {boxLabel, count, shortened} from "../model/format.js";
-import {between, eachVisible, hit, layout, matching, step, viewOf} from "../model/flame.js";
+import {between, eachVisible, hit, layout, viewOf} from "../model/flame.js";
 import {h} from "./dom.js";
+import {listen} from "./flame_gestures.js";
+import {Minimap} from "./minimap.js";
 
 const FACES = 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 const LASTS = 220; // milliseconds of a zoom
@@ -24,16 +27,21 @@ const ABOVE = 12; // rows above the zoomed box; of more, the nearest and "all"
  * @typedef {object} Picture
  * @property {any} flame the columns
  * @property {any[]} blocks
- * @property {Place} at
+ * @property {Place} [at] without it, row 0 is the top
  * @property {(row: number, colours: ReturnType<typeof palette>) => string} fill
+ * @property {number[]} [found] places of blocks that a search has found; the other boxes are dimmed
  *
  * @typedef {object} Handlers
- * @property {(path: string) => void} zoom to the path with this id; "": to everything
+ * @property {(path: string, row: number) => void} zoom to the path with this id; "": to everything.
+ *   row: the box, or -1
  * @property {(row: number) => void} [pick]   a box got the focus; -1: none
  * @property {(row: number, point: {x: number, y: number}|null) => void} [menu]
  * @property {(row: number, key: string) => boolean} [key] other keys; true if it was one
- * @property {(row: number, point: {x: number, y: number}) => void} [hover] -1: none
+ * @property {(row: number, point: {x: number, y: number}|null) => void} [hover] -1: none
  */
+
+/** @type {Place} */
+const EVERYTHING = {id: null, block: null, level: 0, above: []};
 
 /** @param {Place} at @param {any[]} blocks @returns {{text: string, id: string|null}[]} */
 export function rowsAbove(at, blocks) {
@@ -49,7 +57,9 @@ export function rowsAbove(at, blocks) {
 
 export class FlameCanvas {
   /**
-   * @param {{label: string, rowHeight?: number, describedBy?: string, isDark: () => boolean}} options
+   * @param {{label: string, rowHeight?: number, describedBy?: string, isDark: () => boolean,
+   *   up?: boolean, map?: boolean}} options up: the root is at the bottom; map: with a small map of
+   *   the whole picture while a part of it is shown
    * @param {Handlers} handlers
    */
   constructor(options, handlers) {
@@ -70,31 +80,26 @@ export class FlameCanvas {
       },
       this.space,
     );
-    /** @type {Place} */ this.at = {id: null, block: null, level: 0, above: []};
+    this.map = options.map ? new Minimap(this) : null;
+    this.frame = h("div.flame-frame", null, this.element, this.map?.element);
+    this.at = EVERYTHING;
     /** The rows above row 0. @type {{text: string, id: string|null}[]} */ this.above = [];
     this.view = {x0: 0, x1: 1};
     this.focus = -1;
     this.over = -1;
-    /** @type {Uint8Array|null} */ this.found = null;
+    /** By block. @type {Uint8Array|null} */ this.found = null;
     this.labels = new Map();
     /** What stands behind the name in a box. @type {((row: number) => string)|null} */
     this.note = null;
     this.wanted = 0; // the requested animation frame
-    this.listen();
+    this.watch();
+    listen(this);
   }
 
-  listen() {
+  watch() {
     const {element} = this;
     this.resized = new ResizeObserver(() => this.size());
     this.resized.observe(element);
-    element.addEventListener("scroll", () => this.draw());
-    element.addEventListener("pointermove", event => this.move(event));
-    element.addEventListener("pointerleave", () => this.setOver(-1, null));
-    element.addEventListener("click", event => this.click(event));
-    element.addEventListener("contextmenu", event => this.contextMenu(event));
-    element.addEventListener("keydown", event => this.key(event));
-    element.addEventListener("blur", () => this.draw());
-    element.addEventListener("focus", () => this.draw());
     this.repaint = () => this.draw();
     document.addEventListener("themechange", this.repaint);
     // Paper does not scroll: all of the graph is drawn, up to a few pages, dark on light.
@@ -113,10 +118,11 @@ export class FlameCanvas {
     removeEventListener("beforeprint", this.printed);
     removeEventListener("afterprint", this.printed);
     cancelAnimationFrame(this.wanted);
+    this.stop();
   }
 
   /** @param {Picture} picture */
-  show({flame, blocks, at, fill}) {
+  show({flame, blocks, at = EVERYTHING, fill, found}) {
     const before = this.layout
       ? {layout: this.layout, ids: this.flame.id, at: this.at, view: this.view}
       : null;
@@ -127,19 +133,29 @@ export class FlameCanvas {
     this.at = at;
     this.above = rowsAbove(at, blocks);
     this.fill = fill;
+    this.found = found ? Uint8Array.from(blocks, () => 0) : null;
+    for (const block of found ?? []) this.found[block] = 1;
     this.labels.clear();
     // Keeps the focus on the same box if it is still there; else on the zoomed one.
     this.focus = held === undefined ? -1 : Math.max(0, flame.id.indexOf(held));
-    this.over = -1;
+    this.setOver(-1, null);
     this.start(before);
     this.size();
+    if (this.options.up && !before) this.element.scrollTop = this.element.scrollHeight;
+  }
+
+  /** The next picture has nothing to do with this one. */
+  forget() {
+    this.layout = null;
+    this.focus = -1;
   }
 
   /** The view in which the new picture begins, so that it continues the old one. @param {any} before */
   start(before) {
     this.stop();
+    if (before && before.at.id === this.at.id) return; // new numbers: the same part is shown
     this.view = {x0: 0, x1: 1};
-    if (!before || before.at.id === this.at.id) return;
+    if (!before) return;
     const inwards = before.ids.indexOf(this.at.id),
       outwards = this.flame.id.indexOf(before.at.id);
     if (inwards >= 0) {
@@ -177,12 +193,25 @@ export class FlameCanvas {
     this.moving = 0;
   }
 
+  /** Shows another part of the picture, at once. @param {import("../model/flame.js").View} view */
+  look(view) {
+    this.stop();
+    this.view = view;
+    this.setOver(-1, null);
+    this.draw();
+  }
+
   get letter() {
     return LETTER * this.scale * (this.options.rowHeight ? 6 / 7 : 1);
   }
 
   get depths() {
     return this.above.length + (this.layout?.levels.length ?? 1);
+  }
+
+  /** Whether all of the width is shown. */
+  get isWhole() {
+    return this.view.x1 - this.view.x0 > 0.999999;
   }
 
   size() {
@@ -215,10 +244,20 @@ export class FlameCanvas {
     });
   }
 
+  get colours() {
+    return palette(this.options.isDark() && !this.printing);
+  }
+
+  /** The line of a depth, or the depth of a line: lines are counted from the top.
+   * @param {number} depth */
+  line(depth) {
+    return this.options.up ? this.depths - 1 - depth : depth;
+  }
+
   paint() {
     if (!this.layout || !this.width) return;
     const ratio = devicePixelRatio || 1,
-      colours = palette(this.options.isDark() && !this.printing);
+      {colours} = this;
     const c = this.canvas.getContext("2d");
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.clearRect(0, 0, this.width, this.height);
@@ -227,8 +266,9 @@ export class FlameCanvas {
     const top = this.element.scrollTop;
     const first = Math.floor(top / this.row),
       last = Math.min(this.depths - 1, Math.ceil((top + this.height) / this.row));
-    for (let depth = first; depth <= last; depth++) {
-      const y = depth * this.row - top;
+    for (let line = first; line <= last; line++) {
+      const depth = this.line(line),
+        y = line * this.row - top;
       if (depth < this.above.length) this.paintAncestor(c, depth, y, colours);
       else
         eachVisible(
@@ -240,6 +280,7 @@ export class FlameCanvas {
           (row, left, width) => this.paintBox(c, row, left, y, width, colours),
         );
     }
+    this.map?.paint();
   }
 
   /** The rows above the zoomed box: 0 is everything. */
@@ -255,16 +296,23 @@ export class FlameCanvas {
     );
   }
 
-  paintBox(c, row, left, y, width, colours) {
+  /** @param {number} row */
+  isFound(row) {
     const block = this.layout.block[row];
+    return this.found !== null && block >= 0 && this.found[block] === 1;
+  }
+
+  /** @param {number} row @param {ReturnType<typeof palette>} colours */
+  fillOf(row, colours) {
+    if (this.isFound(row)) return colours.found;
+    return this.found === null ? this.fill(row, colours) : colours.dimmed;
+  }
+
+  paintBox(c, row, left, y, width, colours) {
     const shown = width > 2.5 ? width - 1 : width;
-    const isFound = this.found !== null && block >= 0 && this.found[block] === 1;
+    const isFound = this.isFound(row);
     const dim = this.found !== null && !isFound;
-    c.fillStyle = isFound
-      ? colours.found
-      : dim
-        ? colours.dimmed
-        : this.fill(row, colours);
+    c.fillStyle = this.fillOf(row, colours);
     c.fillRect(left, y, shown, this.row - 1);
     const recursions = this.flame.recursions?.[row] ?? 0;
     if (recursions > 0 && shown > 6) {
@@ -277,7 +325,7 @@ export class FlameCanvas {
       if (room > 3)
         c.fillText(this.label(row, room, recursions > 0), left + 4, y + this.row / 2, shown - 8);
     }
-    if (row === this.focus && document.activeElement === this.element)
+    if (row === this.focus && (this.found || document.activeElement === this.element))
       this.outline(c, left, y, shown, colours.focus);
     else if (row === this.over) this.outline(c, left, y, shown, colours.quiet);
   }
@@ -309,31 +357,34 @@ export class FlameCanvas {
     return text;
   }
 
-  /** @param {string} text "" for none */
-  search(text) {
-    this.found = text && this.blocks ? matching(this.blocks, text) : null;
-    this.draw();
-  }
+  // ------------------------------------------------------------ boxes on the screen
 
-  // ------------------------------------------------------------ pointer and keys
+  /** The place in the picture of a point on the screen, 0 to 1. @param {number} x */
+  xAt(x) {
+    const box = this.canvas.getBoundingClientRect();
+    return this.view.x0 + ((x - box.left) / this.width) * (this.view.x1 - this.view.x0);
+  }
 
   /** @param {MouseEvent} event @returns {number} row; -1 none; -2 - depth for an ancestor */
   rowAt(event) {
     if (!this.layout) return -1;
     const box = this.canvas.getBoundingClientRect();
-    const depth = Math.floor((event.clientY - box.top + this.element.scrollTop) / this.row);
-    if (depth < 0 || event.clientY > box.bottom) return -1;
+    const line = Math.floor((event.clientY - box.top + this.element.scrollTop) / this.row);
+    if (line < 0 || line >= this.depths || event.clientY > box.bottom) return -1;
+    const depth = this.line(line);
     if (depth < this.above.length) return -2 - depth;
-    const x =
-      this.view.x0 + ((event.clientX - box.left) / this.width) * (this.view.x1 - this.view.x0);
-    return hit(this.layout, x, depth - this.above.length);
+    return hit(this.layout, this.xAt(event.clientX), depth - this.above.length);
   }
 
-  move(event) {
-    if (event.pointerType === "touch") return;
-    const row = this.rowAt(event);
-    this.element.classList.toggle("pointing", row !== -1);
-    this.setOver(row >= 0 ? row : -1, {x: event.clientX, y: event.clientY});
+  /** The point of a box on the screen, for a menu. @param {number} row */
+  pointOf(row) {
+    const box = this.canvas.getBoundingClientRect(),
+      width = this.view.x1 - this.view.x0;
+    const line = this.line(this.above.length + this.layout.depth[row]);
+    return {
+      x: box.left + Math.max(0, ((this.layout.x0[row] - this.view.x0) / width) * this.width) + 8,
+      y: box.top + (line + 1) * this.row - this.element.scrollTop,
+    };
   }
 
   setOver(row, point) {
@@ -344,29 +395,11 @@ export class FlameCanvas {
     this.handlers.hover?.(row, point);
   }
 
-  click(event) {
-    const row = this.rowAt(event);
-    if (row <= -2) return this.zoomTo(this.above[-2 - row].id);
-    if (row < 0) return;
-    const again = row === this.focus;
-    this.setFocus(row);
-    // A finger has no hover: the first tap shows the details, the second zooms.
-    if (event.pointerType !== "touch" || again) this.zoom(row);
-  }
-
-  contextMenu(event) {
-    const row = event.clientX || event.clientY ? this.rowAt(event) : this.focus;
-    if (row < 0 || !this.handlers.menu) return;
-    event.preventDefault();
-    this.setFocus(row);
-    this.handlers.menu(row, {x: event.clientX, y: event.clientY});
-  }
-
   /** @param {number} row */
   zoom(row) {
     if (row === 0) return this.zoomOut();
     this.animate(this.view, viewOf(this.layout, row));
-    this.zoomTo(this.flame.id[row]);
+    this.zoomTo(this.flame.id[row], row);
   }
 
   zoomOut() {
@@ -374,8 +407,9 @@ export class FlameCanvas {
   }
 
   /** @param {string|null} id null: a row that stands for several levels */
-  zoomTo(id) {
-    if (id !== null) this.handlers.zoom(id);
+  zoomTo(id, row = -1) {
+    this.setOver(-1, null);
+    if (id !== null) this.handlers.zoom(id, row);
   }
 
   /** @param {number} row */
@@ -386,37 +420,17 @@ export class FlameCanvas {
     this.handlers.pick?.(row);
   }
 
+  /** Brings a box into sight. @param {number} row */
   scrollTo(row) {
-    const y = (this.above.length + this.layout.depth[row]) * this.row,
-      {element} = this;
+    const {element, view, layout: l} = this;
+    const y = this.line(this.above.length + l.depth[row]) * this.row;
     if (y < element.scrollTop) element.scrollTop = y;
     else if (y + this.row > element.scrollTop + element.clientHeight)
       element.scrollTop = y + this.row - element.clientHeight;
-  }
-
-  key(event) {
-    if (!this.layout || event.ctrlKey || event.metaKey || event.altKey) return;
-    const {key} = event;
-    const row = this.focus < 0 ? 0 : this.focus;
-    if (key.startsWith("Arrow") || key === "Home")
-      this.setFocus(this.focus < 0 ? 0 : step(this.layout, row, key));
-    else if (key === "Enter") row ? this.zoom(row) : this.setFocus(0);
-    else if ((key === "Backspace" || key === "Escape") && this.at.id !== null) this.zoomOut();
-    else if (!this.handlers.key?.(row, key)) return;
-    event.preventDefault();
-    event.stopPropagation();
-  }
-
-  /** The point of a box on the screen, for a menu. @param {number} row */
-  pointOf(row) {
-    const box = this.canvas.getBoundingClientRect(),
-      width = this.view.x1 - this.view.x0;
-    return {
-      x: box.left + Math.max(0, ((this.layout.x0[row] - this.view.x0) / width) * this.width) + 8,
-      y:
-        box.top +
-        (this.above.length + this.layout.depth[row] + 1) * this.row -
-        this.element.scrollTop,
-    };
+    const width = view.x1 - view.x0;
+    if (l.x1[row] <= view.x0 || l.x0[row] >= view.x1) {
+      const x0 = Math.min(1 - width, Math.max(0, (l.x0[row] + l.x1[row] - width) / 2));
+      this.view = {x0, x1: x0 + width};
+    }
   }
 }

@@ -6,7 +6,7 @@
 import {filtered, href, to} from "../model/url.js";
 import {mentioned} from "./block.js";
 import {h} from "./dom.js";
-import {openMenu} from "./menu.js";
+import {closeMenu, openMenu} from "./menu.js";
 
 const FILTER_KEYS = /** @type {const} */ ({s: "select", e: "exclude", f: "fold"});
 const SAID = {select: "Only paths with ", exclude: "Without paths with ", fold: "Folded: "};
@@ -19,6 +19,8 @@ const KEYS = [
   ["Enter", "follow the link; in the flame graph: zoom in"],
   ["Backspace", "in the flame graph: zoom out"],
   ["arrows", "in the flame graph: to the caller, the widest callee, the neighbours"],
+  ["+  -  0", "in the flame graph: magnify, shrink, show the whole width; Shift and ← → move"],
+  ["n  N", "in the flame graph and the call tree: next and previous match of the search"],
   [
     "g then a letter",
     "go to: o overview, s self, a overall, p paths, f flame graph, t call tree, r recursion, c source",
@@ -173,7 +175,33 @@ function showHelp() {
   dialog.showModal();
 }
 
+/** Keys that belong to nobody: text is typed, a modifier is held, letters are off.
+ * @param {KeyboardEvent} event */
+function isOurs(event) {
+  return (
+    !event.defaultPrevented &&
+    !event.ctrlKey &&
+    !event.metaKey &&
+    !event.altKey &&
+    !types(event.target) &&
+    !document.querySelector("dialog[open]")
+  );
+}
+
 let going = 0; // the time when "g" was pressed
+
+/** A letter after "g". It comes before every other use of the letter, wherever the focus is.
+ * @param {import("../main.js").App} app @param {KeyboardEvent} event */
+function prefix(app, event) {
+  if (event.key.length !== 1 || !letters.on || !isOurs(event)) return;
+  const began = going;
+  going = event.key === "g" ? event.timeStamp : 0;
+  if (!began || event.timeStamp - began > 1500 || !GOES[event.key]) return;
+  event.preventDefault();
+  event.stopPropagation();
+  closeMenu();
+  app.go(to(app.state, GOES[event.key]));
+}
 
 /**
  * @param {import("../main.js").App} app
@@ -182,12 +210,6 @@ let going = 0; // the time when "g" was pressed
  */
 function letter(app, event) {
   const {key} = event;
-  if (going && event.timeStamp - going < 1500 && GOES[key]) {
-    going = 0;
-    app.go(to(app.state, GOES[key]));
-    return true;
-  }
-  going = key === "g" ? event.timeStamp : 0;
   const link = event.target instanceof Element ? event.target.closest("[data-label]") : null;
   if (key === "/") search();
   else if (key === "?") showHelp();
@@ -201,16 +223,9 @@ function letter(app, event) {
 
 /** @param {import("../main.js").App} app */
 export function setUpKeys(app) {
+  document.addEventListener("keydown", event => prefix(app, event), {capture: true});
   document.addEventListener("keydown", event => {
-    if (
-      event.defaultPrevented ||
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey ||
-      types(event.target)
-    )
-      return;
-    if (document.querySelector("dialog[open]")) return;
+    if (!isOurs(event)) return;
     const {target} = event;
     const link = target instanceof Element ? target.closest("a[data-label]") : null;
     const rows = {ArrowDown: 1, ArrowUp: -1};

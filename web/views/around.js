@@ -11,7 +11,9 @@ import {fill, h} from "../parts/dom.js";
 import {applyFilter} from "../parts/keys.js";
 import {amountCell, amountHead, callsAreKnown, figure, scaleOf} from "../parts/numbers.js";
 import {arrow} from "../parts/path.js";
+import {Sandwich} from "../parts/sandwich.js";
 import {plainTable} from "../parts/table.js";
+import {hueGroups} from "./flame.js";
 
 const FIRST = 50,
   MOST = 1000;
@@ -207,16 +209,22 @@ function heading(app, answer) {
 export function mount(app) {
   const head = h("div.around-head");
   const sides = h("div.sides");
+  const sandwich = new Sandwich(app);
   const name = state => state.block[state.block.length - 1] ?? "Block";
   const query = (state, more) => question(state, {block: state.block, ...more});
   return {
-    element: h("div.page", null, head, sides),
+    element: h("div.page", null, head, sandwich.element, sides),
     title: state =>
       state.block.length > 1 ? state.block.join(" → ").slice(0, 200) : name(state).slice(0, 200),
     async load(state, signal) {
       if (!state.block.length) return null;
       const limit = state.rows ? MOST : FIRST;
-      return ask("around", query(state, {in_limit: limit, out_limit: limit}), signal);
+      const [answer, between, groups] = await Promise.all([
+        ask("around", query(state, {in_limit: limit, out_limit: limit}), signal),
+        sandwich.load(state, signal),
+        hueGroups(app, signal),
+      ]);
+      return {...answer, sandwich: between, groups};
     },
     show(state, answer) {
       if (!answer) {
@@ -237,11 +245,14 @@ export function mount(app) {
             ),
           ),
         );
+        sandwich.show(null);
         return fill(sides);
       }
       fill(head, heading(app, answer));
+      sandwich.show(answer.sandwich, answer.groups);
       fill(sides, sideTable(app, answer, "callers"), sideTable(app, answer, "callees"));
     },
+    close: () => sandwich.close(),
     csv: state => (state.block.length ? apiUrl("around", query(state, {format: "csv"})) : null),
   };
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The difference flame graph of the comparison: the boxes are as wide as on one side, and coloured
-// by how much they grew. The focused box is described in words below the graph and to screen
-// readers.
+// by how much they grew. The focused box is described in words, below the graph and to screen
+// readers, with what it was before and what it is after.
 
 import {colourOf, growthOf, legend, noteOf, stepOf} from "../model/difference.js";
 import {amount, fileLine, growth, number, percent, scaleFor, signed} from "../model/format.js";
@@ -35,13 +35,18 @@ export class DifferenceGraph {
     this.facts = h("div.facts");
     this.note = h("p.note");
     this.graph = new FlameCanvas(
-      {label: "Difference flame graph", describedBy: "difference-keys", isDark: () => app.dark},
+      {
+        label: "Difference flame graph",
+        describedBy: "difference-keys",
+        isDark: () => app.dark,
+        map: true,
+      },
       {
         zoom: path => app.go(changed(app.state, {path})),
         pick: row => this.pick(row, true),
         menu: (row, point) => this.menu(row, point),
         key: (row, key) => this.key(row, key),
-        hover: (row, point) => this.tooltip.show(row >= 0 ? this.factsOf(row) : null, point),
+        hover: (row, point) => this.hover(row, point),
       },
     );
     this.width = this.select("width", "As wide as", [
@@ -59,11 +64,12 @@ export class DifferenceGraph {
         "p.unseen",
         {id: "difference-keys"},
         "Arrows move to the caller, the widest callee and the neighbours. Enter zooms in, Backspace zooms out. " +
+          "Plus and minus magnify, 0 shows the whole width, Shift and arrows move. " +
           "s, e and f select, exclude and fold; m opens a menu; o goes to the block.",
       ),
       h("div.over", null, this.search.element, this.width, this.per),
       this.crumbs,
-      this.graph.frame ?? this.graph.element,
+      this.graph.frame,
       this.facts,
       h("div.under", null, this.legend, this.note),
     );
@@ -90,7 +96,7 @@ export class DifferenceGraph {
   load(state, signal) {
     const query = question(
       {...state, side: widthOf(state)},
-      {...place(state), at: [], limit: LIMIT},
+      {...place(state), at: [], search: state.search.trim(), limit: LIMIT},
     );
     return ask("difference", query, signal);
   }
@@ -112,21 +118,12 @@ export class DifferenceGraph {
       blocks: answer.blocks,
       at: answer.at,
       fill: row => colourOf(stepOf(this.growths[row]), this.app.dark && !this.graph.printing),
-      found: this.found(state.search.trim(), answer.blocks),
+      found: state.search.trim() ? answer.found : undefined,
     });
     this.showCrumbs(state, answer);
     this.showLegend(state);
     fill(this.note, this.noteFor(state, answer));
     this.pick(this.graph.focus < 0 ? 0 : this.graph.focus, false);
-  }
-
-  /** @param {string} text @param {any[]} blocks */
-  found(text, blocks) {
-    const want = text.toLowerCase();
-    const has = name => (name ?? "").toLowerCase().includes(want);
-    return want
-      ? [...blocks.keys()].filter(i => has(blocks[i].name) || has(blocks[i].file))
-      : undefined;
   }
 
   /** What is not in the picture, and what to do about it. */
@@ -192,6 +189,22 @@ export class DifferenceGraph {
     };
   }
 
+  /** @param {{lines: string[][]}} facts */
+  linesOf(facts) {
+    return h(
+      "dl",
+      null,
+      facts.lines.map(([title, text]) => [h("dt", null, title), h("dd", null, text)]),
+    );
+  }
+
+  /** @param {number} row @param {{x: number, y: number}|null} point */
+  hover(row, point) {
+    if (row < 0) return this.tooltip.show(null, null);
+    const facts = this.factsOf(row);
+    this.tooltip.show(facts, point, this.linesOf(facts));
+  }
+
   /** @param {number} row @param {boolean} aloud */
   pick(row, aloud) {
     if (row < 0 || !this.answer?.value?.length) return fill(this.facts);
@@ -200,11 +213,7 @@ export class DifferenceGraph {
     fill(
       this.facts,
       h("p", null, blockLink(this.app, facts.block, {key: "facts", where: true, href: target})),
-      h(
-        "dl",
-        null,
-        facts.lines.map(([title, text]) => [h("dt", null, title), h("dd", null, text)]),
-      ),
+      this.linesOf(facts),
     );
     const depth = this.graph.at.level + this.graph.layout.depth[row];
     if (aloud)
@@ -227,7 +236,6 @@ export class DifferenceGraph {
     const {block} = this.factsOf(row);
     if (block.label === null) return;
     const where = {file: block.file, line: block.line};
-    this.tooltip.show(null, null);
     openBlockMenu(this.app, block.label, where, this.graph.element, point);
   }
 

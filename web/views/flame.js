@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
-// The flame graph: zoom, search with the total of its matches, recursion marks, keys. The focused
+// The flame graph: zoom, upside down, search with the total of its matches, recursion marks, keys. The focused
 // box is described in words below the graph and to screen readers. The call tree shows the same
 // data as a table.
 
 import {HUES, colourBy, fillOf, groupNumber, groupsOf, legendNumber, palette} from "../model/colour.js";
-import {amount, count, percent, plural} from "../model/format.js";
+import {foundRows} from "../model/flame.js";
+import {plural} from "../model/format.js";
 import {changed, href, place, question, settled, to} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {fill, h} from "../parts/dom.js";
 import {FlameCanvas} from "../parts/flame_canvas.js";
 import {applyFilter, openBlockMenu} from "../parts/keys.js";
+import {Matches} from "../parts/matches.js";
 import {crumbLine, stepsTo} from "../parts/path.js";
-import {searchField} from "../parts/table.js";
-import {Tooltip, boxFacts} from "../parts/tooltip.js";
+import {Tooltip, boxFacts, factLines} from "../parts/tooltip.js";
 
 const FILTERS = {s: "select", e: "exclude", f: "fold"};
 const LIMIT = 4000;
@@ -38,30 +39,36 @@ export async function hueGroups(app, signal) {
 }
 
 /**
- * What the picture leaves out, and why.
- * @param {{hidden: number, hidden_deep: number}} answer
+ * What the picture leaves out, and why. Upside down not all of the tree is looked at.
+ * @param {{hidden: number, hidden_deep: number, hidden_more: boolean}} answer
  */
-export function notDrawn({hidden, hidden_deep: deep}) {
+export function notDrawn({hidden, hidden_deep: deep, hidden_more: more}) {
   const parts = [
     deep ? `${plural(deep, "box", "boxes")} too deep` : "",
     hidden > deep ? `${plural(hidden - deep, "box", "boxes")} too narrow` : "",
+    more ? "what is below them" : "",
   ].filter(Boolean);
   return parts.length ? `Not drawn: ${parts.join(", ")}. Zoom in to see them.` : "";
 }
+
+const MEANS = {
+  "": "As wide as what was charged to a path and all below it. ↻ marks recursion.",
+  yes: "Upside down: the blocks where something was charged, the hottest first, and below each its callers.",
+};
 
 class FlameView {
   /** @param {import("../main.js").App} app */
   constructor(app) {
     this.app = app;
     this.tooltip = new Tooltip();
-    this.search = searchField(app, "Search in the flame graph", "Highlight name or file");
-    this.matched = h("p.found", {role: "status"});
+    this.matches = new Matches(app, "Search in the flame graph");
     this.crumbs = h("nav.crumbs", {"aria-label": "Zoom"});
     this.legend = h("ul.legend", {"aria-label": "Colours"});
     this.facts = h("div.facts");
     this.note = h("p.note");
+    this.means = h("span");
     this.graph = new FlameCanvas(
-      {label: "Flame graph", describedBy: "flame-keys", isDark: () => app.dark},
+      {label: "Flame graph", describedBy: "flame-keys", isDark: () => app.dark, map: true},
       {
         zoom: path => app.go(changed(app.state, {path})),
         pick: row => this.pick(row, true),
@@ -70,7 +77,16 @@ class FlameView {
         hover: (row, point) => this.tooltip.show(row >= 0 ? this.factsOf(row) : null, point),
       },
     );
+    this.graph.frame.classList.add("tall");
+    this.fit = () => this.fitWindow();
+    addEventListener("resize", this.fit);
     this.table = h("a", {href: "/tree"}, "the call tree");
+    this.invert = h(
+      "button",
+      {type: "button", "aria-pressed": "false", onclick: () => this.turn()},
+      "Invert ",
+      h("kbd", null, "i"),
+    );
     this.colour = h(
       "select",
       {
@@ -91,8 +107,8 @@ class FlameView {
         h(
           "p",
           null,
-          "As wide as what was charged to a path and all below it. ↻ marks recursion. Click to zoom; " +
-            "the same as a table: ",
+          this.means,
+          " Click to zoom, Ctrl and the wheel to magnify, drag to move; the same as a table: ",
           this.table,
           ".",
         ),
@@ -100,58 +116,84 @@ class FlameView {
           "p.unseen",
           {id: "flame-keys"},
           "Arrows move to the caller, the widest callee and the neighbours. Enter zooms in, Backspace zooms out. " +
-            "s, e and f select, exclude and fold; m opens a menu; o goes to the block.",
+            "Plus and minus magnify, 0 shows the whole width, Shift and arrows move. i turns it upside down. " +
+            "s, e and f select, exclude and fold; m opens a menu; o goes to the block; n and N go to the matches of the search.",
         ),
       ),
-      h("div.over", null, this.search.element, this.matched, this.colour),
+      h("div.over", null, this.matches.element, this.invert, this.colour),
       this.crumbs,
-      this.graph.element,
+      this.graph.frame,
       this.facts,
       h("div.under", null, this.legend, this.note),
     );
   }
 
+  /** The graph may be as tall as the window has room for. */
+  fitWindow() {
+    const top = this.graph.frame.getBoundingClientRect().top + scrollY;
+    this.graph.frame.style.setProperty("--above", Math.round(top) + "px");
+  }
+
+  turn() {
+    const {state} = this.app;
+    return this.app.go(changed(state, {invert: state.invert ? "" : "yes", path: ""}));
+  }
+
+  /** @param {import("../model/url.js").State} state */
+  flameOf(state, search, signal) {
+    const invert = state.invert ? "true" : "";
+    const at = invert ? {path: state.path, nearest: "true"} : place(state);
+    return ask("flame", question(state, {...at, invert, search, limit: LIMIT}), signal);
+  }
+
   async load(state, signal) {
-    const search = state.search.trim();
-    const [answer, total, groups] = await Promise.all([
-      ask("flame", question(state, {...place(state), limit: LIMIT}), signal),
-      search ? ask("total", question(state, {search}), signal) : null,
+    const [found, groups] = await Promise.all([
+      this.matches.load(state, signal),
       hueGroups(this.app, signal),
     ]);
-    return {...answer, found: total, groups};
+    const search = found?.problem ? "" : state.search.trim();
+    let answer = await this.flameOf(state, search, signal);
+    const match = state.match && !state.invert ? found?.rows[0]?.id : undefined;
+    // A match that is not in the picture is zoomed to.
+    if (match && !answer.id.includes(match))
+      answer = await this.flameOf({...state, path: match}, search, signal);
+    return {...answer, matches: found, groups, match};
   }
 
   show(asked, answer) {
     const state = this.app.settle(settled(asked, answer));
+    const {graph} = this;
+    if (this.answer && this.inverted !== state.invert) graph.forget();
+    this.inverted = state.invert;
     this.answer = answer;
-    this.search.show(state.search);
     const by = colourBy(state.colour, answer.groups);
     this.colour.value = by;
-    this.table.href = href(to(state, "tree", {path: state.path}));
-    const {at, blocks, groups} = answer;
-    this.graph.show({flame: answer, blocks, at, fill: fillOf(answer, blocks, by, groups)});
-    this.graph.search(state.search.trim());
-    const {found} = answer;
-    fill(
-      this.matched,
-      found
-        ? [
-            h("strong", null, amount(found.matched, answer.unit, answer.decimals, answer.total)),
-            " in paths with ",
-            count(found.block_count),
-            found.block_count === 1 ? " block: " : " blocks: ",
-            percent(found.matched, answer.total),
-            " of all, ",
-            percent(found.matched, answer.left),
-            " of left",
-          ]
-        : "",
-    );
+    this.invert.setAttribute("aria-pressed", String(Boolean(state.invert)));
+    this.means.textContent = MEANS[state.invert ? "yes" : ""];
+    this.table.href = href(to(state, "tree", {path: state.invert ? "" : state.path}));
+    const {at, blocks, groups, matches} = answer;
+    const searched = matches && !matches.problem;
+    graph.show({
+      flame: answer,
+      blocks,
+      at,
+      fill: fillOf(answer, blocks, by, groups),
+      found: searched ? answer.found : undefined,
+    });
+    const drawn = state.invert && searched ? foundRows(graph.layout, graph.found) : null;
+    this.matches.show(state, matches, drawn?.length);
+    this.goToMatch(drawn ? drawn[state.match - 1] : answer.id.indexOf(answer.match));
     this.showCrumbs(state, answer);
     this.showLegend(by, answer);
     const empty = !answer.value?.[0];
     fill(this.note, empty ? "Nothing was charged here." : notDrawn(answer));
-    this.pick(this.graph.focus < 0 ? 0 : this.graph.focus, false);
+    this.pick(graph.focus < 0 ? 0 : graph.focus, false);
+    this.fitWindow();
+  }
+
+  /** @param {number|undefined} row */
+  goToMatch(row) {
+    if (row !== undefined && row >= 0) this.graph.setFocus(row);
   }
 
   showCrumbs(state, {at, blocks}) {
@@ -201,19 +243,13 @@ class FlameView {
         blockLink(this.app, facts.block, {key: "facts", where: true}),
         facts.recursion ? h("span.tag", null, facts.recursion) : null,
       ),
-      h(
-        "dl",
-        null,
-        h("dt", null, "overall"),
-        h("dd", null, facts.overall),
-        h("dt", null, "self"),
-        h("dd", null, facts.self),
-      ),
+      factLines(facts),
     );
     const depth = this.graph.at.level + this.graph.layout.depth[row];
     if (aloud)
       this.app.say(
-        `${facts.name}, level ${depth}. Overall ${facts.overall}. Self ${facts.self}. ${facts.recursion}`,
+        `${facts.name}, level ${depth}. Overall ${facts.overall}. ` +
+          `${facts.self ? `Self ${facts.self}. ` : ""}${facts.recursion}`,
       );
   }
 
@@ -231,6 +267,11 @@ class FlameView {
 
   /** @param {number} row @param {string} key */
   key(row, key) {
+    if (this.matches.key(key)) return true;
+    if (key === "i") {
+      this.turn();
+      return true;
+    }
     const {block} = this.factsOf(row);
     if (block.label === null || block.mark === "root") return false;
     if (FILTERS[key]) applyFilter(this.app, FILTERS[key], block.label);
@@ -241,6 +282,7 @@ class FlameView {
   }
 
   close() {
+    removeEventListener("resize", this.fit);
     this.graph.close();
     this.tooltip.close();
   }

@@ -12,12 +12,14 @@ import {blockLink} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {fill, h, unseen} from "../parts/dom.js";
 import {amountCell, amountHead, callsAreKnown, scaleOf} from "../parts/numbers.js";
+import {Matches} from "../parts/matches.js";
 import {crumbLine, stepsTo} from "../parts/path.js";
 import {Table} from "../parts/table.js";
 
 const CHILDREN = 20; // rows of an opened level; the rest has a page of its own
 const INDENTED = 14; // levels
 const DEEPEST = 100; // levels in one table; deeper rows lead to a table of their own
+const ABOVE = 20; // levels shown above a match that is deeper
 
 class TreeView {
   /** @param {import("../main.js").App} app */
@@ -31,6 +33,7 @@ class TreeView {
       kind: "rows.tree",
     });
     this.table.table.addEventListener("keydown", event => this.key(event));
+    this.matches = new Matches(app, "Search in the call tree");
     this.crumbs = h("nav.crumbs", {"aria-label": "Top of the tree"});
     this.hot = h("a.button", {href: "", data: {key: "hot"}}, "Open the hottest path");
     this.none = h("a.button", {href: "", data: {key: "close all"}}, "Close all");
@@ -48,10 +51,19 @@ class TreeView {
             "after something new.",
         ),
       ),
-      h("div.over", null, this.hot, this.none),
+      h("div.over", null, this.matches.element, this.hot, this.none),
       this.crumbs,
       this.table.element,
     );
+    this.element.addEventListener("keydown", event => this.step(event));
+  }
+
+  /** @param {KeyboardEvent} event */
+  step(event) {
+    const {target} = event;
+    const typed = target instanceof Element && target.matches("input, select");
+    if (!typed && !event.ctrlKey && !event.metaKey && !event.altKey && this.matches.key(event.key))
+      event.preventDefault();
   }
 
   columns() {
@@ -128,18 +140,47 @@ class TreeView {
     return question(state, {...place(state), sort: state.sort || "-overall", ...more});
   }
 
-  load(state, signal) {
+  /**
+   * @param {import("../model/url.js").State} state
+   * @param {string|undefined} match id of a path whose row is to be shown
+   * @param {AbortSignal} signal
+   */
+  ask(state, match, signal) {
     const open = state.open.filter(id => id !== "none");
     return ask(
       "tree",
       this.query(state, {
         ...window(state),
-        open,
+        open: match ? [...open, match] : open,
         hot: state.open.length ? "" : "true",
         open_limit: CHILDREN,
       }),
       signal,
     );
+  }
+
+  async load(state, signal) {
+    const found = await this.matches.load(state, signal);
+    const match = state.match ? found?.rows[0] : undefined;
+    let answer = await this.ask(state, match?.id, signal);
+    if (match && !this.rowOf(answer, match.id)) {
+      const path = await this.topAbove(match, signal);
+      answer = await this.ask({...state, path, at: []}, match.id, signal);
+    }
+    return {...answer, matches: found, match};
+  }
+
+  /** @param {any} answer @param {string} id @returns {number} from 1 on; 0: there is none */
+  rowOf(answer, id) {
+    return answer.rows.findIndex(row => row.id === id && !row.hidden) + 1;
+  }
+
+  /** The top of a tree that shows a match: everything, or a caller some levels above.
+   * @param {{id: string, level: number}} match @param {AbortSignal} signal */
+  async topAbove(match, signal) {
+    if (match.level <= DEEPEST) return "";
+    const query = question(this.app.state, {path: match.id, limit: 0});
+    return (await ask("tree", query, signal)).at.above.at(-ABOVE).id;
   }
 
   show(asked, answer) {
@@ -148,6 +189,8 @@ class TreeView {
     // The table counts rows of the first level; the rows of opened levels are added.
     const all = answer.count + answer.rows.length - answer.top_count;
     this.table.show(state, {...answer, count: all});
+    this.matches.show(state, answer.matches);
+    if (answer.match) this.showMatch(this.rowOf(answer, answer.match.id) - 1);
     this.crumbs.hidden = answer.at.id === null;
     const top = path => href(changed(state, {path, open: [], rows: 0}));
     fill(this.crumbs, crumbLine(stepsTo(answer.at, answer.blocks, top), "top"));
@@ -155,6 +198,15 @@ class TreeView {
     this.hot.href = href(changed(state, {open: []}));
     this.none.hidden = !answer.rows.some(row => row.open);
     this.none.href = href(changed(state, {open: ["none"]}));
+  }
+
+  /** @param {number} row */
+  showMatch(row) {
+    const cell = this.table.body.querySelector(`th[data-row="${row}"]`);
+    cell?.closest("tr").classList.add("match");
+    cell?.scrollIntoView({block: "center"});
+    // While the reader types, the field keeps the focus.
+    if (!document.activeElement?.matches("input")) cell?.querySelector("a[data-label]")?.focus();
   }
 
   /** @param {KeyboardEvent} event */

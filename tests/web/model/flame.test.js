@@ -4,12 +4,12 @@ import {test} from "../suite.js";
 import {
   between,
   eachVisible,
+  foundRows,
   hit,
   layout,
-  matching,
-  rowsTo,
+  magnified,
+  moved,
   step,
-  topmost,
   viewOf,
 } from "../../../web/model/flame.js";
 
@@ -182,21 +182,32 @@ test("arrows_lead_to_the_caller_the_widest_callee_and_the_neighbours", () => {
   assert.equal(step(l, 3, "ArrowLeft"), 2);
   assert.equal(step(l, 4, "ArrowDown"), 4);
   assert.equal(step(l, 4, "Home"), 0);
-  assert.deepEqual(rowsTo(l, 4), [0, 1, 2, 4]);
 });
 
-test("a_search_counts_each_path_once", () => {
+test("matches_come_the_widest_first", () => {
   const l = layout(small);
-  const blocks = [
-    {name: "all"},
-    {name: "Main", file: "x.c"},
-    {name: "a", file: "y.c"},
-    {name: "b", file: null},
-  ];
-  assert.deepEqual([...matching(blocks, "A")], [1, 1, 1, 0]);
-  assert.deepEqual([...matching(blocks, "y.C")], [0, 0, 1, 0]);
-  assert.deepEqual(topmost(l, matching(blocks, "b")), [3, 4]);
-  assert.deepEqual(topmost(l, Uint8Array.from([0, 0, 1, 1])), [2, 3]);
+  assert.deepEqual(foundRows(l, Uint8Array.from([0, 0, 1, 1])), [2, 3, 4]);
+  assert.deepEqual(foundRows(l, Uint8Array.from([0, 0, 0, 0])), []);
+});
+
+test("magnifying_keeps_the_point_under_the_pointer_and_stays_inside", () => {
+  let state = 7;
+  const next = () => (state = (Math.imul(state, 1103515245) + 12345) >>> 0) / 2 ** 32;
+  let view = {x0: 0, x1: 1};
+  for (let n = 0; n < 3000; n++) {
+    const share = next(),
+      x = view.x0 + share * (view.x1 - view.x0);
+    const before = view;
+    view = magnified(view, x, 2 ** (4 * next() - 2));
+    assert.ok(view.x0 >= 0 && view.x1 <= 1 + 1e-12 && view.x1 > view.x0, JSON.stringify(view));
+    const isFree = view.x0 > 0 && view.x1 < 1;
+    if (isFree && before.x1 - before.x0 < 1)
+      assert.ok(Math.abs((x - view.x0) / (view.x1 - view.x0) - share) < 1e-5);
+    view = moved(view, 2 * next() - 1);
+    assert.ok(view.x0 >= 0 && view.x1 <= 1 + 1e-12, JSON.stringify(view));
+  }
+  assert.deepEqual(magnified({x0: 0.2, x1: 0.4}, 0.3, 1e-9), {x0: 0, x1: 1});
+  assert.deepEqual(moved({x0: 0, x1: 1}, 0.5), {x0: 0, x1: 1});
 });
 
 test("a_graph_of_nothing_is_one_box", () => {

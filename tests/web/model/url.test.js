@@ -47,6 +47,8 @@ test("every_state_survives_its_address", () => {
     open: ["Dh3-_kq0XzA", "AAAAAAAAAAA"],
     file: "a/../b.c",
     line: 7,
+    invert: "yes",
+    match: 3,
     colour: "file",
     state: ["slower", "new"],
   };

@@ -54,7 +54,7 @@ test("zooming_far_down_goes_on_and_the_address_stays_short", async page => {
       const frame = document.querySelector(".flame");
       frame.scrollTop = frame.scrollHeight;
       const box = frame.getBoundingClientRect();
-      return {x: box.left + 0.9 * box.width, y: box.bottom - 12};
+      return {x: box.left + 0.7 * box.width, y: box.bottom - 12};
     });
     await leads(page, () => page.mouse.click(last.x, last.y));
     assert.ok(page.url().length < 60 + url.length, page.url());

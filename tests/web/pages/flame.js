@@ -34,7 +34,7 @@ test("a_click_zooms_a_click_above_zooms_out_and_the_address_knows", async page =
   assert.deepEqual(await zoomedTo(page), ["main", "run", "dispatch"]);
   assert.match(
     await facts(page),
-    /dispatch.*overall.*80, 80\.0% of all, 80\.0% of left.*self.*5, 5\.0% of all/,
+    /dispatch.*overall.*80, 80\.0% of all.*self.*5, 5\.0% of all/,
   );
   // Now dispatch has the whole width; add is the first 30 of 80.
   await leads(page, () => click(page, 0.2, 4));
@@ -67,10 +67,10 @@ test(
   async page => {
     const {url} = await dispatch();
     await open(page, url + "/flame");
-    await leads(page, () => page.getByPlaceholder("Highlight").fill("ADD"));
+    await leads(page, () => page.getByPlaceholder("Name, file").fill("ADD"));
     assert.equal(
       await page.locator(".found").textContent(),
-      "55 in paths with 1 block: 55.0% of all, 55.0% of left",
+      "55.0% of all: 55 in paths with 1 block",
     );
     const colours = await page.evaluate(() => {
       const canvas = document.querySelector(".flame canvas"),
