@@ -6,6 +6,7 @@
 
 import {filterText, withFilters} from "./model/filters.js";
 import {visible} from "./model/format.js";
+import {choices, inAddress, shownMetric} from "./model/metrics.js";
 import {PAGES, href, parse, to} from "./model/url.js";
 import {ApiError, ask} from "./parts/client.js";
 import {showFilters} from "./parts/chips.js";
@@ -81,6 +82,7 @@ export class App {
     this.groupsOf = 0; // the profile's generation
     /** @type {any} */ this.answer = null;
     /** @type {Live|null} */ this.live = null;
+    /** A line about the address @type {{text: string, at: string}|null} */ this.notice = null;
   }
 
   /** The file that the state looks at. */
@@ -136,6 +138,23 @@ export class App {
     return (this.state = state);
   }
 
+  /**
+   * An address with a metric that the page cannot show leads to one that it can, and says so until
+   * the reader goes on.
+   * @param {import("./model/url.js").State} asked
+   */
+  settleMetric(asked) {
+    const {instead} = shownMetric(this.profile, asked);
+    const state = instead ? {...asked, metric: ""} : asked;
+    if (instead) this.notice = {text: instead, at: href(state)};
+    else if (this.notice?.at !== href(state)) this.notice = null;
+    const line = at("notice");
+    line.hidden = !this.notice;
+    if (line.textContent !== (this.notice?.text ?? "")) line.textContent = this.notice?.text ?? "";
+    this.state = asked;
+    return this.settle(state);
+  }
+
   /** Keeps the scroll position for the back button. */
   keepScroll() {
     history.replaceState({...history.state, top: scrollY}, "");
@@ -154,7 +173,7 @@ export class App {
     closeMenu();
     this.asking.abort();
     const asking = (this.asking = new AbortController());
-    const state = (this.state = parse(location.href));
+    const state = this.settleMetric(parse(location.href));
     const moved = state.page !== this.viewPage;
     let scrolled = false;
     this.main.setAttribute("aria-busy", "true");
@@ -237,20 +256,31 @@ export class App {
       ),
     );
     this.showCurrent();
-    const {metrics, default_metric: own} = this.file;
-    const listed = [...at("metric").options].map(option => option.value);
-    // A list that is open must not change under the reader's hand.
-    if (listed.join("\n") !== metrics.map(m => m.name).join("\n"))
-      fill(
-        at("metric"),
-        metrics.map(m => h("option", {value: m.name}, m.name)),
-      );
-    at("metric").value = state.metric || own;
+    this.showMetrics(state);
     at("side-pick").hidden = !this.profile.compare || state.page === "compare";
     at("side").value = state.side;
     const names = this.profile.files.map(file => file.title || file.path);
     at("opened").textContent = visible(names.join(" → "));
     at("opened").parentElement.title = this.profile.files.map(file => file.path).join("\n");
+  }
+
+  /** @param {import("./model/url.js").State} state */
+  showMetrics(state) {
+    const all = choices(this.profile, state),
+      {metric} = shownMetric(this.profile, state);
+    const none = metric ? [] : [h("option", {value: "", disabled: true}, "none in common")];
+    const options = all.map(({name, reason}) =>
+      h(
+        "option",
+        {value: name, disabled: Boolean(reason), title: reason || null},
+        reason ? `${name} (${reason})` : name,
+      ),
+    );
+    const texts = list => [...list].map(option => option.textContent).join("\n");
+    // A list that is open must not change under the reader's hand.
+    if (texts(at("metric").options) !== texts([...none, ...options]))
+      fill(at("metric"), none, options);
+    at("metric").value = metric;
   }
 
   /**
@@ -301,8 +331,8 @@ function setUpLinks(app) {
 /** @param {App} app */
 function setUpPicks(app) {
   at("metric").addEventListener("change", () => {
-    const {value} = at("metric");
-    app.go({...app.state, metric: value === app.file.default_metric ? "" : value, offset: 0});
+    const metric = inAddress(app.profile, app.state, at("metric").value);
+    app.go({...app.state, metric, offset: 0});
   });
   at("side").addEventListener("change", () =>
     app.go({...app.state, side: at("side").value, offset: 0}),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// ouro diff: what got slower and faster, by block. Amounts are compared as they are and as shares
-// of their own totals. With
-// --fail-above, the exit status tells a build whether something grew too much.
+// ouro diff: what got slower and faster, first in a sentence, then by block. Amounts are compared
+// as they are and as shares of their own totals. With --fail-above, the exit status tells a build
+// whether something grew too much.
 
 #include "cli.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOP_TEXT = 30 };
+enum { TOP_TEXT = 30, NAME_MOST = 60 };
 
 static const char *const allowed[] = {
     "metric", "select",       "exclude",       "fold",       "top",        "json",
@@ -25,13 +25,33 @@ typedef struct {
     bool same_file;
 } pair;
 
+static void fail_metrics(const loaded *before, const loaded *after) {
+    char *has = metric_names(before->profile), *other = metric_names(after->profile);
+    ouro__say("ouro diff: no metric in common, by name and unit: %s has %s; %s has %s",
+              before->path, has, after->path, other);
+    exit(EXIT_USAGE);
+}
+
+// Both have the one that was asked for, by name.
+static void find_metrics(const options *o, loaded *before, loaded *after) {
+    const profile *a = before->profile, *b = after->profile;
+    if (!o->metric) {
+        if (!ouro__common_metric(a, b, &before->metric, &after->metric))
+            fail_metrics(before, after);
+    } else if (!ouro__comparable(a, before->metric, b, after->metric)) {
+        ouro__say("ouro diff: %s counts %s in %s and %s in %s", o->metric,
+                  ouro__metric_unit(a, before->metric), before->path,
+                  ouro__metric_unit(b, after->metric), after->path);
+        exit(EXIT_USAGE);
+    }
+}
+
 static pair load_pair(const options *o) {
     pair p = {0};
     p.before = load_some(o, o->inputs.items[0]);
     if (o->inputs.count == 2) {
         p.after = load_some(o, o->inputs.items[1]);
-        const char *name = ouro__metric_name(p.before.profile, p.before.metric);
-        if (!o->metric) p.after.metric = metric_option(p.after.profile, p.after.path, name);
+        find_metrics(o, &p.before, &p.after);
         return p;
     }
     const profile *both = p.before.profile;
@@ -81,6 +101,17 @@ static void signed_value(char text[static AMOUNT_ROOM], const profile *p, uint32
     text[0] = '+';
 }
 
+// With its place where the name alone stands for several.
+static void block_cell(table *t, const difference *d) {
+    if (!d->several || !*d->file) {
+        table_cell(t, "%s", d->name);
+    } else if (d->line) {
+        table_cell(t, "%s  %s:%u", d->name, d->file, d->line);
+    } else {
+        table_cell(t, "%s  %s", d->name, d->file);
+    }
+}
+
 static void text_row(table *t, const comparison *c, const difference *d, const loaded *l) {
     const profile *p = l->profile;
     int64_t largest = c->total_before > c->total_after ? c->total_before : c->total_after;
@@ -98,7 +129,7 @@ static void text_row(table *t, const comparison *c, const difference *d, const l
     table_cell(t, "%+.2f%%",
                share(d->overall_after, c->total_after) - share(d->overall_before, c->total_before));
     table_cell(t, "%s", fate(d));
-    table_cell(t, "%s%s%s", d->name, *d->file ? "  " : "", d->file);
+    block_cell(t, d);
     table_row_end(t);
 }
 
@@ -112,17 +143,53 @@ static bool any_change(const comparison *c) {
     return i < c->count;
 }
 
+// A long name loses its end, between two characters.
+static void put_name(FILE *to, const char *name) {
+    size_t length = strlen(name), cut = NAME_MOST;
+    if (length > NAME_MOST) {
+        while (cut && ((unsigned char)name[cut] & 0xc0) == 0x80) cut--;
+        fprintf(to, "%.*s...", (int)cut, name);
+    } else {
+        fputs(name, to);
+    }
+}
+
+// "+20.73%: apply +25, lookup -10, write file new +8, and 3 others". Freed by the caller.
+static char *sentence(const comparison *c, const loaded *l) {
+    char *text = NULL, by[AMOUNT_ROOM];
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to) fail_memory();
+    int64_t largest = c->total_before > c->total_after ? c->total_before : c->total_after;
+    const char *unit = ouro__amount_unit(l->profile, l->metric, largest);
+    if (c->total_before || !c->total_after)
+        fprintf(to, "%+.2f%%", share(c->total_after - c->total_before, c->total_before));
+    else
+        fputs("new", to);
+    for (uint32_t i = 0; i < c->leading; i++) {
+        const difference *d = &c->rows[i];
+        signed_value(by, l->profile, l->metric, d->self_after - d->self_before, largest);
+        fputs(i ? ", " : ": ", to);
+        put_name(to, d->name);
+        fprintf(to, "%s%s %s%s%s", *fate(d) ? " " : "", fate(d), by, *unit ? " " : "", unit);
+    }
+    uint32_t others = c->changed - c->leading;
+    if (others) fprintf(to, ", and %u other%s", others, others == 1 ? "" : "s");
+    if (fclose(to) != 0) fail_memory();
+    return text;
+}
+
 static void put_text_report(const options *o, const comparison *c, const pair *p, output *out) {
     const loaded *l = &p->before;
     int64_t largest = c->total_before > c->total_after ? c->total_before : c->total_after;
     const char *unit = ouro__amount_unit(l->profile, l->metric, largest);
-    char before[AMOUNT_ROOM], after[AMOUNT_ROOM];
+    char before[AMOUNT_ROOM], after[AMOUNT_ROOM], *said = sentence(c, l);
     uint32_t left = o->top >= 0 ? (uint32_t)o->top : TOP_TEXT;
     ouro__amount(before, l->profile, l->metric, c->total_before, largest);
     ouro__amount(after, l->profile, l->metric, c->total_after, largest);
-    put_heading(o, out, "%s: %s -> %s%s%s, %+.2f%%", ouro__metric_name(l->profile, l->metric),
-                before, after, *unit ? " " : "", unit,
-                share(c->total_after - c->total_before, c->total_before));
+    put_heading(o, out, "%s: %s -> %s%s%s, %s", ouro__metric_name(l->profile, l->metric), before,
+                after, *unit ? " " : "", unit, said);
+    free(said);
     if (!any_change(c)) {
         ouro__put_text(out, "no block changed\n");
         return;
@@ -140,6 +207,8 @@ static void put_text_report(const options *o, const comparison *c, const pair *p
     table_end(t);
 }
 
+static const char *const how_names[] = {NULL, "name", "path", "line"};
+
 static void json_difference(json_writer *w, const difference *d, uint32_t decimals) {
     ouro__write_object(w, NULL);
     ouro__write_text(w, "name", d->name);
@@ -150,6 +219,8 @@ static void json_difference(json_writer *w, const difference *d, uint32_t decima
     json_amount(w, "overall_after", d->overall_after, decimals);
     ouro__write_bool(w, "new", !d->in_before);
     ouro__write_bool(w, "gone", !d->in_after);
+    ouro__write_integer(w, "line", d->line);
+    ouro__write_text(w, "matched", how_names[d->how]);
     ouro__write_end(w);
 }
 
@@ -162,6 +233,9 @@ static void put_json_report(const options *o, const comparison *c, const pair *p
     json_metric(&w, l);
     json_amount(&w, "total_before", c->total_before, decimals);
     json_amount(&w, "total_after", c->total_after, decimals);
+    char *said = sentence(c, l);
+    ouro__write_text(&w, "summary", said);
+    free(said);
     ouro__write_rows(&w, "rows");
     for (uint32_t i = 0; i < c->count && i < most; i++) json_difference(&w, &c->rows[i], decimals);
     json_foot(&w);
@@ -170,7 +244,8 @@ static void put_json_report(const options *o, const comparison *c, const pair *p
 static void put_csv_report(const options *o, const comparison *c, const pair *p, output *out) {
     uint32_t decimals = p->before.profile->metrics[p->before.metric].decimals;
     uint32_t most = o->top >= 0 ? (uint32_t)o->top : UINT32_MAX;
-    ouro__put_text(out, "name,file,self_before,self_after,overall_before,overall_after,fate\n");
+    ouro__put_text(
+        out, "name,file,self_before,self_after,overall_before,overall_after,fate,matched,line\n");
     for (uint32_t i = 0; i < c->count && i < most; i++) {
         const difference *d = &c->rows[i];
         char number[DECIMAL_ROOM];
@@ -181,7 +256,8 @@ static void put_csv_report(const options *o, const comparison *c, const pair *p,
         ouro__put_csv(out, d->file);
         for (int v = 0; v < 4; v++)
             ouro__print(out, ",%s", ouro__decimal(number, values[v], decimals));
-        ouro__print(out, ",%s\n", fate(d));
+        const char *how = how_names[d->how];
+        ouro__print(out, ",%s,%s,%u\n", fate(d), how ? how : "", d->line);
     }
 }
 
@@ -210,9 +286,10 @@ int cmd_diff(int argc, char **argv) {
         fail_usage("diff", "expected two files, found %zu", o.inputs.count);
     pair p = load_pair(&o);
     comparison c;
+    error e = {0};
     same_decimals(p.before.profile, p.before.metric, p.after.profile, p.after.metric);
-    if (!ouro__compare(p.before.profile, p.before.metric, p.after.profile, p.after.metric, &c))
-        fail_memory();
+    if (!ouro__compare(p.before.profile, p.before.metric, p.after.profile, p.after.metric, &c, &e))
+        fail_with(p.after.path, &e);
     output *out = stdout_open();
     if (o.as == AS_JSON) put_json_report(&o, &c, &p, out);
     if (o.as == AS_CSV) put_csv_report(&o, &c, &p, out);

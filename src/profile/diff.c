@@ -1,74 +1,33 @@
 // SPDX-License-Identifier: MIT
 //
-// Two profiles compared by block name. A block that moved to another line is the same block; where
-// a name stands in several files, the file tells them apart. Blocks of one name are one group whose
-// overall counts each path once, in both profiles, so the numbers of both sides mean the same.
+// Two profiles compared block by block. Which blocks are the same is the matching's answer
+// (matching.c); here their numbers are put beside each other, the largest changes first.
+//
+// The changes of self add up to the change of the total. So the first rows explain it, and
+// `leading` says how many of them are worth a sentence.
 
 #include "questions.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-    texts names;    // of both profiles, and their files
-    uint32_t *file; // by name: a text, or MANY
-    uint32_t room;
-} name_table;
-
-enum { NONE_YET = UINT32_MAX, MANY = UINT32_MAX - 1 };
-
-static uint32_t text_of(name_table *t, const char *text) {
-    return ouro__texts_add(&t->names, text, strlen(text));
+bool ouro__comparable(const profile *a, uint32_t m, const profile *b, uint32_t n) {
+    return strcmp(ouro__metric_name(a, m), ouro__metric_name(b, n)) == 0 &&
+           strcmp(ouro__metric_unit(a, m), ouro__metric_unit(b, n)) == 0;
 }
 
-static bool note_names(name_table *t, const profile *p) {
-    for (uint32_t b = 0; b < p->block_count; b++) {
-        uint32_t name = text_of(t, ouro__block_name(p, b)),
-                 file = text_of(t, ouro__block_file(p, b));
-        if (name == NO_ROW || file == NO_ROW) return false;
-        while (name >= t->room || file >= t->room) {
-            uint32_t room = t->room ? t->room * 2 : 256;
-            uint32_t *files = realloc(t->file, room * sizeof *files);
-            if (!files) return false;
-            t->file = files;
-            for (; t->room < room; t->room++) t->file[t->room] = NONE_YET;
-        }
-        if (t->file[name] == NONE_YET) t->file[name] = file;
-        if (t->file[name] != file) t->file[name] = MANY;
-    }
-    return true;
+static bool has_too(const profile *a, uint32_t m, const profile *b, uint32_t *n) {
+    *n = ouro__profile_find_metric(b, ouro__metric_name(a, m));
+    return *n != NO_ROW && ouro__comparable(a, m, b, *n);
 }
 
-typedef struct {
-    lookup lookup;
-    struct group {
-        uint32_t name, file;
-    } * rows;
-    uint32_t count;
-} group_table;
-
-static uint32_t group_of(group_table *g, uint32_t name, uint32_t file) {
-    uint32_t hash = ouro__hash_pair(name, file), row;
-    for (uint64_t at = ouro__lookup_first(&g->lookup, hash);
-         (row = ouro__lookup_next(&g->lookup, hash, &at)) != NO_ROW;) {
-        if (g->rows[row].name == name && g->rows[row].file == file) return row;
+bool ouro__common_metric(const profile *a, const profile *b, uint32_t *m, uint32_t *n) {
+    *m = a->default_metric;
+    if (a->metric_count && has_too(a, *m, b, n)) return true;
+    for (*m = 0; *m < a->metric_count; (*m)++) {
+        if (has_too(a, *m, b, n)) return true;
     }
-    if (!ouro__lookup_add(&g->lookup, hash, g->count)) return NO_ROW;
-    g->rows[g->count] = (struct group){name, file};
-    return g->count++;
-}
-
-static uint32_t *find_groups(name_table *t, group_table *g, const profile *p) {
-    uint32_t *group = malloc(((size_t)p->block_count + 1) * sizeof *group);
-    for (uint32_t b = 0; group && b < p->block_count; b++) {
-        uint32_t name = text_of(t, ouro__block_name(p, b)), file = 0;
-        if (t->file[name] == MANY) file = text_of(t, ouro__block_file(p, b));
-        group[b] = group_of(g, name, file);
-        if (group[b] != NO_ROW) continue;
-        free(group);
-        return NULL;
-    }
-    return group;
+    return false;
 }
 
 static int64_t change(const difference *d) {
@@ -81,107 +40,152 @@ static int by_change(const void *a, const void *b) {
     if (change(x) != change(y)) return change(x) < change(y) ? 1 : -1;
     if (x->overall_after != y->overall_after) return x->overall_after < y->overall_after ? 1 : -1;
     int order = strcmp(x->name, y->name);
-    return order ? order : strcmp(x->file, y->file);
+    if (!order) order = strcmp(x->file, y->file);
+    if (!order) order = x->line < y->line ? -1 : x->line > y->line;
+    if (!order) order = x->block_before < y->block_before ? -1 : x->block_before > y->block_before;
+    return order ? order : x->block_after < y->block_after ? -1 : x->block_after > y->block_after;
 }
 
-static bool fill(const name_table *t, const group_table *g, const totals *before,
-                 const totals *after, const uint8_t *sides, comparison *c) {
-    c->rows = calloc((size_t)g->count + 1, sizeof *c->rows);
-    if (!c->rows) return false;
-    for (uint32_t i = 0; i < g->count; i++) {
-        difference *row = &c->rows[c->count++];
-        row->name = strdup(ouro__text(&t->names, g->rows[i].name));
-        row->file = strdup(ouro__text(&t->names, g->rows[i].file));
-        if (!row->name || !row->file) return false;
-        row->block_before = row->block_after = NO_BLOCK;
-        row->in_before = sides[i] & 1;
-        row->in_after = sides[i] & 2;
-        row->self_before = before->self[i];
-        row->overall_before = before->overall[i];
-        row->self_after = after->self[i];
-        row->overall_after = after->overall[i];
+// ---------------------------------------------------------------- rows
+
+enum { IN_BEFORE = 1, IN_AFTER = 2 };
+
+// One side, with what its values are multiplied by to count in the unit of both.
+typedef struct {
+    const measured *of;
+    int64_t scale;
+    bool too_large;
+} scaled;
+
+static int64_t times(scaled *s, int64_t value) {
+    s->too_large |= __builtin_mul_overflow(value, s->scale, &value);
+    return value;
+}
+
+static scaled scaled_side(const measured *of, const measured *other) {
+    uint32_t own = of->p->metrics[of->metric].decimals,
+             wanted = other->p->metrics[other->metric].decimals;
+    scaled s = {of, 1, false};
+    for (; own < wanted; own++) s.too_large |= __builtin_mul_overflow(s.scale, 10, &s.scale);
+    return s;
+}
+
+// A block is there if a path has it: tables may hold blocks that nothing was charged to. Of two
+// counts of the same paths, a block whose paths count nothing on a side is not there.
+static uint8_t sides_of(const measured *a, const measured *b, const block_pair *pair) {
+    bool counts = a->p == b->p;
+    bool before = pair->before != NO_BLOCK &&
+                  (counts ? a->totals->overall[pair->before] != 0 : a->present[pair->before]),
+         after = pair->after != NO_BLOCK &&
+                 (counts ? b->totals->overall[pair->after] != 0 : b->present[pair->after]);
+    return (uint8_t)((before ? IN_BEFORE : 0) | (after ? IN_AFTER : 0));
+}
+
+static void describe(difference *d, const profile *p, uint32_t block) {
+    d->name = ouro__block_name(p, block);
+    d->file = ouro__block_file(p, block);
+    d->line = p->blocks[block].line;
+}
+
+static difference row_of(scaled *a, scaled *b, const block_pair *pair, uint8_t sides) {
+    difference d = {.in_before = sides & IN_BEFORE,
+                    .in_after = sides & IN_AFTER,
+                    .block_before = pair->before,
+                    .block_after = pair->after,
+                    .how = sides == (IN_BEFORE | IN_AFTER) ? pair->how : MATCH_NONE};
+    if (d.in_after) describe(&d, b->of->p, pair->after);
+    if (!d.in_after) describe(&d, a->of->p, pair->before);
+    if (pair->before != NO_BLOCK) {
+        d.self_before = times(a, a->of->totals->self[pair->before]);
+        d.overall_before = times(a, a->of->totals->overall[pair->before]);
     }
-    c->total_before = before->total;
-    c->total_after = after->total;
-    return true;
-}
-
-// The first block of each group that a path has.
-static void note_blocks(const profile *p, const uint32_t *group, bool after, comparison *c) {
-    for (uint32_t n = 1; n < p->node_count; n++) {
-        difference *row = &c->rows[group[p->block[n]]];
-        uint32_t *block = after ? &row->block_after : &row->block_before;
-        if (*block == NO_BLOCK || p->block[n] < *block) *block = p->block[n];
+    if (pair->after != NO_BLOCK) {
+        d.self_after = times(b, b->of->totals->self[pair->after]);
+        d.overall_after = times(b, b->of->totals->overall[pair->after]);
     }
+    return d;
 }
 
-// Rows that neither side has are of blocks that only the tables name.
-static void drop_absent(comparison *c) {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < c->count; i++) {
-        difference *row = &c->rows[i];
-        if (row->in_before || row->in_after) {
-            c->rows[kept++] = *row;
-        } else {
-            free(row->name);
-            free(row->file);
-        }
+// Pairs that neither side has are of blocks that only the tables name.
+static bool fill(scaled *a, scaled *b, const matching *m, comparison *c) {
+    c->rows = malloc(((size_t)m->count + 1) * sizeof *c->rows);
+    for (uint32_t i = 0; c->rows && i < m->count; i++) {
+        uint8_t sides = sides_of(a->of, b->of, &m->pairs[i]);
+        if (sides) c->rows[c->count++] = row_of(a, b, &m->pairs[i], sides);
     }
-    c->count = kept;
+    c->total_before = times(a, a->of->totals->total);
+    c->total_after = times(b, b->of->totals->total);
+    if (c->rows) qsort(c->rows, c->count, sizeof *c->rows, by_change);
+    return c->rows;
 }
 
-// A block counts as there if a path has it: tables may hold blocks that nothing was charged to.
-static void note_sides(const profile *p, const uint32_t *group, uint8_t side, uint8_t *sides) {
-    for (uint32_t n = 1; n < p->node_count; n++) sides[group[p->block[n]]] |= side;
+// By names as texts of the side before; names that only the other side has stand behind them.
+static bool note_several(const profile *a, const profile *b, comparison *c) {
+    uint8_t *seen = calloc((size_t)a->texts.count + b->texts.count + 1, 1);
+    uint32_t *names = malloc(((size_t)c->count + 1) * sizeof *names);
+    for (uint32_t i = 0; seen && names && i < c->count; i++) {
+        const char *name = c->rows[i].name;
+        uint32_t text = ouro__texts_find(&a->texts, name, strlen(name));
+        if (text == NO_ROW) text = a->texts.count + ouro__texts_find(&b->texts, name, strlen(name));
+        names[i] = text;
+        seen[text] += seen[text] < 2;
+    }
+    bool ok = seen && names;
+    for (uint32_t i = 0; ok && i < c->count; i++) c->rows[i].several = seen[names[i]] > 1;
+    free(seen);
+    free(names);
+    return ok;
 }
 
-bool ouro__compare(const profile *a, uint32_t before, const profile *b, uint32_t after,
-                   comparison *c) {
-    name_table t = {0};
-    group_table g = {0};
-    totals ta = {0}, tb = {0};
-    uint32_t *group_a = NULL, *group_b = NULL;
+// A change of less than a tenth of the largest one is a detail.
+static void note_leading(comparison *c) {
+    while (c->changed < c->count && change(&c->rows[c->changed])) c->changed++;
+    while (c->leading < c->changed && c->leading < LEADING_MOST &&
+           change(&c->rows[c->leading]) >= change(&c->rows[0]) / 10)
+        c->leading++;
+}
+
+// ---------------------------------------------------------------- the question
+
+bool ouro__compare_measured(const measured *a, const measured *b, comparison *c, error *e) {
+    matching m = {0};
+    scaled before = scaled_side(a, b), after = scaled_side(b, a);
     *c = (comparison){0};
-    bool ok = ouro__texts_init(&t.names) && note_names(&t, a) && note_names(&t, b);
-    g.rows = malloc(((size_t)a->block_count + b->block_count + 1) * sizeof *g.rows);
-    ok = ok && g.rows && (group_a = find_groups(&t, &g, a)) && (group_b = find_groups(&t, &g, b));
-    uint8_t *sides = calloc((size_t)g.count + 1, 1);
-    ok = ok && sides && ouro__totals(a, before, group_a, g.count, &ta) &&
-         ouro__totals(b, after, group_b, g.count, &tb);
-    if (ok && a == b) {
-        // Two counts of the same paths: what counts nothing on one side is not there.
-        for (uint32_t i = 0; i < g.count; i++)
-            sides[i] = (ta.overall[i] != 0) | (uint8_t)((tb.overall[i] != 0) << 1);
-    }
-    if (ok) {
-        note_sides(a, group_a, a == b ? 0 : 1, sides);
-        note_sides(b, group_b, a == b ? 0 : 2, sides);
-        ok = fill(&t, &g, &ta, &tb, sides, c);
-    }
-    if (ok) {
-        note_blocks(a, group_a, false, c);
-        note_blocks(b, group_b, true, c);
-        drop_absent(c);
-        qsort(c->rows, c->count, sizeof *c->rows, by_change);
-    }
-    ouro__texts_free(&t.names);
-    ouro__lookup_free(&g.lookup);
-    ouro__totals_free(&ta);
-    ouro__totals_free(&tb);
-    free(t.file);
-    free(g.rows);
-    free(group_a);
-    free(group_b);
-    free(sides);
+    bool ok = (ouro__match_blocks(a->p, b->p, &m) && fill(&before, &after, &m, c) &&
+               note_several(a->p, b->p, c)) ||
+              ouro__fail_memory(e);
+    if (ok && (before.too_large || after.too_large))
+        ok = ouro__fail(e, EOVERFLOW, "the values do not fit with the decimals of both");
+    if (ok) note_leading(c);
+    ouro__matching_free(&m);
     if (!ok) ouro__comparison_free(c);
     return ok;
 }
 
+static uint8_t *find_present(const profile *p) {
+    uint8_t *present = calloc((size_t)p->block_count + 1, 1);
+    for (uint32_t n = 1; present && n < p->node_count; n++) present[p->block[n]] = 1;
+    return present;
+}
+
+bool ouro__compare(const profile *a, uint32_t before, const profile *b, uint32_t after,
+                   comparison *c, error *e) {
+    totals ta = {0}, tb = {0};
+    uint8_t *in_a = find_present(a), *in_b = find_present(b);
+    *c = (comparison){0};
+    bool memory = in_a && in_b && ouro__totals(a, before, NULL, 0, &ta) &&
+                  ouro__totals(b, after, NULL, 0, &tb);
+    bool ok = (memory || ouro__fail_memory(e)) &&
+              ouro__compare_measured(&(measured){a, before, &ta, in_a},
+                                     &(measured){b, after, &tb, in_b}, c, e);
+    ouro__totals_free(&ta);
+    ouro__totals_free(&tb);
+    free(in_a);
+    free(in_b);
+    return ok;
+}
+
 void ouro__comparison_free(comparison *c) {
-    for (uint32_t i = 0; i < c->count; i++) {
-        free(c->rows[i].name);
-        free(c->rows[i].file);
-    }
     free(c->rows);
     *c = (comparison){0};
 }

@@ -266,10 +266,45 @@ bool ouro__merger_add(merger *m, const profile *p, error *e);
 profile *ouro__merger_end(merger *m, error *e);
 void ouro__merger_free(merger *m);
 
+// ---------------------------------------------------------------- two profiles compared
+
+// By what a block before and a block after were found to be the same.
+typedef enum {
+    MATCH_NONE, // one side does not have it
+    MATCH_NAME, // the name alone
+    MATCH_PATH, // of several of the name, the one with the longest common end of the path
+    MATCH_LINE, // of several that are equally close by path, the one of the nearest line
+} match_how;
+
 typedef struct {
-    char *name, *file; // file: only where the name alone stands for several
-    bool in_before, in_after;
-    uint32_t block_before, block_after; // the first block of that name; NO_BLOCK: there is none
+    uint32_t before, after; // NO_BLOCK: that side does not have it
+    match_how how;
+} block_pair;
+
+// Every block of both tables is in one pair. The first pairs are those of the blocks before, in
+// their order: the pair of a block before has its number.
+typedef struct {
+    block_pair *pairs;
+    uint32_t count;
+    uint32_t *pair_of_after;
+} matching;
+
+bool ouro__match_blocks(const profile *before, const profile *after, matching *m);
+void ouro__matching_free(matching *m);
+
+// Both have the metric's name, in the same unit.
+bool ouro__comparable(const profile *a, uint32_t m, const profile *b, uint32_t n);
+// The metric that `a` shows first if both have it, else the first that both have. false: none.
+bool ouro__common_metric(const profile *a, const profile *b, uint32_t *m, uint32_t *n);
+
+// A block of either side. Texts are the profiles'.
+typedef struct {
+    const char *name, *file;
+    uint32_t line;
+    bool several;                       // other rows have the name too
+    bool in_before, in_after;           // a path of that side has it
+    uint32_t block_before, block_after; // NO_BLOCK: that side does not know it
+    match_how how;
     int64_t self_before, self_after, overall_before, overall_after;
 } difference;
 
@@ -277,13 +312,27 @@ typedef struct {
     int64_t total_before, total_after;
     difference *rows; // the largest change of self first
     uint32_t count;
+    uint32_t changed; // rows whose self changed: they come first
+    uint32_t leading; // of these, the few that tell most of the change
 } comparison;
 
-// By name: blocks that moved to another line are the same. `before` and `after` are metric numbers.
-// Every row is of a block that a path of a side has.
+enum { LEADING_MOST = 3 };
+
+// `before` and `after` are metric numbers. Every row is of a block that a path of a side has. Both
+// sides count in the unit of the metric with more decimals.
 bool ouro__compare(const profile *a, uint32_t before, const profile *b, uint32_t after,
-                   comparison *c);
+                   comparison *c, error *e);
 void ouro__comparison_free(comparison *c);
+
+// The same of what is known already: the totals of all blocks, and by block whether a path has it.
+typedef struct {
+    const profile *p;
+    uint32_t metric;
+    const totals *totals;
+    const uint8_t *present;
+} measured;
+
+bool ouro__compare_measured(const measured *a, const measured *b, comparison *c, error *e);
 
 // ---------------------------------------------------------------- the tree, for drawing
 
@@ -301,6 +350,12 @@ bool ouro__flame_tree(const profile *p, uint32_t m, double share, flame **rows, 
 // children, and the widest child first. Row 0 is the node itself, at depth 0 and with left 0.
 bool ouro__flame_below(const profile *p, const int64_t *running, uint32_t node, uint32_t limit,
                        flame **rows, uint32_t *count);
+
+// Where the boxes of a flame graph of one profile are in another one: by box, the node whose path
+// has the blocks that match, or NO_NODE. `after`: the boxes are of the side after. Freed by the
+// caller. NULL: out of memory.
+uint32_t *ouro__counterparts(const profile *p, const flame *boxes, uint32_t count,
+                             const profile *other, const matching *m, bool after);
 
 // What a cut leaves out, as far as it was looked at.
 typedef struct {

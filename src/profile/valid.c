@@ -6,6 +6,7 @@
 #include "valid.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // ---------------------------------------------------------------- a profile
 
@@ -107,4 +108,21 @@ bool ouro__knots_is_valid(const profile *p, const knots *k) {
     }
     free(seen);
     return ok;
+}
+
+bool ouro__matching_is_valid(const profile *before, const profile *after, const matching *m) {
+    bool ok = m->count >= before->block_count;
+    uint32_t in_after = 0;
+    for (uint32_t i = 0; ok && i < m->count; i++) {
+        const block_pair *p = &m->pairs[i];
+        bool both = p->before != NO_BLOCK && p->after != NO_BLOCK;
+        in_after += p->after != NO_BLOCK;
+        ok = p->before == (i < before->block_count ? i : NO_BLOCK) &&
+             (p->after == NO_BLOCK || m->pair_of_after[p->after] == i) &&
+             both == (p->how != MATCH_NONE);
+        if (ok && both)
+            ok =
+                strcmp(ouro__block_name(before, p->before), ouro__block_name(after, p->after)) == 0;
+    }
+    return ok && in_after == after->block_count;
 }

@@ -20,5 +20,7 @@ bool ouro__totals_is_valid(const profile *p, uint32_t m, const totals *t);
 bool ouro__flame_is_valid(const flame *rows, uint32_t count);
 // No block is in two knots; the largest overall stands first.
 bool ouro__knots_is_valid(const profile *p, const knots *k);
+// Every block is in one pair, and pairs have one name.
+bool ouro__matching_is_valid(const profile *before, const profile *after, const matching *m);
 
 #endif

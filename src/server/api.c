@@ -4,7 +4,7 @@
 // metric, lets the question write its members, and puts around them what every answer has. The
 // table of blocks comes last, because only then it is known which blocks the rows have named.
 
-#include "api.h"
+#include "compare.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +13,11 @@
 static const char csv_type[] = "text/csv; charset=utf-8";
 
 enum {
-    VIEW = 1,   // looks at a view
-    TABLE = 2,  // can be CSV
-    EXPORT = 4, // is a file of some format, not JSON
-    BEYOND = 8, // looks at more than the profile: the generation does not tell whether it changed
+    VIEW = 1,    // looks at a view
+    TABLE = 2,   // can be CSV
+    EXPORT = 4,  // is a file of some format, not JSON
+    COMMON = 16, // its metric is one that both files have
+    BEYOND = 8,  // looks at more than the profile: the generation does not tell whether it changed
 };
 
 typedef struct {
@@ -39,6 +40,7 @@ static const known_question questions[] = {
     {"files", ouro__api_files, VIEW | TABLE | BEYOND},
     {"source", ouro__api_source, VIEW | TABLE | BEYOND},
     {"compare", ouro__api_compare, TABLE},
+    {"difference", ouro__api_difference, VIEW | COMMON},
     {"find", ouro__api_find, VIEW | TABLE},
     {"total", ouro__api_total, VIEW},
     {"history", ouro__api_history, BEYOND},
@@ -154,8 +156,16 @@ static bool find_side(question *q) {
     return true;
 }
 
-static bool find_view(question *q) {
-    if (!ouro__question_metric(q, q->side->profile, &q->metric)) return false;
+static bool find_metric(question *q, bool common) {
+    uint32_t metrics[2];
+    if (!common) return ouro__question_metric(q, q->side->profile, &q->metric);
+    if (!ouro__find_common(q, metrics)) return false;
+    q->metric = metrics[q->side_number];
+    return true;
+}
+
+static bool find_view(question *q, bool common) {
+    if (!find_metric(q, common)) return false;
     if (!(q->view = ouro__question_view(q, q->side_number))) return false;
     q->p = q->view->profile;
     q->calls = ouro__calls_metric(q->p);
@@ -183,7 +193,8 @@ static bool write_answer(question *q, const known_question *k) {
 }
 
 static void answer_question(question *q, const known_question *k) {
-    bool ok = find_side(q) && (!(k->flags & VIEW) || find_view(q)) && write_answer(q, k);
+    bool ok = find_side(q) && (!(k->flags & VIEW) || find_view(q, k->flags & COMMON)) &&
+              write_answer(q, k);
     if (ok) {
         if (q->csv || (k->flags & EXPORT)) {
             ouro__answer_from_file(q->answer, q->csv ? csv_type : q->type, q->out);

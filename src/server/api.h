@@ -57,8 +57,8 @@ typedef struct {
 typedef bool answering(question *q);
 answering ouro__api_profile, ouro__api_overview, ouro__api_blocks, ouro__api_sequences,
     ouro__api_around, ouro__api_flame, ouro__api_sandwich, ouro__api_tree, ouro__api_matches,
-    ouro__api_knots, ouro__api_files, ouro__api_source, ouro__api_compare, ouro__api_find,
-    ouro__api_total, ouro__api_export, ouro__api_labels, ouro__api_history;
+    ouro__api_knots, ouro__api_files, ouro__api_source, ouro__api_compare, ouro__api_difference,
+    ouro__api_find, ouro__api_total, ouro__api_export, ouro__api_labels, ouro__api_history;
 
 // Makes the answer an error; false, so that it can be returned.
 bool ouro__refuse(question *q, int status, const char *code, const char *pattern, ...)
@@ -74,6 +74,8 @@ uint32_t *ouro__question_blocks(question *q, const char *name, size_t *count);
 // labels; false: refused. With nearest=true it is the end of the longest prefix that there is.
 bool ouro__question_node(question *q, uint32_t *node);
 bool ouro__question_nearest(const question *q);
+// How many boxes a flame graph may have; false: refused.
+bool ouro__question_boxes(question *q, uint32_t *limit);
 // The node that an id names, NO_NODE if there is none; false: refused.
 bool ouro__question_node_of_id(question *q, const char *text, uint32_t *node);
 // The view with the question's filters, of any side. NULL: refused.
@@ -107,6 +109,8 @@ bool ouro__write_top(question *q, const char *name, bool overall, uint32_t top);
 bool ouro__write_knots(question *q, uint32_t most);
 bool ouro__write_findings(question *q);
 bool ouro__write_flame(question *q, uint32_t node, uint32_t limit);
+// Which of the blocks that were written so far the search finds, as a member `found`.
+bool ouro__write_found(question *q);
 
 // Where in the tree an answer looks, as a member `at`.
 bool ouro__write_place(question *q, uint32_t node);

@@ -255,7 +255,7 @@ static bool write_inverted(question *q, uint32_t limit) {
 
 // Which of the answer's blocks the search finds, by their places: also boxes that are not drawn
 // are found, but not these.
-static bool write_found(question *q) {
+bool ouro__write_found(question *q) {
     bool ok;
     uint8_t *match = ouro__question_search(q, &ok);
     if (!ok) return false;
@@ -268,7 +268,7 @@ static bool write_found(question *q) {
     return true;
 }
 
-static bool read_limit(question *q, uint32_t *limit) {
+bool ouro__question_boxes(question *q, uint32_t *limit) {
     return ouro__request_number(q->request, "limit", 1, BOXES_MOST, BOXES_USUAL, limit) ||
            ouro__refuse(q, 400, "bad-number", "limit is a whole number from 1 to %d", BOXES_MOST);
 }
@@ -276,11 +276,11 @@ static bool read_limit(question *q, uint32_t *limit) {
 bool ouro__api_flame(question *q) {
     uint32_t node, limit;
     const char *invert = ouro__request_value(q->request, "invert");
-    if (!read_limit(q, &limit)) return false;
+    if (!ouro__question_boxes(q, &limit)) return false;
     bool ok = invert && strcmp(invert, "true") == 0
                   ? write_inverted(q, limit)
                   : ouro__question_node(q, &node) && ouro__write_flame(q, node, limit);
-    return ok && write_found(q);
+    return ok && ouro__write_found(q);
 }
 
 typedef bool around_block(const profile *p, const int64_t *running, uint32_t block, uint32_t limit,
@@ -308,7 +308,7 @@ bool ouro__api_sandwich(question *q) {
     uint32_t limit, *blocks = ouro__question_blocks(q, "block", &count);
     bool ok =
         blocks && (count == 1 || ouro__refuse(q, 400, "no-block", "sandwich needs one block="));
-    ok = ok && read_limit(q, &limit) &&
+    ok = ok && ouro__question_boxes(q, &limit) &&
          write_side(q, "callers", ouro__flame_callers, *blocks, limit) &&
          write_side(q, "callees", ouro__flame_callees, *blocks, limit);
     free(blocks);

@@ -65,18 +65,33 @@ static uint32_t find_block(const side *s, const profile *filtered, const char *t
     return b;
 }
 
+// Two files: the block that matches what the text means on the other side. NO_ROW: this side has
+// none. false: no side knows it, or out of memory.
+static bool find_counterpart(question *q, unsigned side_number, const char *text, uint32_t *b) {
+    side *const *sides = q->generation->sides;
+    bool two = q->generation->side_count == 2;
+    uint32_t other = two ? find_block(sides[!side_number], NULL, text) : NO_ROW;
+    matching m;
+    if (other == NO_ROW) return refuse_block(q, text);
+    if (!ouro__match_blocks(sides[0]->profile, sides[1]->profile, &m)) return false;
+    *b = side_number ? m.pairs[other].after : m.pairs[m.pair_of_after[other]].before;
+    ouro__matching_free(&m);
+    return true;
+}
+
 uint32_t *ouro__question_blocks(question *q, const char *name, size_t *count) {
     const request *r = q->request;
     uint32_t *blocks = malloc((ouro__request_count(r, name) + 1) * sizeof *blocks);
     *count = 0;
     for (size_t i = 0; blocks && i < r->count; i++) {
         if (strcmp(r->parameters[i].name, name) != 0) continue;
-        uint32_t b = find_block(q->side, q->p, r->parameters[i].value);
-        if (b != NO_ROW) {
+        const char *text = r->parameters[i].value;
+        uint32_t b = find_block(q->side, q->p, text);
+        if ((b != NO_ROW || find_counterpart(q, q->side_number, text, &b)) &&
+            (b != NO_ROW || refuse_block(q, text))) {
             blocks[(*count)++] = b;
             continue;
         }
-        refuse_block(q, r->parameters[i].value);
         free(blocks);
         return NULL;
     }
@@ -94,17 +109,21 @@ bool ouro__question_nearest(const question *q) {
     return nearest && strcmp(nearest, "true") == 0;
 }
 
-// Blocks of one side by their labels on another. Returns how many at the start of the path are
-// there; NO_ROW: out of memory.
-static uint32_t translate(const side *from, const side *to, uint32_t *path, uint32_t length) {
-    for (uint32_t i = 0; from != to && i < length; i++) {
-        char *label = ouro__label(&from->labels, path[i]);
-        if (!label) return NO_ROW;
-        path[i] = find_block(to, NULL, label);
-        free(label);
-        if (path[i] == NO_ROW) return i;
+// Blocks of a side as those of the question's side, which match them. Returns how many at the start
+// of the path are there; NO_ROW: out of memory.
+static uint32_t translate(question *q, const side *from, uint32_t *path, uint32_t length) {
+    side *const *sides = q->generation->sides;
+    matching m;
+    uint32_t i = 0;
+    if (from == q->side) return length;
+    if (!ouro__match_blocks(sides[0]->profile, sides[1]->profile, &m)) return NO_ROW;
+    for (; i < length; i++) {
+        path[i] =
+            q->side_number ? m.pairs[path[i]].after : m.pairs[m.pair_of_after[path[i]]].before;
+        if (path[i] == NO_BLOCK) break;
     }
-    return length;
+    ouro__matching_free(&m);
+    return i;
 }
 
 // The blocks on the way to a node, root first; freed by the caller.
@@ -128,7 +147,7 @@ static bool nearest_of_side(question *q, unsigned side_number, uint64_t id, uint
     uint32_t n = ok ? ouro__path_id_find(ids, whole->profile->node_count, id, &several) : NO_NODE;
     if (n != NO_NODE) {
         uint32_t length = 0, *path = blocks_to(whole->profile, n, &length);
-        if (path) length = translate(whole->side, q->side, path, length);
+        if (path) length = translate(q, whole->side, path, length);
         ok = path && length != NO_ROW;
         size_t found;
         if (ok) *node = ouro__path_nearest(q->p, path, length, &found);
@@ -200,14 +219,6 @@ bool ouro__question_node(question *q, uint32_t *node) {
 // ---------------------------------------------------------------- filters
 
 // Two files: a block that only the other side has selects nothing here, and needs no excluding.
-static bool known_elsewhere(const question *q, unsigned side_number, const char *text) {
-    for (unsigned i = 0; i < q->generation->side_count; i++) {
-        if (i != side_number && find_block(q->generation->sides[i], NULL, text) != NO_ROW)
-            return true;
-    }
-    return false;
-}
-
 // A filter as it is read: blocks one after the other, in a list that grows.
 typedef struct {
     uint32_t *items;
@@ -233,13 +244,9 @@ static bool find_filter(question *q, unsigned side_number, const char *name, blo
         if (strcmp(r->parameters[i].name, name) != 0) continue;
         const char *text = r->parameters[i].value;
         uint32_t b = find_block(q->generation->sides[side_number], NULL, text);
-        if (b != NO_ROW) {
-            if (!add_block(blocks, b)) return false;
-        } else if (known_elsewhere(q, side_number, text)) {
-            *missing = true;
-        } else {
-            return refuse_block(q, text);
-        }
+        if (b == NO_ROW && !find_counterpart(q, side_number, text, &b)) return false;
+        if (b == NO_ROW) *missing = true;
+        if (b != NO_ROW && !add_block(blocks, b)) return false;
     }
     return true;
 }

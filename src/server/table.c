@@ -110,7 +110,7 @@ static void csv_cell(question *q, const table *t, const column *c, uint32_t row)
     case COLUMN_COUNT:
         return csv_number(q, c->number(t->of, row), 0);
     case COLUMN_TEXT:
-        return ouro__put_csv(q->out, c->text(t->of, row));
+        return ouro__put_csv(q->out, c->text(t->of, row) ? c->text(t->of, row) : "");
     case COLUMN_BLOCKS:
         return csv_blocks(q, c->blocks(t->of, row));
     case COLUMN_FLAG:

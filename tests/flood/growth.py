@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Inputs of hostile shapes, in two sizes: the cost grows as the input does."""
-import counted, gzip, os, shapes
+import counted, gzip, json, os, shapes
 from counted import MOST, PEAK, STEPS, TIMES, Counters, cost, grows_with
 from harness import Server
 from pprof import Profile, msg, num, varint
@@ -183,11 +183,43 @@ for shape in ASKED:
     case(answers, f"every_question_is_linear_in_a_{shape}", shape)
 
 
+# ---------------------------------------------------------------- blocks of one name, compared
+
+# Where the blocks called f are, by number and side: a file and a line.
+PLACES = {
+    "lines_of_a_file": lambda i, after: ("x.js", 3 * i + after),
+    "a_file_each": lambda i, after: (f"/{after}/{i}/x.c", 1),
+    "files_that_are_as_deep_as_they_like": lambda i, after: (f"{after}/" + "d/" * (i % 24) + "x.c", i),
+    "files_that_get_closer_and_closer": lambda i, after: ("d/" * (i % 16 if after else 20) + "x.c", i),
+    "a_long_path": lambda i, after: (f"{after}/" + "folder/" * 100 + f"{i % 2}/x.c", i),
+}
+
+
+def placed(n, after, where):
+    """Not as many after as before, so that no order of lines settles it."""
+    frames = [{"name": "f", "file": file, "line": line} for file, line in
+              (where(i, after) for i in range(n - n // 3 * after))]
+    return write(f"{n}-{after}.speedscope.json", json.dumps({
+        "$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": frames},
+        "profiles": [{"type": "sampled", "name": "x", "unit": "none", "samples": [[i] for i in range(len(frames))],
+                      "weights": [1] * len(frames)}]}))
+
+
+def matches(name):
+    grows_with(*(cost("diff", placed(n, 0, PLACES[name]), placed(n, 1, PLACES[name])) for n in (N, TIMES * N)),
+               f"one name in {name}")
+
+
+for name in PLACES:
+    case(matches, f"comparing_blocks_of_one_name_is_linear_in_{name}", name)
+
+
 # ---------------------------------------------------------------- the viewer
 
 ASKS = ["profile", "overview", "blocks", "blocks?sort=-self&limit=1000", "blocks?search=f", "blocks?format=csv",
         "sequences", "sequences?format=csv", "around?block=f1", "around?block=f1&block=f2", "flame", "flame?limit=8000",
-        "tree", "knots", "files", "find?search=f", "total", "compare", "blocks?select=f1", "overview?exclude=f1",
+        "tree", "knots", "files", "find?search=f", "total", "compare", "difference",
+        "difference?side=after&limit=8000", "blocks?select=f1", "overview?exclude=f1",
         "flame?fold=f1", "export?as=svg", "export?as=html", "export?as=pprof", "export?as=folded",
         "export?as=speedscope"]
 

@@ -335,7 +335,7 @@ def decimals_of_both_sides_are_made_the_same():
         a = s.api("compare")
         same((a["decimals"], a["total_before"], a["total_after"]), (1, 15, 20))
         table = s.get("/api/v1/compare?format=csv&sort=name")[2].decode().splitlines()
-        same(table[1], "f,,1.5,2,1.5,2,slower")
+        same(table[1], "f,,1.5,2,1.5,2,slower,name,0")
 
 
 @case

@@ -86,7 +86,8 @@ def every_answer_has_the_headers_that_protect_it():
 # ---------------------------------------------------------------- the secret
 
 QUESTIONS = ["profile", "overview", "blocks", "sequences", "around?block=main", "flame", "tree", "knots", "files",
-             "source?file=a.c", "compare", "find?text=main", "total?search=main", "export?as=folded", "nothing", ""]
+             "source?file=a.c", "compare", "difference", "find?text=main", "total?search=main", "export?as=folded",
+             "nothing", ""]
 PAGES = ["/", "/self", "/overall", "/paths", "/block", "/flame", "/tree", "/recursion", "/source", "/compare"]
 
 

@@ -18,6 +18,6 @@ import harness, suite
 # process exits. Races and everything else are still reported.
 os.environ.setdefault("TSAN_OPTIONS", "report_thread_leaks=0")
 harness.Server.ouro, harness.LIVE_WRITER = suite.arguments("OURO", "LIVE_WRITER")
-import answers, attacks, filters, inverted, life, paths, recent, recursion  # noqa: the cases register themselves
+import answers, attacks, compare, filters, inverted, life, paths, recent, recursion  # noqa: the cases register themselves
 
 suite.main()

@@ -82,6 +82,22 @@ static bool read_one(void *data, error *e) {
     return ok;
 }
 
+static bool find_counterparts(const profile *p, error *e) {
+    flame *boxes = NULL;
+    uint32_t count, *found = NULL;
+    matching m = {0};
+    int64_t *running = ouro__running(p, 0);
+    if (running && ouro__flame_below(p, running, 0, 50, &boxes, &count) &&
+        ouro__match_blocks(p, p, &m))
+        found = ouro__counterparts(p, boxes, count, p, &m, false);
+    bool ok = found;
+    ouro__matching_free(&m);
+    free(running);
+    free(boxes);
+    free(found);
+    return ok || ouro__fail_memory(e);
+}
+
 static bool ask_everything(void *data, error *e) {
     profile *p = data;
     totals t;
@@ -96,9 +112,10 @@ static bool ask_everything(void *data, error *e) {
     if (ok) ouro__knots_free(&k);
     ok = ok && (ouro__around(p, 0, blocks, 2, &a) || ouro__fail_memory(e));
     if (ok) ouro__around_free(&a);
-    ok = ok && (ouro__compare(p, 0, p, 0, &c) || ouro__fail_memory(e));
+    ok = ok && (ouro__compare(p, 0, p, 0, &c, e));
     if (ok) ouro__comparison_free(&c);
-    ok = ok && (ouro__flame_tree(p, 0, 0.01, &rows, &count) || ouro__fail_memory(e));
+    ok = ok && find_counterparts(p, e) &&
+         (ouro__flame_tree(p, 0, 0.01, &rows, &count) || ouro__fail_memory(e));
     if (ok) free(rows);
     return ok;
 }
@@ -339,6 +356,7 @@ TEST(the_viewer_says_in_one_way_that_memory_ran_out) {
         "knots?format=csv&exclude=f2",
         "files?sort=file",
         "compare?sort=name&select=f1",
+        "difference?side=after&limit=50&fold=f1",
         "find?text=f1",
         "total?search=f1",
         "blocks?label=thread=1&select-match=f[12]&fold-match=f3",

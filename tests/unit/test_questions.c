@@ -721,7 +721,7 @@ TEST(comparing_matches_blocks_by_name) {
         make(RULE_LOOPS, 0, 20, &b, &model_b);
         comparison c;
         totals ta, tb;
-        if (!CHECK(ouro__compare(a, 0, b, 0, &c))) return;
+        if (!CHECK(ouro__compare(a, 0, b, 0, &c, NULL))) return;
         CHECK(ouro__totals(a, 0, NULL, 0, &ta) && ouro__totals(b, 0, NULL, 0, &tb));
         CHECK_EQUAL(c.count, letters_of_both(a, b));
         for (uint32_t i = 0; i < c.count; i++) {

@@ -2,8 +2,10 @@
 //
 // The models under node and the pages in a browser: node run.js BUILD [WORD...]
 
+import "./model/difference.test.js";
 import "./model/flame.test.js";
 import "./model/format.test.js";
+import "./model/metrics.test.js";
 import "./model/rest.test.js";
 import "./model/table.test.js";
 import "./model/url.test.js";
@@ -14,6 +16,7 @@ import "./pages/flame.js";
 import "./pages/addresses.js";
 import "./pages/flame_tools.js";
 import "./pages/whole.js";
+import "./pages/compare.js";
 import "./pages/odd.js";
 import "./pages/filters.js";
 import "./pages/live.js";

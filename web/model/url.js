@@ -35,6 +35,9 @@ import {allParts} from "./filters.js";
  * @property {number} match     which match of the search is looked at, from 1 on; 0: none
  * @property {string} colour    flame graph: "" (as fits), "file" or "block"
  * @property {string[]} state   compare: which rows
+ * @property {string} view      compare: "" is the table, "flame" the difference flame graph
+ * @property {string} width     its boxes are as wide as "" after or "before"
+ * @property {string} per       its colours are those of "" amounts or of shares of the "total"
  */
 
 export const PAGES = [
@@ -70,6 +73,7 @@ const TEXTS = /** @type {const} */ ([
   "invert",
   "colour",
 ]);
+const COMPARE = /** @type {const} */ (["view", "width", "per"]);
 const LISTS = /** @type {const} */ ([...PARTS, "named", "block", "at", "open", "state"]);
 const NUMBERS = /** @type {const} */ (["offset", "rows", "line", "match"]);
 
@@ -106,6 +110,9 @@ export function blank(page) {
     match: 0,
     colour: "",
     state: [],
+    view: "",
+    width: "",
+    per: "",
   };
 }
 
@@ -120,7 +127,7 @@ export function parse(address) {
   const name = url.pathname === "/" ? "overview" : url.pathname.slice(1);
   const state = blank(PAGES.includes(name) && url.pathname !== "/overview" ? name : "missing");
   const query = url.searchParams;
-  for (const key of TEXTS) state[key] = query.get(key) ?? "";
+  for (const key of [...TEXTS, ...COMPARE]) state[key] = query.get(key) ?? "";
   for (const key of LISTS) state[key] = query.getAll(key);
   for (const key of NUMBERS) state[key] = natural(query.get(key) ?? "");
   // Older addresses have labels here: what they opened is closed.
@@ -132,7 +139,7 @@ export function parse(address) {
 /** @param {State} state @returns {string} its address: parse(href(s)) is s */
 export function href(state) {
   const query = new URLSearchParams();
-  for (const key of TEXTS) if (state[key]) query.set(key, state[key]);
+  for (const key of [...TEXTS, ...COMPARE]) if (state[key]) query.set(key, state[key]);
   for (const key of LISTS) for (const value of state[key]) query.append(key, value);
   for (const key of NUMBERS) if (state[key]) query.set(key, String(state[key]));
   const text = query.toString();

@@ -165,9 +165,21 @@ function askName(app) {
   input.focus();
 }
 
+/** Of a comparison, both sides. @param {any} answer */
+function leftOfBoth(answer) {
+  const most = Math.max(answer.total_before, answer.total_after);
+  const side = name => [
+    h("strong", null, amount(answer["left_" + name], answer.unit, answer.decimals, most)),
+    ` left ${name}, `,
+    percent(answer["left_" + name], answer["total_" + name]),
+  ];
+  return h("p.left-over", null, side("before"), "; ", side("after"));
+}
+
 /** @param {any} answer */
 function leftOver(answer) {
   if (!answer || answer.left === undefined || answer.left === null) return null;
+  if (answer.left_after !== undefined) return leftOfBoth(answer);
   return h(
     "p.left-over",
     null,

@@ -89,6 +89,8 @@ export class FlameCanvas {
     this.over = -1;
     /** By block. @type {Uint8Array|null} */ this.found = null;
     this.labels = new Map();
+    /** What stands behind the name in a box. @type {((row: number) => string)|null} */
+    this.note = null;
     this.wanted = 0; // the requested animation frame
     this.watch();
     listen(this);
@@ -337,11 +339,18 @@ export class FlameCanvas {
   /** Caches cut names, so that they are not cut again in every frame. */
   label(row, room, recursive) {
     const block = this.layout.block[row];
-    const key = block * 8192 + Math.min(room, 4095) * 2 + Number(recursive);
+    const note = this.note?.(row) ?? "";
+    const key = `${block} ${Math.min(room, 4095)} ${recursive} ${note}`;
     let text = this.labels.get(key);
     if (text === undefined) {
       const name = block < 0 ? "all" : this.blocks[block].name;
-      text = (recursive ? "↻ " : "") + boxLabel(name, recursive ? room - 2 : room);
+      const left = room - (recursive ? 2 : 0) - (note ? note.length + 1 : 0);
+      // A note that leaves no room for the name is left out.
+      const noted = note && left > 3;
+      text =
+        (recursive ? "↻ " : "") +
+        boxLabel(name, noted || !note ? left : room - (recursive ? 2 : 0)) +
+        (noted ? " " + note : "");
       if (this.labels.size > 20000) this.labels.clear();
       this.labels.set(key, text);
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Compare: two profiles, block by block. Orange is more than before, blue is less; a sign and a
-// word say the same, for readers who do not see the colours.
+// Compare: two profiles, first in a sentence, then block by block. Orange is more than before, blue
+// is less; a sign and a word say the same, for readers who do not see the colours.
 
 import {
   amount,
   count,
   exact,
+  fileLine,
   growth,
   number,
   percent,
@@ -14,12 +15,14 @@ import {
   share,
   signed,
 } from "../model/format.js";
+import {shownMetric} from "../model/metrics.js";
 import {window} from "../model/table.js";
-import {changed, href, question, to} from "../model/url.js";
+import {changed, hasFilters, href, question, to} from "../model/url.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {fill, h} from "../parts/dom.js";
 import {blockLink} from "../parts/block.js";
 import {Table} from "../parts/table.js";
+import {DifferenceGraph} from "./difference.js";
 
 const STATES = {slower: "▲ more", faster: "▼ less", new: "+ new", gone: "− gone", same: "= same"};
 
@@ -69,34 +72,39 @@ function sideCell(value, answer, side) {
     {title: exact(value, answer.unit, answer.decimals)},
     h("span.value", null, number(value, scaleOf(answer))),
     h("span.part", null, percent(value, answer["total_" + side])),
-    h("span.part.of-left", null, percent(value, answer["left_" + side])),
+    answer.filtered
+      ? h("span.part.of-left", null, percent(value, answer["left_" + side]))
+      : null,
   );
+}
+
+const MATCHED = {
+  name: "The same by its name",
+  path: "Of several of the name, the one with the longest common end of the path",
+  line: "Of several in the same place, the one of the nearest line",
+};
+
+/** How a block was found on both sides, and where it was before. @param {any} row */
+function matchTitle(row) {
+  if (!row.matched) return "Only one side has it";
+  const before = fileLine({file: row.file_before, line: row.line_before});
+  return MATCHED[row.matched] + (before ? ".\nBefore: " + before : "");
+}
+
+/** The address of a block of the comparison. What is gone can only be shown in the profile before.
+ * @param {import("../main.js").App} app @param {any} block with its side */
+function hrefOf(app, block) {
+  const side = block.side === "after" ? "after" : "";
+  return href({...to(app.state, "block", {block: [block.label]}), side});
 }
 
 /** @param {import("../main.js").App} app @param {any} row @param {any} answer */
 function nameCell(app, row, answer) {
-  // A block that is gone can only be shown in the profile before.
-  const side = row.state === "gone" ? "" : "after";
-  const found = row.block === null || row.block === undefined ? null : answer.blocks[row.block];
-  const block = found ?? {
-    label: row.name,
-    name: row.name,
-    file: row.file,
-    line: 0,
-    column: 0,
-    mark: null,
-  };
+  const block = answer.blocks[row.block];
   return h(
     "th.name",
     {scope: "row"},
-    blockLink(app, block, {
-      key: "c" + (row.file ?? ""),
-      href:
-        block.label === null
-          ? undefined
-          : href({...to(app.state, "block", {block: [block.label]}), side}),
-    }),
-    row.file && !found?.file ? h("bdi.where", null, row.file) : null,
+    blockLink(app, block, {key: "c" + row.block, where: true, href: hrefOf(app, block)}),
   );
 }
 
@@ -109,7 +117,7 @@ function columns(app) {
         "span.units",
         null,
         h("span.value", null, scaleOf(answer).unit),
-        texts.map(text => h("span.part", null, text)),
+        texts.filter(Boolean).map(text => h("span.part", null, text)),
       );
   return [
     {
@@ -123,14 +131,14 @@ function columns(app) {
       title: "Self before",
       sort: "self_before",
       kind: "num.extra",
-      below: units("of all", "of left"),
+      below: answer => units("of all", answer.filtered ? "of left" : "")(answer),
       cell: (row, answer) => sideCell(row.self_before, answer, "before"),
     },
     {
       title: "Self after",
       sort: "self_after",
       kind: "num",
-      below: units("of all", "of left"),
+      below: answer => units("of all", answer.filtered ? "of left" : "")(answer),
       cell: (row, answer) => sideCell(row.self_after, answer, "after"),
     },
     {
@@ -142,8 +150,17 @@ function columns(app) {
     },
     {
       title: "State",
+      sort: "state",
+      text: true,
       kind: "state",
       cell: row => h("td.state." + row.state, null, STATES[row.state] ?? row.state),
+    },
+    {
+      // Usually the names tell it all.
+      title: "Same by",
+      kind: "matched.extra",
+      when: answer => answer.rows.some(row => row.matched && row.matched !== "name"),
+      cell: row => h("td.matched.extra", {title: matchTitle(row)}, row.matched ?? "–"),
     },
     {
       title: "Block",
@@ -155,10 +172,12 @@ function columns(app) {
   ];
 }
 
-/** @param {any} answer */
-function summary(answer) {
-  const by = answer.total_after - answer.total_before;
-  const figure = (title, value, more, kind) =>
+/** The totals of what the filters leave. @param {any} answer */
+function figures(answer) {
+  const {unit, decimals} = answer;
+  const by = answer.left_after - answer.left_before;
+  const most = Math.max(Math.abs(answer.left_before), Math.abs(answer.left_after));
+  const figure = (title, value, text, more, kind) =>
     h(
       "div.figure" + (kind ?? ""),
       null,
@@ -166,26 +185,84 @@ function summary(answer) {
       h(
         "dd",
         null,
-        h("span.value", {title: exact(value, answer.unit, answer.decimals)}, more[0]),
-        h("span.part", null, more[1]),
+        h("span.value", {title: exact(value, unit, decimals)}, text),
+        h("span.part", null, more),
       ),
     );
-  const text = amount(Math.abs(by), answer.unit, answer.decimals);
+  const side = (title, name) => {
+    const left = answer["left_" + name],
+      total = answer["total_" + name];
+    const part = left === total ? answer.metric : `${percent(left, total)} of all`;
+    return figure(title, left, amount(left, unit, decimals, most), part);
+  };
   return [
-    figure("Before", answer.total_before, [
-      amount(answer.total_before, answer.unit, answer.decimals),
-      answer.metric,
-    ]),
-    figure("After", answer.total_after, [
-      amount(answer.total_after, answer.unit, answer.decimals),
-      answer.metric,
-    ]),
+    side("Before", "before"),
+    side("After", "after"),
     figure(
       "Change",
       by,
-      [(by > 0 ? "+" : by < 0 ? "−" : "") + text, growth(answer.total_before, answer.total_after)],
+      (by > 0 ? "+" : by < 0 ? "−" : "") + amount(Math.abs(by), unit, decimals, most),
+      growth(answer.left_before, answer.left_after),
       by > 0 ? ".worse" : by < 0 ? ".better" : "",
     ),
+  ];
+}
+
+/**
+ * "+36.9%: parse +140, extra new +144". The changes of self add up to that of the total.
+ * @param {import("../main.js").App} app
+ * @param {any} answer
+ */
+function headline(app, answer) {
+  const {left_before: before, left_after: after, leading, changed: n} = answer;
+  if (!before && !after) return "Nothing was recorded here on either side.";
+  if (!n) return before === after ? "No block changed." : growth(before, after);
+  const one = ({block: number, change, state}) => {
+    const block = answer.blocks[number];
+    return [
+      blockLink(app, block, {key: "headline", href: hrefOf(app, block)}),
+      ["new", "gone"].includes(state) ? ` ${state} ` : " ",
+      h(
+        change > 0 ? "span.worse" : "span.better",
+        {title: exact(change, answer.unit, answer.decimals)},
+        signedAmount(change, answer),
+      ),
+    ];
+  };
+  const others = n - leading.length;
+  return [
+    h("strong", null, before === after ? "±0%" : growth(before, after)),
+    ": ",
+    leading.map((row, i) => [i ? ", " : "", one(row)]),
+    others ? `, and ${count(others)} ${others === 1 ? "other" : "others"}` : "",
+  ];
+}
+
+/** With its unit. @param {number} value @param {any} answer */
+function signedAmount(value, answer) {
+  const scale = scaleOf(answer);
+  return signed(value, scale) + (scale.unit ? " " + scale.unit : "");
+}
+
+/**
+ * Instead of a table, if the files have no metric in common.
+ * @param {import("../main.js").App} app
+ */
+function nothingInCommon(app) {
+  const {files} = app.profile;
+  const names = file => file.metrics.map(metric => metric.name).join(", ") || "none";
+  const one = (file, side, title) =>
+    h(
+      "li",
+      null,
+      h("a", {href: href({...to(app.state, "overview", {metric: ""}), side})}, title),
+      " has ",
+      h("bdi", null, names(file)),
+    );
+  return [
+    h("p", null, "The two files have no metric in common, so there is nothing to compare."),
+    h("ul", null, one(files[0], "", "Before"), one(files[1], "after", "After")),
+    h("p", null, "Open two recordings of the same kind, or look at each by itself."),
   ];
 }
 
@@ -217,49 +294,112 @@ function picks(state, answer) {
   );
 }
 
-/** @param {import("../main.js").App} app @returns {import("../main.js").View} */
-export function mount(app) {
-  const table = new Table(app, {
-    caption: "Blocks, before and after",
-    columns: columns(app),
-    sort: "",
-    search: "Name or file",
-  });
-  const figures = h("dl.figures"),
-    choice = h("div");
-  const names = h("p");
-  const query = (state, more) =>
-    question(
-      {...state, side: ""},
-      {search: state.search, sort: state.sort, state: state.state, ...more},
+/** Table or flame graph. @param {import("../model/url.js").State} state */
+function views(state) {
+  const one = (text, view) =>
+    h(
+      "li",
+      null,
+      h(
+        "a",
+        {
+          href: href(changed(state, {view, path: ""})),
+          data: {key: "view " + view},
+          "aria-current": state.view === view ? "true" : null,
+        },
+        text,
+      ),
     );
-  return {
-    element: h(
+  return h("ul.switch", {"aria-label": "Show as"}, one("Table", ""), one("Flame graph", "flame"));
+}
+
+class CompareView {
+  /** @param {import("../main.js").App} app */
+  constructor(app) {
+    this.app = app;
+    this.table = new Table(app, {
+      caption: "Blocks, before and after",
+      columns: columns(app),
+      sort: "",
+      search: "Name or file",
+      empty: "No block is among these. All shows every block.",
+    });
+    this.graph = new DifferenceGraph(app);
+    this.views = h("nav", {"aria-label": "Table or flame graph"});
+    this.headline = h("p.headline");
+    this.figures = h("dl.figures");
+    this.picks = h("div");
+    this.names = h("p");
+    this.nothing = h("div.nothing");
+    this.element = h(
       "div.page",
       null,
-      h("div.title", null, h("h1", {tabindex: "-1"}, "Compare"), names),
-      figures,
-      choice,
-      table.element,
-    ),
+      h("div.title", null, h("h1", {tabindex: "-1"}, "Compare"), this.names),
+      this.headline,
+      this.figures,
+      this.nothing,
+      this.views,
+      this.picks,
+      this.table.element,
+      this.graph.element,
+    );
+  }
+
+  query(state, more) {
+    const {search, sort, state: states} = state;
+    return question({...state, side: ""}, {search, sort, state: states, ...more});
+  }
+
+  async load(state, signal) {
+    if (!shownMetric(this.app.profile, state).metric) return null;
+    if (state.view !== "flame") return ask("compare", this.query(state, window(state)), signal);
+    const [answer, graph] = await Promise.all([
+      ask("compare", this.query(state, {limit: 1}), signal),
+      this.graph.load(state, signal),
+    ]);
+    return {...answer, graph};
+  }
+
+  /** @param {import("../model/url.js").State} state @param {any} answer null: nothing in common */
+  show(state, answer) {
+    const {app} = this;
+    const [before, after] = app.profile.files;
+    fill(
+      this.names,
+      h("bdi", null, before.path),
+      " → ",
+      h("bdi", null, after?.path ?? ""),
+      ". Blocks are the same if their names are; of several, by the ends of their paths, then by line.",
+    );
+    const graph = Boolean(answer?.graph);
+    this.nothing.hidden = Boolean(answer);
+    for (const part of [this.headline, this.figures, this.views]) part.hidden = !answer;
+    for (const part of [this.picks, this.table.element]) part.hidden = !answer || graph;
+    this.graph.element.hidden = !graph;
+    this.element.classList.toggle("wide", graph);
+    if (!answer) return fill(this.nothing, nothingInCommon(app));
+    fill(this.headline, headline(app, answer));
+    fill(this.figures, figures(answer));
+    fill(this.views, views(state));
+    if (graph) return this.graph.show(state, answer.graph);
+    fill(this.picks, picks(state, answer));
+    this.table.show(state, {
+      ...answer,
+      filtered: hasFilters(state),
+      most: {self: most(answer, "self"), overall: most(answer, "overall")},
+    });
+  }
+}
+
+/** @param {import("../main.js").App} app @returns {import("../main.js").View} */
+export function mount(app) {
+  const view = new CompareView(app);
+  return {
+    element: view.element,
     title: () => "Compare",
-    load: (state, signal) => ask("compare", query(state, window(state)), signal),
-    show(state, answer) {
-      const [before, after] = app.profile.files;
-      fill(
-        names,
-        h("bdi", null, before.path),
-        " → ",
-        h("bdi", null, after?.path ?? ""),
-        ". Blocks are the same if their names are.",
-      );
-      fill(figures, summary(answer));
-      fill(choice, picks(state, answer));
-      table.show(state, {
-        ...answer,
-        most: {self: most(answer, "self"), overall: most(answer, "overall")},
-      });
-    },
-    csv: state => apiUrl("compare", query(state, {format: "csv"})),
+    load: (state, signal) => view.load(state, signal),
+    show: (state, answer) => view.show(state, answer),
+    csv: state => apiUrl("compare", view.query(state, {format: "csv"})),
+    close: () => view.graph.close(),
   };
 }
