@@ -31,6 +31,7 @@ static const known_question questions[] = {
     {"blocks", ouro__api_blocks, VIEW | TABLE},
     {"sequences", ouro__api_sequences, VIEW | TABLE},
     {"around", ouro__api_around, VIEW | TABLE},
+    {"neighbourhood", ouro__api_neighbourhood, VIEW},
     {"flame", ouro__api_flame, VIEW},
     {"tree", ouro__api_tree, VIEW | TABLE},
     {"knots", ouro__api_knots, VIEW | TABLE},

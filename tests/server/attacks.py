@@ -85,8 +85,9 @@ def every_answer_has_the_headers_that_protect_it():
 
 # ---------------------------------------------------------------- the secret
 
-QUESTIONS = ["profile", "overview", "blocks", "sequences", "around?block=main", "flame", "tree", "knots", "files",
-             "source?file=a.c", "compare", "find?text=main", "total?search=main", "export?as=folded", "nothing", ""]
+QUESTIONS = ["profile", "overview", "blocks", "sequences", "around?block=main", "neighbourhood?block=main", "flame", "tree",
+             "knots", "files", "source?file=a.c", "compare", "find?text=main", "total?search=main", "export?as=folded",
+             "nothing", ""]
 PAGES = ["/", "/self", "/overall", "/paths", "/block", "/flame", "/tree", "/recursion", "/source", "/compare"]
 
 
@@ -442,7 +443,9 @@ def malformed_requests_are_refused():
                        "/api/v1/flame?limit=0", "/api/v1/flame?limit=8001", "/api/v1/blocks?sort=",
                        "/api/v1/blocks?sort=-", "/api/v1/blocks?sort=nope",
                        "/api/v1/blocks?side=left", "/api/v1/blocks?format=xml", "/api/v1/around", "/api/v1/find",
-                       "/api/v1/total", "/api/v1/around?block=main&in_limit=-5", "/api/v1/knots?sort=name",
+                       "/api/v1/total", "/api/v1/around?block=main&in_limit=-5", "/api/v1/neighbourhood",
+                       "/api/v1/neighbourhood?block=main&limit=21", "/api/v1/neighbourhood?block=main&block=lex",
+                       "/api/v1/knots?sort=name",
                        "/api/v1/blocks?" + "a&" * 1100, "/api/v1/export", "/api/v1/source"):
             same(s.line(target), 400, target)
         for target in ("/api/v1/", "/api/v1", "/api/v2/blocks", "/api/v1/blocks/", "/api/v1/BLOCKS", "/api/v1//blocks",

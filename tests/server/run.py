@@ -3,7 +3,8 @@
 """The viewer's server from outside: tests/server/run.py OURO LIVE_WRITER [WORD...]
 
 answers.py holds the API against a naive model and against `ouro report`; attacks.py does what a hostile page, profile
-or client would do; life.py starts, follows and ends it. The same cases run on builds with sanitizers, which is what
+or client would do; life.py starts, follows and ends it; neighbourhood.py
+has the call graph around a block. The same cases run on builds with sanitizers, which is what
 finds the races and the bad reads. A word may be the name of one of these files.
 """
 import os, sys
@@ -16,6 +17,6 @@ import harness, suite
 # process exits. Races and everything else are still reported.
 os.environ.setdefault("TSAN_OPTIONS", "report_thread_leaks=0")
 harness.Server.ouro, harness.LIVE_WRITER = suite.arguments("OURO", "LIVE_WRITER")
-import answers, attacks, life  # noqa: the cases register themselves
+import answers, attacks, life, neighbourhood  # noqa: the cases register themselves
 
 suite.main()
