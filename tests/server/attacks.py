@@ -85,9 +85,9 @@ def every_answer_has_the_headers_that_protect_it():
 
 # ---------------------------------------------------------------- the secret
 
-QUESTIONS = ["profile", "overview", "blocks", "sequences", "around?block=main", "neighbourhood?block=main", "flame", "tree",
-             "knots", "files", "source?file=a.c", "compare", "find?text=main", "total?search=main", "export?as=folded",
-             "nothing", ""]
+QUESTIONS = ["profile", "overview", "blocks", "sequences", "around?block=main", "neighbourhood?block=main", "flame",
+             "tree", "knots", "files", "source?file=a.c", "compare", "find?text=main", "total?search=main",
+             "export?as=folded", "nothing", ""]
 PAGES = ["/", "/self", "/overall", "/paths", "/block", "/flame", "/tree", "/recursion", "/source", "/compare"]
 
 
