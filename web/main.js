@@ -14,6 +14,7 @@ import {setUpFind} from "./parts/find.js";
 import {setUpKeys} from "./parts/keys.js";
 import {Live} from "./parts/live.js";
 import {closeMenu} from "./parts/menu.js";
+import {setUpCopies} from "./parts/numbers.js";
 import {setUpTheme} from "./parts/theme.js";
 import * as blocks from "./views/blocks.js";
 import * as around from "./views/around.js";
@@ -75,6 +76,12 @@ export class App {
     /** @type {import("./model/colour.js").Groups|null} */ this.groups = null;
     this.groupsOf = 0; // the profile's generation
     /** @type {any} */ this.answer = null;
+  }
+
+  /** Pixels that a page is wide. */
+  get room() {
+    const {paddingLeft, paddingRight} = getComputedStyle(this.main);
+    return this.main.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
   }
 
   /** The file that the state looks at. */
@@ -296,6 +303,7 @@ async function start() {
   setUpExport(app);
   setUpFind(app);
   setUpKeys(app);
+  setUpCopies();
   await app.arrive({top: history.state?.top ?? 0});
   live.start();
 }

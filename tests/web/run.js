@@ -4,6 +4,7 @@
 
 import "./model/flame.test.js";
 import "./model/format.test.js";
+import "./model/graph.test.js";
 import "./model/rest.test.js";
 import "./model/table.test.js";
 import "./model/url.test.js";
@@ -11,6 +12,7 @@ import "./pages/tables.js";
 import "./pages/flame.js";
 import "./pages/whole.js";
 import "./pages/odd.js";
+import "./pages/pages.js";
 import "./pages/secret.js";
 import {runAll} from "./suite.js";
 

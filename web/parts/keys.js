@@ -9,6 +9,12 @@ import {h} from "./dom.js";
 import {openMenu} from "./menu.js";
 
 const FILTER_KEYS = /** @type {const} */ ({s: "select", e: "exclude", f: "fold"});
+/** What each filter does, in six words or less, where it is offered. */
+export const EFFECTS = {
+  select: "Keep only paths that contain it",
+  exclude: "Drop all paths that contain it",
+  fold: "Remove it; callers take its self",
+};
 const SAID = {select: "Only paths with ", exclude: "Without paths with ", fold: "Folded: "};
 const KEYS = [
   ["/", "search on this page, or find a block"],
@@ -56,11 +62,14 @@ export function openBlockMenu(app, label, source, from, point = null) {
   openMenu(
     "Block " + label.slice(0, 80),
     [
-      {text: "Select: only paths with it", key: "s", act: () => applyFilter(app, "select", label)},
-      {text: "Exclude: without its paths", key: "e", act: () => applyFilter(app, "exclude", label)},
-      {text: "Fold into its callers", key: "f", act: () => applyFilter(app, "fold", label)},
+      ...Object.entries(FILTER_KEYS).map(([key, filter]) => ({
+        text: filter[0].toUpperCase() + filter.slice(1),
+        more: EFFECTS[filter],
+        key,
+        act: () => applyFilter(app, filter, label),
+      })),
       null,
-      {text: "Callers and callees", href: href(to(state, "block", {block: [label]}))},
+      {text: "Callers and callees", more: "going in, going out", href: href(to(state, "block", {block: [label]}))},
       {text: "Flame graph of its paths", href: href(filtered(to(state, "flame"), "select", label))},
       ...(source.file
         ? [
