@@ -53,6 +53,7 @@ typedef struct {
     unsigned port;         // 0: any
     names source;          // folders
     names extensions;      // of sources
+    names maps;            // of sources: FROM=TO
     bool no_open, no_secret;
     bool help, version;
 } options;
