@@ -11,6 +11,7 @@ import {fill, h} from "./parts/dom.js";
 import {showError} from "./parts/errors.js";
 import {setUpExport} from "./parts/export.js";
 import {setUpFind} from "./parts/find.js";
+import {showHint} from "./parts/help.js";
 import {setUpKeys} from "./parts/keys.js";
 import {Live} from "./parts/live.js";
 import {closeMenu} from "./parts/menu.js";
@@ -183,6 +184,7 @@ export class App {
     const title = view.title(state);
     document.title = `${title} · ${this.file?.title || "profile"} · Ouro`;
     showFilters(this, state, answer);
+    showHint(state.page);
     if (moved && this.started) this.say(title);
     return placed;
   }

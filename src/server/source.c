@@ -8,8 +8,8 @@
 // The working folder may be a home folder, where keys and passwords are. So the path inside the
 // root has no name that begins with a dot, and the file has the extension of a source.
 //
-// A name may be a file:// URL, and its first folders may be mapped to others. That happens first: the
-// rules above hold for what comes out. A map keeps the file's own name.
+// A name may be a file:// URL, and its first folders may be mapped to others. That happens first:
+// the rules above hold for what comes out. A map keeps the file's own name.
 
 #include "source.h"
 

@@ -6,6 +6,7 @@ import "./model/flame.test.js";
 import "./model/format.test.js";
 import "./model/graph.test.js";
 import "./model/rest.test.js";
+import "./model/syntax.test.js";
 import "./model/table.test.js";
 import "./model/url.test.js";
 import "./pages/tables.js";

@@ -21,6 +21,7 @@
  * @property {string[][]} open  paths that are open in the call tree
  * @property {string} file      source page
  * @property {number} line
+ * @property {string[]} map     FROM=TO: where the folders of source files are here
  * @property {string} colour    flame graph: "" (as fits), "file" or "block"
  * @property {string[]} state   compare: which rows
  */
@@ -40,14 +41,14 @@ export const PAGES = [
 export const FILTERS = /** @type {const} */ (["select", "exclude", "fold"]);
 
 const TEXTS = /** @type {const} */ (["metric", "side", "search", "sort", "file", "colour"]);
-const LISTS = /** @type {const} */ (["select", "exclude", "fold", "block", "at", "state"]);
+const LISTS = /** @type {const} */ (["select", "exclude", "fold", "block", "at", "state", "map"]);
 const NUMBERS = /** @type {const} */ (["offset", "rows", "line"]);
 
 // Separates the labels of a path. Labels hold any other character, but names have no
 // control characters.
 const BETWEEN = "\u001f";
 // The parts of a state that a page passes on to another page.
-const KEPT = /** @type {const} */ (["metric", "select", "exclude", "fold", "side"]);
+const KEPT = /** @type {const} */ (["metric", "select", "exclude", "fold", "side", "map"]);
 
 /** @param {string} page @returns {State} */
 export function blank(page) {
@@ -67,6 +68,7 @@ export function blank(page) {
     open: [],
     file: "",
     line: 0,
+    map: [],
     colour: "",
     state: [],
   };

@@ -6,6 +6,7 @@
 import {filtered, href, to} from "../model/url.js";
 import {mentioned} from "./block.js";
 import {h} from "./dom.js";
+import {showHint, wordPart} from "./help.js";
 import {openMenu} from "./menu.js";
 
 const FILTER_KEYS = /** @type {const} */ ({s: "select", e: "exclude", f: "fold"});
@@ -29,6 +30,7 @@ const KEYS = [
     "g then a letter",
     "go to: o overview, s self, a overall, p paths, f flame graph, t call tree, r recursion, c source",
   ],
+  ["n  N", "in a source: next and previous hot line"],
   ["?", "this page"],
 ];
 const GOES = {
@@ -141,7 +143,9 @@ const letters = {
   },
 };
 
-function showHelp() {
+/** @param {import("../main.js").App} app */
+function showHelp(app) {
+  const {words, hints} = wordPart(() => showHint(app.state.page));
   const box = h("input", {type: "checkbox", id: "letters"});
   box.checked = letters.on;
   box.addEventListener("change", () => {
@@ -157,23 +161,8 @@ function showHelp() {
       KEYS.map(([key, text]) => [h("dt", null, h("kbd", null, key)), h("dd", null, text)]),
     ),
     h("h2", null, "Words"),
-    h(
-      "dl.words",
-      null,
-      h("dt", null, "Self"),
-      h("dd", null, "what was charged to a block itself"),
-      h("dt", null, "Overall"),
-      h("dd", null, "what was charged to every path that contains it, each path once"),
-      h("dt", null, "Select"),
-      h("dd", null, "keep the paths that contain a block"),
-      h("dt", null, "Exclude"),
-      h("dd", null, "drop them"),
-      h("dt", null, "Fold"),
-      h("dd", null, "take a block out of its paths; its self goes to its caller"),
-      h("dt", null, "Of all, of left"),
-      h("dd", null, "percent of the whole profile, and of what the filters leave"),
-    ),
-    h("p", null, h("label", {for: "letters"}, box, " Letters are keys")),
+    words,
+    h("p.switches", null, h("label", {for: "letters"}, box, " Letters are keys"), hints),
     h("form", {method: "dialog"}, h("button", {autofocus: true}, "Close")),
   );
   dialog.addEventListener("close", () => dialog.remove());
@@ -199,13 +188,20 @@ function letter(app, event) {
   going = key === "g" ? event.timeStamp : 0;
   const link = event.target instanceof Element ? event.target.closest("[data-label]") : null;
   if (key === "/") search();
-  else if (key === "?") showHelp();
+  else if (key === "?") showHelp(app);
   else if (link instanceof HTMLElement && FILTER_KEYS[key])
     applyFilter(app, FILTER_KEYS[key], link.dataset.label);
   else if (link instanceof HTMLElement && key === "m")
     openBlockMenu(app, link.dataset.label, placeOf(link), link);
-  else return false;
+  else return press(key);
   return true;
+}
+
+/** A button of the page that has this letter. @param {string} key */
+function press(key) {
+  const button = document.querySelector(`main [data-letter="${CSS.escape(key)}"]`);
+  if (button instanceof HTMLElement) button.click();
+  return button !== null;
 }
 
 /** @param {import("../main.js").App} app */
@@ -247,5 +243,5 @@ export function setUpKeys(app) {
     event.preventDefault();
     openBlockMenu(app, link.dataset.label, placeOf(link), link);
   });
-  document.getElementById("help").addEventListener("click", showHelp);
+  document.getElementById("help").addEventListener("click", () => showHelp(app));
 }

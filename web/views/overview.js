@@ -35,7 +35,7 @@ function findingItem(app, answer, finding, i) {
   const parts = finding.text.map(part => {
     if (typeof part === "string") return part;
     const {name} = blockOf(part.block) ?? {name: "(root)"};
-    return h("bdi.code", {title: name.length > SHORTEN ? name : null}, cut(shownName(name)));
+    return h("bdi.named", {title: name.length > SHORTEN ? name : null}, cut(shownName(name)));
   });
   const about = blockOf(finding.link?.block);
   const target = about?.label

@@ -278,7 +278,7 @@ function summary(answer, mutual, alone) {
     deepest?.deepest > 1
       ? [
           ". The deepest is ",
-          h("bdi.code", null, deepestMember(answer, deepest).slice(0, 80)),
+          h("bdi.named", null, deepestMember(answer, deepest).slice(0, 80)),
           `, ${count(deepest.deepest)} deep`,
         ]
       : null,

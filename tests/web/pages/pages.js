@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How the pages look and read: numbers, locations, columns, graphs, findings, the words and the
-// hints.
+// How the pages look and read: numbers, locations, columns, graphs, findings, words, hints, colours.
 
 import assert from "node:assert/strict";
 import * as fixtures from "../fixtures.js";
@@ -285,4 +284,93 @@ test("without_findings_the_overview_has_no_place_for_them", async page => {
   });
   await open(page, url + "/");
   assert.equal(await page.locator(".findings").isVisible(), false);
+});
+
+test("hints_are_shown_once_and_come_back_from_the_help", async page => {
+  const {url} = await view([fixtures.dispatch()]);
+  await open(page, url + "/");
+  const hint = page.locator("#hint");
+  assert.match(await hint.textContent(), /Each sentence leads/);
+  await leads(page, () => page.locator("nav").getByRole("link", {name: "Source"}).click());
+  assert.match(await hint.textContent(), /next hot line/);
+  await page.getByRole("button", {name: "No more hints"}).click();
+  assert.equal(await hint.isVisible(), false);
+  await open(page, url + "/self");
+  assert.equal(await hint.isVisible(), false, "the browser remembers");
+  await page.keyboard.press("?");
+  await page.getByLabel("Hints on pages").check();
+  await page.getByRole("button", {name: "Close"}).click();
+  assert.match(await hint.textContent(), /callers and callees/);
+});
+
+test("the_help_explains_every_word", async page => {
+  const {url} = await view([fixtures.dispatch()]);
+  await open(page, url + "/");
+  await page.keyboard.press("?");
+  const words = (await page.locator(".help .words dt").allTextContents()).join("\n");
+  for (const word of ["Self", "Overall", "Callers, callees", "Select", "Exclude", "Fold", "[pruned]", "↻", "of left"])
+    assert.ok(words.toLowerCase().includes(word.toLowerCase()), word);
+  assert.doesNotMatch(await page.locator("dialog").textContent(), /charged/);
+});
+
+test("hot_lines_are_visited_one_after_the_other", async page => {
+  const {url} = await view([fixtures.withSource()], ["--source", "."]);
+  await open(page, url + "/source?file=program.x");
+  await leads(page, () => page.getByRole("button", {name: "Next hot line"}).click());
+  assert.equal(new URL(page.url()).searchParams.get("line"), "700");
+  assert.match(await page.locator(".hot").textContent(), /Line 700 is number 1 of 2 hot lines: 60\.0%/);
+  assert.ok(await page.locator("tr.wanted").isVisible());
+  await leads(page, () => page.keyboard.press("n"));
+  assert.equal(new URL(page.url()).searchParams.get("line"), "3");
+  await leads(page, () => page.keyboard.press("N"));
+  assert.equal(new URL(page.url()).searchParams.get("line"), "700");
+  const heat = await page
+    .locator("tr.wanted .line")
+    .evaluate(one => Number(one.style.getPropertyValue("--heat")));
+  assert.equal(heat, 1);
+});
+
+test("a_source_has_colours_and_its_text_is_text", async page => {
+  write("colours.c", 'int main(void) { return "<b>" != 0; } // <script>window.evil = 1</script>\n');
+  const file = fixtures.speedscope(
+    "colours.speedscope.json",
+    [{name: "main", file: "colours.c", line: 1}],
+    [[0]],
+    [1],
+  );
+  const {url} = await view([file]);
+  await open(page, url + "/source?file=colours.c");
+  const kinds = await page
+    .locator("td.text span")
+    .evaluateAll(all => all.map(one => `${one.className} ${one.textContent}`));
+  assert.deepEqual(kinds, [
+    "keyword int",
+    "keyword void",
+    "keyword return",
+    'string "<b>"',
+    "number 0",
+    "comment // <script>window.evil = 1</script>",
+  ]);
+});
+
+test("a_folder_that_is_another_here_is_told_in_the_page", async page => {
+  write("mapped.c", "int here;\n");
+  const file = fixtures.speedscope(
+    "mapped.speedscope.json",
+    [{name: "main", file: "file:///build/x/mapped.c", line: 1}],
+    [[0]],
+    [1],
+  );
+  const {url} = await view([file]);
+  await open(page, url + "/source?file=file%3A%2F%2F%2Fbuild%2Fx%2Fmapped.c");
+  assert.match(await page.locator(".reason").textContent(), /The text is not shown.*Was it built elsewhere/);
+  assert.equal(await page.getByLabel("Files below").inputValue(), "/build/x");
+  await leads(page, () => page.getByRole("button", {name: "Look there"}).click());
+  assert.equal(await page.locator("td.text").first().textContent(), "int here;");
+  assert.equal(new URL(page.url()).searchParams.get("map"), "/build/x=.");
+  await leads(page, () => link(page, "main").click());
+  await leads(page, () => page.getByRole("link", {name: "Source"}).last().click());
+  assert.equal(await page.locator("td.text").first().textContent(), "int here;", "the map stays");
+  await leads(page, () => page.getByRole("link", {name: "Remove: /build/x=."}).click());
+  assert.equal(await page.locator("td.text").count(), 0);
 });
