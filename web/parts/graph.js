@@ -5,7 +5,7 @@
 // layout (model/layers.js, model/circle.js) is done again when the width changes.
 
 import {amount, percent} from "../model/format.js";
-import {blockLink} from "./block.js";
+import {blockLink, recursionMark} from "./block.js";
 import {h} from "./dom.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -57,19 +57,23 @@ function nodeElement(app, answer, data, i, box) {
       data: {node: i},
       vars: {"--x": box.x + "px", "--y": box.y + "px", "--w": box.w + "px", "--h": box.h + "px"},
     },
-    blockLink(app, block, {
-      key: data.key,
-      most: Math.max(6, Math.floor((box.w - (block.recursion ? 62 : 22)) / LETTER)),
-    }),
-    value === null || value === undefined
-      ? null
-      : h(
-          "span.part",
-          null,
-          amount(value, answer.unit, answer.decimals),
-          " · ",
-          percent(value, answer.total),
-        ),
+    blockLink(
+      app,
+      {...block, recursion: null},
+      {key: data.key, most: Math.max(6, Math.floor((box.w - 20) / LETTER))},
+    ),
+    h(
+      "span.below",
+      null,
+      h(
+        "span.part",
+        null,
+        value === null || value === undefined
+          ? ""
+          : `${amount(value, answer.unit, answer.decimals)} · ${percent(value, answer.total)}`,
+      ),
+      recursionMark(block.recursion),
+    ),
   );
 }
 
@@ -117,10 +121,16 @@ export function graph(app, answer, data, room) {
       ...drawing.boxes.map((box, i) => nodeElement(app, answer, data, i, box)),
     );
   };
-  let drawn = room;
+  let drawn = room,
+    seen = false;
   draw(room);
   new ResizeObserver(() => {
     const now = element.clientWidth;
+    const centre = element.querySelector(".centre");
+    // What is too wide begins with the block in sight.
+    if (!seen && now && centre instanceof HTMLElement)
+      element.scrollLeft = centre.offsetLeft + (centre.offsetWidth - now) / 2;
+    seen ||= now > 0;
     if (!now || Math.abs(now - drawn) < 2 || element.contains(document.activeElement)) return;
     drawn = now;
     draw(now);

@@ -195,9 +195,12 @@ function picture(app, near) {
   if (!near?.flows.length) return null;
   const {rows, flows} = near;
   const name = i => near.blocks[rows[i].block].name;
+  // Row 0 is the block itself.
   const hidden =
-    Math.max(0, near.caller_count - rows.filter(row => row.layer === -1).length) +
-    Math.max(0, near.callee_count - rows.filter(row => row.layer === 1).length);
+    near.caller_count -
+    flows.filter(edge => edge.to === 0 && edge.from !== 0).length +
+    near.callee_count -
+    flows.filter(edge => edge.from === 0 && edge.to !== 0).length;
   return h(
     "section.picture",
     null,
@@ -235,8 +238,8 @@ function picture(app, near) {
       },
       app.room,
     ),
-    hidden
-      ? h("p.note", null, `${plural(hidden, "weaker caller or callee", "weaker callers and callees")} not drawn.`)
+    hidden > 0
+      ? h("p.note", null, `Not drawn: ${plural(hidden, "weaker call")} of it or by it.`)
       : null,
   );
 }

@@ -143,10 +143,11 @@ function picture(app, answer, group, key, room) {
 function memberTable(app, answer, members, caption, key) {
   const scale = scaleOf(answer);
   const through = members.some(member => member.through);
+  const deep = members.some(member => member.deepest);
   const rows = members.map(member => [
     amountCell(member.overall, answer, scale, "overall"),
     amountCell(member.self, answer, scale, "self"),
-    countCell(member.deepest),
+    deep ? countCell(member.deepest) : null,
     countCell(member.direct),
     through ? countCell(member.through) : null,
     h(
@@ -159,8 +160,8 @@ function memberTable(app, answer, members, caption, key) {
     caption,
     [
       {title: "Overall", kind: "num", below: amountHead(scale)},
-      {title: "Self", kind: "num", below: amountHead(scale)},
-      {title: "Deepest", kind: "calls"},
+      {title: "Self", kind: "num.self", below: amountHead(scale)},
+      ...(deep ? [{title: "Deepest", kind: "calls"}] : []),
       {title: "Calls itself", kind: "calls"},
       ...(through ? [{title: "Through others", kind: "calls"}] : []),
       {title: "Block", kind: "name"},
@@ -203,7 +204,7 @@ function groupPart(app, answer, group, index, room) {
         null,
         figure("Overall", group.overall, answer),
         figure("Self", group.self, answer),
-        countFigure("Deepest", group.deepest, "on one stack"),
+        group.deepest ? countFigure("Deepest", group.deepest, "on one stack") : null,
         group.through ? countFigure("Entered again through others", group.through) : null,
         group.direct ? countFigure("Calls of itself", group.direct) : null,
         group.calls === null ? null : countFigure("Calls from outside", group.calls),
@@ -273,9 +274,10 @@ function summary(answer, mutual, alone) {
     mutual.length ? plural(mutual.length, "group") + " of blocks that call each other" : "",
     alone.length ? onlyItself(alone.length) : "",
   ].filter(Boolean);
+  const known = answer.rows.every(group => group.deepest !== null);
   return [
     kinds.join("; "),
-    deepest?.deepest > 1
+    known && deepest?.deepest > 1
       ? [
           ". The deepest is ",
           h("bdi.named", null, deepestMember(answer, deepest).slice(0, 80)),
@@ -332,10 +334,7 @@ export function mount(app) {
       );
       const room = roomOf(app, mutual.length + (alone.length ? 1 : 0));
       const parts = mutual.map((group, i) => groupPart(app, answer, group, i, room));
-      // The most expensive stands first.
-      const before = alone.length && mutual.findIndex(group => group.overall < alone[0].overall);
-      if (alone.length)
-        parts.splice(before < 0 ? parts.length : before, 0, alonePart(app, answer, alone));
+      if (alone.length) parts.push(alonePart(app, answer, alone));
       fill(told, answer.rows.length ? summary(answer, mutual, alone) : "");
       fill(list, answer.rows.length ? parts : h("p.nothing", null, nothing(state)));
       for (const one of list.querySelectorAll("details"))
