@@ -4,7 +4,7 @@
 // outside, arrows inside. The circle is drawn as two columns that bulge, so that names beside each
 // other never overlap.
 
-import {arrowAlong, loopAt, portsOf, thickness} from "./graph.js";
+import {arrowAlong, fitted, loopAt, portsOf, thickness} from "./graph.js";
 
 const HEIGHT = 40,
   BETWEEN = 16,
@@ -99,10 +99,16 @@ function arrowsOf(edges, boxes, onRight) {
   const most = Math.max(0, ...edges.map(edge => edge.value));
   const widths = edges.map(edge => thickness(edge.value, most));
   const inner = i => /** @type {-1|1} */ (onRight[i] ? -1 : 1);
-  const ends = edges.flatMap(({from, to}, i) => [
-    {box: from, side: inner(from), other: to, width: widths[i], nested: onRight[from] === onRight[to]},
-    {box: to, side: inner(to), other: from, width: widths[i], nested: onRight[from] === onRight[to]},
-  ]);
+  const ends = fitted(
+    edges.flatMap(({from, to}, i) => {
+      const nested = onRight[from] === onRight[to];
+      return [
+        {box: from, side: inner(from), other: to, width: widths[i], nested},
+        {box: to, side: inner(to), other: from, width: widths[i], nested},
+      ];
+    }),
+    boxes,
+  );
   const heights = portsOf(boxes, ends);
   const port = (box, end) => [onRight[box] ? boxes[box].x : boxes[box].x + boxes[box].w, heights[end]];
   return edges.map((edge, i) => {
@@ -118,6 +124,7 @@ function arrowsOf(edges, boxes, onRight) {
       [end[0] + inner(edge.to) * reach, end[1]],
       end,
     ];
-    return {...edge, width: widths[i], ...arrowAlong(points, widths[i]), back: false};
+    const {width} = ends[2 * i];
+    return {...edge, width, ...arrowAlong(points, width), back: false};
   });
 }

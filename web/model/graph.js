@@ -26,6 +26,22 @@ export function thickness(value, most) {
 }
 
 /**
+ * Thinner by the same factor, so that the arrows of every box find room at its edge.
+ * @template {{box: number, side: number, width: number}} End
+ * @param {End[]} ends
+ * @param {Box[]} boxes
+ * @returns {End[]}
+ */
+export function fitted(ends, boxes) {
+  const sums = new Map();
+  for (const {box, side, width} of ends)
+    sums.set(box + " " + side, (sums.get(box + " " + side) ?? 0) + width);
+  const room = end => (boxes[end.box].h - 2 * PAD) / sums.get(end.box + " " + end.side);
+  const factor = Math.min(1, ...ends.map(room));
+  return ends.map(end => ({...end, width: Math.max(THINNEST, end.width * factor)}));
+}
+
+/**
  * Ends of arrows along the edges of boxes: beside each other, in the order of where they lead, so
  * that arrows of one box do not cross at once.
  * @param {Box[]} boxes

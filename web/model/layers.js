@@ -7,7 +7,7 @@
 // This is how layered drawings are made since Sugiyama: break circles, number the layers, order each
 // layer by the mean place of the neighbours, give places. There are at most some dozens of boxes.
 
-import {arrowAlong, loopAt, portsOf, round, thickness} from "./graph.js";
+import {arrowAlong, fitted, loopAt, portsOf, round, thickness} from "./graph.js";
 
 const HEIGHT = 40, // of a box
   PASSING = 12, // of the place of an arrow that passes
@@ -186,14 +186,17 @@ function arrowsOf(edges, chains, boxes) {
     const full = thickness(edge.value, most);
     return chains[i].length ? full : Math.min(full, 3);
   });
-  const ends = edges.flatMap(({from, to}, i) => [
-    {box: from, side: /** @type {1} */ (1), other: chains[i][1] ?? to, width: widths[i]},
-    {box: to, side: /** @type {-1} */ (-1), other: chains[i].at(-2) ?? from, width: widths[i]},
-  ]);
+  const ends = fitted(
+    edges.flatMap(({from, to}, i) => [
+      {box: from, side: /** @type {1} */ (1), other: chains[i][1] ?? to, width: widths[i]},
+      {box: to, side: /** @type {-1} */ (-1), other: chains[i].at(-2) ?? from, width: widths[i]},
+    ]),
+    boxes,
+  );
   const heights = portsOf(boxes, ends);
   return edges.map((edge, i) => {
     const {from, to} = edge;
-    const width = widths[i];
+    const {width} = ends[2 * i];
     if (from === to) return {...edge, width, ...loopAt(boxes[from], 1, width), back: true};
     const start = [boxes[from].x + boxes[from].w, heights[2 * i]];
     const end = [boxes[to].x, heights[2 * i + 1]];

@@ -280,7 +280,7 @@ function summary(answer, mutual, alone) {
     known && deepest?.deepest > 1
       ? [
           ". The deepest is ",
-          h("bdi.named", null, deepestMember(answer, deepest).slice(0, 80)),
+          h("bdi.named", null, deepestMember(answer, deepest)),
           `, ${count(deepest.deepest)} deep`,
         ]
       : null,
@@ -290,9 +290,10 @@ function summary(answer, mutual, alone) {
 
 /** @param {any} answer @param {any} group */
 function deepestMember(answer, group) {
-  const members = membersOf(group);
-  const one = members.find(member => member.deepest === group.deepest) ?? members[0];
-  return answer.blocks[one.block].name;
+  // Of a large group only the most expensive members are known here.
+  const one = membersOf(group).find(member => member.deepest === group.deepest);
+  if (one) return answer.blocks[one.block].name.slice(0, 80);
+  return `a member of the group of ${count(group.member_count)}`;
 }
 
 /** @param {import("../main.js").App} app @returns {import("../main.js").View} */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import {test} from "../suite.js";
 import {aroundCircle, onCircle} from "../../../web/model/circle.js";
-import {portsOf, thickness} from "../../../web/model/graph.js";
+import {fitted, portsOf, thickness} from "../../../web/model/graph.js";
 import {inLayers, layersOf, withoutCircles} from "../../../web/model/layers.js";
 
 const edge = (from, to, value = 1) => ({from, to, value});
@@ -57,6 +57,15 @@ test("an_arrow_is_as_thick_as_what_flows_and_never_invisible", () => {
   assert.equal(thickness(50, 100), thickness(100, 100) / 2);
   assert.ok(thickness(1, 1e9) > 1);
   assert.ok(thickness(-5, 100) > 0 && thickness(0, 0) > 0);
+});
+
+test("arrows_of_a_box_are_together_no_wider_than_it", () => {
+  const boxes = [{x: 0, y: 0, w: 10, h: 40}];
+  const ends = Array.from({length: 8}, (_, i) => ({box: 0, side: 1, width: i < 7 ? 10 : 5}));
+  const widths = fitted(ends, boxes).map(end => end.width);
+  assert.ok(widths.reduce((a, b) => a + b) <= 40);
+  assert.equal(widths[0], 2 * widths[7], "what is twice as thick stays so");
+  assert.deepEqual(fitted(ends.slice(0, 2), boxes), ends.slice(0, 2), "nothing without need");
 });
 
 test("the_weakest_arrow_of_a_circle_leads_back", () => {
