@@ -116,7 +116,12 @@ export class Table {
 
   /** @param {import("../model/url.js").State} state */
   nothing(state) {
-    if (state.search) return [`Nothing here contains “`, h("bdi", null, state.search), "”. Search for a part of a name or a file."];
+    if (state.search)
+      return [
+        "Nothing here contains “",
+        h("bdi", null, state.search),
+        "”. Search for a part of a name or a file.",
+      ];
     if (hasFilters(state)) return "The filters leave nothing here. Remove one at the top.";
     return this.options.empty ?? "Nothing was recorded here. Choose another metric at the top.";
   }
