@@ -48,6 +48,7 @@ for (const {name, files, page, height, theme} of PICTURES) {
     locale: "en-GB",
     timezoneId: "UTC",
   });
+  await context.addInitScript(() => localStorage.setItem("ouro-hints", "off"));
   const tab = await context.newPage();
   await tab.goto(server.url + page, {waitUntil: "networkidle"});
   await tab.screenshot({path: path.join(root, "docs/pictures", name + ".png"), animations: "disabled"});

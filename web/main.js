@@ -14,10 +14,12 @@ import {fill, h} from "./parts/dom.js";
 import {forgetSearchProblem, showError, showSearchProblem} from "./parts/errors.js";
 import {setUpExport} from "./parts/export.js";
 import {setUpFind} from "./parts/find.js";
+import {showHint} from "./parts/help.js";
 import {setUpKeys} from "./parts/keys.js";
 import {setUpLabels} from "./parts/labels.js";
 import {Live} from "./parts/live.js";
 import {closeMenu} from "./parts/menu.js";
+import {setUpCopies} from "./parts/numbers.js";
 import {setUpTheme} from "./parts/theme.js";
 import * as blocks from "./views/blocks.js";
 import * as around from "./views/around.js";
@@ -83,6 +85,12 @@ export class App {
     /** @type {any} */ this.answer = null;
     /** @type {Live|null} */ this.live = null;
     /** A line about the address @type {{text: string, at: string}|null} */ this.notice = null;
+  }
+
+  /** Pixels that a page is wide. */
+  get room() {
+    const {paddingLeft, paddingRight} = getComputedStyle(this.main);
+    return this.main.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
   }
 
   /** The file that the state looks at. */
@@ -224,6 +232,7 @@ export class App {
     document.title = visible(`${title} · ${this.file?.title || "profile"} · Ouro`);
     showFilters(this, state, answer);
     this.live?.recent.show();
+    showHint(state.page);
     if (moved && this.started) this.say(title);
     return placed;
   }
@@ -356,6 +365,7 @@ async function start() {
   setUpFind(app);
   setUpLabels(app);
   setUpKeys(app);
+  setUpCopies();
   await app.arrive({top: history.state?.top ?? 0});
   live.start();
 }

@@ -27,7 +27,7 @@ _ouro() {
     if [ -z "$words" ]; then
         case $command in
         view)
-            words="--no-open --no-secret --port --host --source --source-extension --metric $filters"
+            words="--no-open --no-secret --port --host --source --source-extension --source-map --metric $filters"
             words="$words --period --min $reading"
             ;;
         report) words="--self --overall --sequences --tree --block --knots --metric $filters --top --json --csv --min

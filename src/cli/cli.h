@@ -55,6 +55,7 @@ typedef struct {
     unsigned port;         // 0: any
     names source;          // folders
     names extensions;      // of sources
+    names maps;            // of sources: FROM=TO
     bool no_open, no_secret;
     bool keep_labels; // of samples, even if --label is not given
     bool help, version;

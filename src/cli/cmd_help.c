@@ -80,6 +80,8 @@ static const char view[] =
     "working\n"
     "                     folder. Hidden files are not shown\n"
     "  --source-extension EXT  also show files with this extension as sources; again: several\n"
+    "  --source-map FROM=TO    files that the profile has below FROM are below TO here; again: "
+    "several\n"
     "  --metric NAME      what to show first, as are the filters:\n" FILTERS
     "  --period N         divide all values by N, carrying remainders; what becomes 0 is dropped\n"
     "  --min PERCENT      what is below in every metric goes to a [pruned] block of its "

@@ -23,7 +23,8 @@ static const char *const allowed[] = {
     "no-open",      "port",          "host",       "source",    "metric",
     "select",       "exclude",       "fold",       "from",      "compact",
     "period",       "min",           "limit",      "no-secret", "source-extension",
-    "select-match", "exclude-match", "fold-match", "label",     NULL};
+    "select-match", "exclude-match", "fold-match", "label",     "source-map",
+    NULL};
 
 // ---------------------------------------------------------------- profiles
 
@@ -226,6 +227,14 @@ static void find_extensions(const options *o) {
     }
 }
 
+static void check_maps(const options *o) {
+    for (size_t i = 0; i < o->maps.count; i++) {
+        if (!ouro__is_source_map(o->maps.items[i]))
+            fail_usage("view", "--source-map %s: expected FROM=TO, like /build/x=.",
+                       o->maps.items[i]);
+    }
+}
+
 static server_options load_all(options *o, const char *const *roots, size_t root_count) {
     server_options s = {.file_count = (unsigned)o->inputs.count,
                         .read_again = read_again,
@@ -236,7 +245,9 @@ static server_options load_all(options *o, const char *const *roots, size_t root
                         .sources = {.roots = roots,
                                     .root_count = root_count,
                                     .extensions = o->extensions.items,
-                                    .extension_count = o->extensions.count},
+                                    .extension_count = o->extensions.count,
+                                    .maps = o->maps.items,
+                                    .map_count = o->maps.count},
                         .no_secret = o->no_secret,
                         .assets = secure_getenv("OURO_ASSETS")};
     for (unsigned i = 0; i < s.file_count; i++) {
@@ -261,6 +272,7 @@ int cmd_view(int argc, char **argv) {
     mallopt(M_ARENA_MAX, 1); // memory that one request freed is there for the next
     find_extensions(&o);
     o.keep_labels = true;
+    check_maps(&o);
     char **roots = find_roots(&o);
     server_options start = load_all(&o, (const char *const *)roots, o.source.count);
     check_start(&o, &start);

@@ -45,6 +45,7 @@ enum {
     O_PORT,
     O_SOURCE,
     O_SOURCE_EXTENSION,
+    O_SOURCE_MAP,
     O_NO_OPEN,
     O_NO_SECRET,
     O_VERSION
@@ -80,6 +81,7 @@ static const struct option table_of_options[] = {
     {"port", required_argument, NULL, O_PORT},
     {"source", required_argument, NULL, O_SOURCE},
     {"source-extension", required_argument, NULL, O_SOURCE_EXTENSION},
+    {"source-map", required_argument, NULL, O_SOURCE_MAP},
     {"no-open", no_argument, NULL, O_NO_OPEN},
     {"no-secret", no_argument, NULL, O_NO_SECRET},
     {"output", required_argument, NULL, 'o'},
@@ -214,6 +216,9 @@ static void take_value(options *o, int option, const char *value) {
     case O_SOURCE:
         add_name(&o->source, value);
         break;
+    case O_SOURCE_MAP:
+        add_name(&o->maps, value);
+        break;
     case O_SOURCE_EXTENSION:
         add_name(&o->extensions, value);
         break;
@@ -310,4 +315,5 @@ void options_free(options *o) {
     free(o->block.items);
     free(o->source.items);
     free(o->extensions.items);
+    free(o->maps.items);
 }

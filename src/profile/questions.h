@@ -97,6 +97,32 @@ typedef struct {
 bool ouro__around(const profile *p, uint32_t m, const uint32_t *sequence, size_t length, around *a);
 void ouro__around_free(around *a);
 
+// The call graph around a block, for a picture: what the paths that contain it spend, and the calls
+// on them.
+typedef struct {
+    uint32_t block;
+    int layer;     // 0 is the block, -1 its callers, -2 theirs, 1 its callees, 2 theirs
+    int64_t value; // of the paths that contain both
+} nearby;
+
+typedef struct {
+    uint32_t from, to; // rows of `blocks`
+    int64_t value;     // of the paths that contain the block and this step
+} flow;
+
+typedef struct {
+    nearby *blocks; // the block, then layers -1, 1, -2, 2, in each the strongest first
+    uint32_t block_count;
+    flow *flows; // the strongest first; none has the value 0
+    uint32_t flow_count;
+    uint32_t caller_count, callee_count; // that there are, without itself and the root
+} neighbourhood;
+
+// At most `most` blocks per layer, none with the value 0. A block is in one layer: the nearest, and
+// of both sides the one to which more flows.
+bool ouro__neighbourhood(const profile *p, uint32_t m, uint32_t block, uint32_t most,
+                         neighbourhood *h);
+void ouro__neighbourhood_free(neighbourhood *h);
 // ---------------------------------------------------------------- recursion
 
 // By block, freed by the caller: zeros for a block that never recursed. Of a profile that was read

@@ -32,6 +32,7 @@ static const known_question questions[] = {
     {"blocks", ouro__api_blocks, VIEW | TABLE},
     {"sequences", ouro__api_sequences, VIEW | TABLE},
     {"around", ouro__api_around, VIEW | TABLE},
+    {"neighbourhood", ouro__api_neighbourhood, VIEW},
     {"flame", ouro__api_flame, VIEW},
     {"sandwich", ouro__api_sandwich, VIEW},
     {"tree", ouro__api_tree, VIEW | TABLE},

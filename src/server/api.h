@@ -58,7 +58,8 @@ typedef bool answering(question *q);
 answering ouro__api_profile, ouro__api_overview, ouro__api_blocks, ouro__api_sequences,
     ouro__api_around, ouro__api_flame, ouro__api_sandwich, ouro__api_tree, ouro__api_matches,
     ouro__api_knots, ouro__api_files, ouro__api_source, ouro__api_compare, ouro__api_difference,
-    ouro__api_find, ouro__api_total, ouro__api_export, ouro__api_labels, ouro__api_history;
+    ouro__api_neighbourhood, ouro__api_find, ouro__api_total, ouro__api_export, ouro__api_labels,
+    ouro__api_history;
 
 // Makes the answer an error; false, so that it can be returned.
 bool ouro__refuse(question *q, int status, const char *code, const char *pattern, ...)

@@ -10,10 +10,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+// ---------------------------------------------------------------- maps
+
+// The rules of the server, with the maps of the request before its own. false: refused, or out of
+// memory. The maps are freed by the caller.
+static bool take_rules(question *q, source_rules *rules) {
+    const request *r = q->request;
+    *rules = q->api->shelf->options.sources;
+    const char **maps =
+        malloc((ouro__request_count(r, "map") + rules->map_count + 1) * sizeof *maps);
+    size_t count = 0;
+    for (size_t i = 0; maps && i < r->count; i++) {
+        if (strcmp(r->parameters[i].name, "map") != 0) continue;
+        maps[count++] = r->parameters[i].value;
+        if (ouro__is_source_map(maps[count - 1])) continue;
+        free(maps);
+        rules->maps = NULL;
+        return ouro__refuse(q, 400, "bad-map", "map is FROM=TO, like /build/x=.");
+    }
+    for (size_t i = 0; maps && i < rules->map_count; i++) maps[count++] = rules->maps[i];
+    rules->maps = maps;
+    rules->map_count = count;
+    return maps != NULL;
+}
+
+static void free_rules(source_rules *rules) { free((void *)(uintptr_t)rules->maps); }
+
 // ---------------------------------------------------------------- files
 
 typedef struct {
     const question *q;
+    const source_rules *rules;
     uint32_t *group; // by block: its file's row; the last row is for blocks without a file
     uint32_t *text;  // by row
     uint32_t *lines; // by row: different lines that have blocks
@@ -100,8 +127,7 @@ static int64_t file_overall(void *of, uint32_t row) {
 }
 static int64_t file_lines(void *of, uint32_t row) { return ((file_table *)of)->lines[row]; }
 static int64_t file_readable(void *of, uint32_t row) {
-    const server_options *o = &((file_table *)of)->q->api->shelf->options;
-    return ouro__source_readable(&o->sources, file_name(of, row));
+    return ouro__source_readable(((file_table *)of)->rules, file_name(of, row));
 }
 
 static const column file_columns[] = {
@@ -116,8 +142,11 @@ static const column file_columns[] = {
 bool ouro__api_files(question *q) {
     bool ok;
     file_table f = {0};
+    source_rules rules;
+    if (!take_rules(q, &rules)) return false;
     uint8_t *match = ouro__question_search(q, &ok);
     ok = ok && file_table_init(q, &f, match);
+    f.rules = &rules;
     table t = {.columns = file_columns,
                .usual = &file_columns[1],
                .of = &f,
@@ -126,6 +155,7 @@ bool ouro__api_files(question *q) {
                .decimals = q->p->metrics[q->metric].decimals};
     ok = ok && ouro__table_answer(q, &t);
     file_table_free(&f);
+    free_rules(&rules);
     free(match);
     return ok;
 }
@@ -228,11 +258,10 @@ static void write_lines(question *q, char *text) {
 }
 
 // The lines of the file, or why they cannot be shown.
-static void write_source(question *q, const char *name) {
-    const server_options *o = &q->api->shelf->options;
+static void write_source(question *q, const source_rules *rules, const char *name) {
     const char *reason;
     size_t size;
-    char *text = ouro__source_read(&o->sources, name, &size, &reason);
+    char *text = ouro__source_read(rules, name, &size, &reason);
     if (text) reason = strlen(text) == size ? NULL : "it is not text";
     if (reason) ouro__write_null(&q->json, "text");
     if (!reason) write_lines(q, text);
@@ -264,6 +293,8 @@ bool ouro__api_source(question *q) {
     uint32_t file = find_file(q, wanted);
     if (!file) return ouro__refuse(q, 404, "no-such-file", "the profile names no such file");
     line_table l;
+    source_rules rules;
+    if (!take_rules(q, &rules)) return false;
     bool ok = line_table_init(q, file, &l);
     if (ok) {
         table t = {.columns = line_columns,
@@ -274,8 +305,9 @@ bool ouro__api_source(question *q) {
         ouro__table_head(q, t.columns);
         ouro__table_rows(q, "rows", &t, NULL, t.count);
         ouro__table_foot(q, t.count, 0);
-        if (!q->csv) write_source(q, ouro__text(&q->p->texts, file));
+        if (!q->csv) write_source(q, &rules, ouro__text(&q->p->texts, file));
     }
     line_table_free(&l);
+    free_rules(&rules);
     return ok;
 }

@@ -7,6 +7,9 @@
 //
 // The working folder may be a home folder, where keys and passwords are. So the path inside the
 // root has no name that begins with a dot, and the file has the extension of a source.
+//
+// A name may be a file:// URL, and its first folders may be mapped to others. That happens first:
+// the rules above hold for what comes out. A map keeps the file's own name.
 
 #include "source.h"
 
@@ -105,8 +108,69 @@ static int open_plain(const char *path, struct stat *info, const char **reason) 
     return fd;
 }
 
-static int open_source(const source_rules *rules, const char *name, struct stat *info,
-                       const char **reason) {
+// ---------------------------------------------------------------- names
+
+bool ouro__is_source_map(const char *text) {
+    const char *equals = strchr(text, '=');
+    return equals && equals > text;
+}
+
+static int hex(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    c = (char)tolower((unsigned char)c);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+// In place. What is no escape stays; an escaped NUL ends the name.
+static void unescape(char *text) {
+    char *to = text;
+    for (; *text; text++) {
+        int high = *text == '%' ? hex(text[1]) : -1, low = high < 0 ? -1 : hex(text[2]);
+        *to++ = low < 0 ? *text : (char)(high * 16 + low);
+        if (low >= 0) text += 2;
+    }
+    *to = '\0';
+}
+
+// The path of a file URL of this machine; other names as they are. Freed by the caller.
+static char *path_of(const char *name) {
+    static const char scheme[] = "file://", host[] = "localhost/";
+    if (strncmp(name, scheme, sizeof scheme - 1) != 0) return strdup(name);
+    const char *rest = name + sizeof scheme - 1;
+    if (strncmp(rest, host, sizeof host - 1) == 0) rest += sizeof host - 2;
+    if (*rest != '/') return strdup(name);
+    char *path = strdup(rest);
+    if (path) unescape(path);
+    return path;
+}
+
+// What is left of the name below the folder that the map begins with; NULL: it is not below it.
+static const char *below(const char *map, const char *name) {
+    size_t length = (size_t)(strchr(map, '=') - map);
+    if (strncmp(name, map, length) != 0) return NULL;
+    if (map[length - 1] != '/' && name[length] != '/') return NULL;
+    const char *rest = name + length;
+    while (*rest == '/') rest++;
+    return *rest ? rest : NULL;
+}
+
+// The name of the file here. Freed by the caller.
+static char *local_name(const source_rules *rules, const char *name) {
+    char *path = path_of(name), *mapped = NULL;
+    for (size_t i = 0; path && i < rules->map_count; i++) {
+        const char *rest = below(rules->maps[i], path), *to = strchr(rules->maps[i], '=') + 1;
+        if (!rest) continue;
+        if (asprintf(&mapped, "%s%s%s", to, *to ? "/" : "", rest) < 0) mapped = NULL;
+        free(path);
+        return mapped;
+    }
+    return path;
+}
+
+// ---------------------------------------------------------------- reading
+
+static int open_local(const source_rules *rules, const char *name, struct stat *info,
+                      const char **reason) {
     bool outside = false;
     *reason = "no folder is allowed";
     if (!*name || strlen(name) >= PATH_MAX) return refuse(reason, "it has no name", -1);
@@ -123,6 +187,15 @@ static int open_source(const source_rules *rules, const char *name, struct stat 
     if (rules->root_count)
         *reason = outside ? "it is outside the allowed folders" : "it is not there";
     return -1;
+}
+
+static int open_source(const source_rules *rules, const char *name, struct stat *info,
+                       const char **reason) {
+    char *local = local_name(rules, name);
+    if (!local) return refuse(reason, "there is no memory for its name", -1);
+    int fd = open_local(rules, local, info, reason);
+    free(local);
+    return fd;
 }
 
 char *ouro__source_read(const source_rules *rules, const char *name, size_t *size,

@@ -15,7 +15,13 @@ typedef struct {
     const char *const *extensions; // besides the usual ones, without a dot
     size_t extension_count;
     bool any; // any plain file inside the roots
+    // FROM=TO each: /build/x=. says that /build/x/a.c is ./a.c. The first that fits counts.
+    const char *const *maps;
+    size_t map_count;
 } source_rules;
+
+// Is it FROM=TO?
+bool ouro__is_source_map(const char *text);
 
 // The contents with a NUL behind them, freed by the caller. NULL with *reason set to a few words:
 // it is not there, not inside a root, no plain file, no source, too large. The name is one that a

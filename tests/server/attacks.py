@@ -85,9 +85,9 @@ def every_answer_has_the_headers_that_protect_it():
 
 # ---------------------------------------------------------------- the secret
 
-QUESTIONS = ["profile", "overview", "blocks", "sequences", "around?block=main", "flame", "tree", "knots", "files",
-             "source?file=a.c", "compare", "difference", "find?text=main", "total?search=main", "export?as=folded",
-             "nothing", ""]
+QUESTIONS = ["profile", "overview", "blocks", "sequences", "around?block=main", "neighbourhood?block=main", "flame",
+             "tree", "knots", "files", "source?file=a.c", "compare", "difference", "find?text=main",
+             "total?search=main", "export?as=folded", "nothing", ""]
 PAGES = ["/", "/self", "/overall", "/paths", "/block", "/flame", "/tree", "/recursion", "/source", "/compare"]
 
 
@@ -303,8 +303,11 @@ def sources_stay_inside_their_roots():
     bad = ["../outside/secret.c", "src/../../outside/secret.c", f"{here}/outside/secret.c", "src/out.c",
            "src/folder/secret.c", "src/fifo.c", "src/folder.c", "src/loop.c", "/dev/zero", "/dev/stdin", "/etc/passwd",
            "/proc/self/environ", f"{here}/rootless/secret.c", "", ".", "..", "/", "src/a.c/..", "src/missing.c",
-           "x" * 300, "x/" * 3000, "src/a.c\n", f"{here}/root/../outside/secret.c", "file:///etc/passwd", "~/.bashrc"]
-    good = ["src/a.c", f"{here}/root/src/a.c", "src/in.c", "src/absolute.c", "src/../src/a.c"]
+           "x" * 300, "x/" * 3000, "src/a.c\n", f"{here}/root/../outside/secret.c", "file:///etc/passwd", "~/.bashrc",
+           f"file://{here}/outside/secret.c", f"file://{here}/root/src/%2e%2e/%2E%2e/outside/secret.c", "file://",
+           f"file://elsewhere{here}/root/src/a.c", "file:///etc/passwd%00.c", "file://src/a.c", "file:///%"]
+    good = ["src/a.c", f"{here}/root/src/a.c", "src/in.c", "src/absolute.c", "src/../src/a.c",
+            f"file://{here}/root/src/a.c", f"file://localhost{here}/root/src/a.c", f"file://{here}/root/src/%61.c"]
     with Server(named(*good, *bad), "--source", "root") as s:
         for name in good:
             a = s.api("source", file=name)
@@ -328,6 +331,37 @@ def sources_stay_inside_their_roots():
     with Server(named("outside/secret.c", "root/src/a.c")) as s:  # without --source: the working folder
         same(s.api("source", file="outside/secret.c")["text"], ["SECRET"])
         same(s.api("profile")["source"]["roots"], [os.path.realpath(here)])
+
+
+@case
+def a_mapped_source_stays_inside_its_roots():
+    write("root/src/a.c", "int a;\n")
+    write("root/src/other.c", "OTHER")
+    write("root/.git/a.c", "SECRET")
+    write("outside/src/a.c", "SECRET")
+    name = "/build/x/src/a.c"
+    with Server(named(name, "file:///build/x/src/a.c", "webpack:///x/src/a.c"), "--source", "root") as s:
+        text = lambda *maps, file=name: s.api("source", file=file, map=maps)["text"]
+        same(text(), None)
+        for maps in ["/build/x=."], ["/build/x/="], ["/build/x/src=src"], ["/other=x", "/build/x=."], \
+                    ["/build/x/=."], [f"/build/x={os.getcwd()}/root"]:
+            same(text(*maps), ["int a;"], maps)
+        for maps in ["/build/x=../outside"], ["/build/x/src=.git"], ["/build/x/sr=src"], \
+                    [f"/build/x={os.getcwd()}/outside"], ["/build/x/src/a.c=src/other.c"], \
+                    ["/build/x/src=/proc/self"], ["/build/x=x", "/build/x=."]:
+            same(text(*maps), None, maps)
+        same(text("/build/x=.", file="file:///build/x/src/a.c"), ["int a;"])
+        same(text("webpack:///x=.", file="webpack:///x/src/a.c"), ["int a;"])
+        for bad in "/build/x", "", "=.":
+            same(s.api("source", file=name, map=bad, status=400)["error"]["code"], "bad-map", bad)
+            same(s.api("files", map=bad, status=400)["error"]["code"], "bad-map", bad)
+        readable = lambda **more: [r["file"] for r in s.api("files", **more)["rows"] if r["readable"]]
+        same(readable(), [])
+        same(readable(map="/build/x=."), [name, "file:///build/x/src/a.c"])
+    with Server(named(name), "--source", "root", "--source-map", "/build/x=.") as s:
+        same(s.api("source", file=name)["text"], ["int a;"])
+        same(s.api("source", file=name, map="/build/x=nowhere")["text"], None)  # the page's come first
+    has(run(Server.ouro, "view", "--no-open", "--source-map", "x", "p.speedscope.json", status=2).err, "FROM=TO")
 
 
 @case
@@ -443,7 +477,9 @@ def malformed_requests_are_refused():
                        "/api/v1/flame?limit=0", "/api/v1/flame?limit=8001", "/api/v1/blocks?sort=",
                        "/api/v1/blocks?sort=-", "/api/v1/blocks?sort=nope",
                        "/api/v1/blocks?side=left", "/api/v1/blocks?format=xml", "/api/v1/around", "/api/v1/find",
-                       "/api/v1/total", "/api/v1/around?block=main&in_limit=-5", "/api/v1/knots?sort=name",
+                       "/api/v1/total", "/api/v1/around?block=main&in_limit=-5", "/api/v1/neighbourhood",
+                       "/api/v1/neighbourhood?block=main&limit=21", "/api/v1/neighbourhood?block=main&block=lex",
+                       "/api/v1/knots?sort=name",
                        "/api/v1/blocks?" + "a&" * 1100, "/api/v1/export", "/api/v1/source"):
             same(s.line(target), 400, target)
         for target in ("/api/v1/", "/api/v1", "/api/v2/blocks", "/api/v1/blocks/", "/api/v1/BLOCKS", "/api/v1//blocks",

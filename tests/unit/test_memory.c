@@ -103,6 +103,7 @@ static bool ask_everything(void *data, error *e) {
     totals t;
     knots k;
     around a;
+    neighbourhood h;
     comparison c;
     flame *rows;
     uint32_t count, blocks[] = {1, 2};
@@ -112,6 +113,8 @@ static bool ask_everything(void *data, error *e) {
     if (ok) ouro__knots_free(&k);
     ok = ok && (ouro__around(p, 0, blocks, 2, &a) || ouro__fail_memory(e));
     if (ok) ouro__around_free(&a);
+    ok = ok && (ouro__neighbourhood(p, 0, 1, 3, &h) || ouro__fail_memory(e));
+    if (ok) ouro__neighbourhood_free(&h);
     ok = ok && (ouro__compare(p, 0, p, 0, &c, e));
     if (ok) ouro__comparison_free(&c);
     ok = ok && find_counterparts(p, e) &&
@@ -345,6 +348,7 @@ TEST(the_viewer_says_in_one_way_that_memory_ran_out) {
         "blocks?search=f&sort=name",
         "sequences?search=f2&sort=-length&format=csv",
         "around?block=f1&block=f2&search=f",
+        "neighbourhood?block=f1",
         "flame?at=f0&limit=50",
         "tree?at=f0&sort=name",
         "tree?hot=true&open_limit=2",

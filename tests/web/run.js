@@ -5,8 +5,10 @@
 import "./model/difference.test.js";
 import "./model/flame.test.js";
 import "./model/format.test.js";
+import "./model/graph.test.js";
 import "./model/metrics.test.js";
 import "./model/rest.test.js";
+import "./model/syntax.test.js";
 import "./model/table.test.js";
 import "./model/url.test.js";
 import "./model/filters.test.js";
@@ -20,6 +22,7 @@ import "./pages/compare.js";
 import "./pages/odd.js";
 import "./pages/filters.js";
 import "./pages/live.js";
+import "./pages/pages.js";
 import "./pages/secret.js";
 import "./pages/directions.js";
 import {runAll} from "./suite.js";

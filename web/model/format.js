@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Numbers as people read them. A column has one unit, chosen by its total, so that its digits align
-// and the larger number is the longer one. A number that is not zero never looks like zero: "<0.1".
+// Numbers as people read them: three digits and a unit, as 4.45 G or 12.3 ms; every digit is in the
+// title and in what is copied. Where numbers are to be compared digit by digit (a scale), a column
+// has one unit instead. A number that is not zero never looks like zero: "<0.1".
 
 /**
  * @typedef {object} Scale
@@ -26,10 +27,13 @@ const LADDERS = {
   ],
   plain: [
     [1, ""],
-    [1e6, "million"],
-    [1e9, "billion"],
+    [1e3, "k"],
+    [1e6, "M"],
+    [1e9, "G"],
+    [1e12, "T"],
   ],
 };
+const IN_FULL = 1e4; // plain counts below this have all their digits
 const TIMES = {
   nanoseconds: 1,
   ns: 1,
@@ -87,6 +91,7 @@ export function scaleFor(unit, decimals, most) {
   const enough = ladder === LADDERS.plain ? 1e4 : 100;
   let at = 0;
   while (at + 1 < ladder.length && size >= ladder[at + 1][0] * enough) at++;
+  if (ladder === LADDERS.plain && size < ladder[2][0] * enough) at = 0;
   const by = (one * ladder[at][0]) / first;
   const shown = Math.abs(most) / by;
   const whole = by === 1; // counted in this unit: no digits after the point
@@ -113,15 +118,49 @@ export function number(value, scale) {
 }
 
 /**
- * A number with its unit, for a sentence.
- * @param {number} value
- * @param {string} unit
- * @param {number} decimals
- * @param {number} [most] use the scale of this number, to compare with it */
-export function amount(value, unit, decimals, most = value) {
-  const scale = scaleFor(unit, decimals, most);
-  const text = number(value, scale);
-  return scale.unit ? `${text} ${scale.unit}` : text;
+ * Three digits and their unit, apart, so that a table can align both.
+ * @param {number|null|undefined} value
+ * @param {string} unit as the profile names it
+ * @param {number} decimals of the metric
+ * @returns {{text: string, unit: string}} unit: "" for plain counts that are told in full
+ */
+export function compact(value, unit, decimals) {
+  if (value === null || value === undefined) return {text: "–", unit: ""};
+  const {ladder, first} = ladderOf(unit ?? "");
+  const size = (Math.abs(value) / 10 ** decimals) * first;
+  const plain = ladder === LADDERS.plain;
+  if (value === 0 || (plain && size < IN_FULL))
+    return {text: grouped(value / 10 ** decimals, value ? decimals : 0), unit: ""};
+  let at = 0;
+  // 999.6 k is 1.00 M.
+  while (at + 1 < ladder.length && size >= ladder[at + 1][0] * 0.9995) at++;
+  const shown = size / ladder[at][0];
+  const whole = ladder[at][0] === first && decimals === 0; // counted in this unit
+  const digits = whole ? 0 : shown < 9.995 ? 2 : shown < 99.95 ? 1 : 0;
+  const least = 10 ** -digits;
+  const text = shown < least / 2 ? "<" + least.toFixed(digits) : grouped(shown, digits);
+  return {text: (value < 0 ? "−" : "") + text, unit: ladder[at][1]};
+}
+
+/** The unit that stands above a column of such numbers: that of plain counts, if it has a name.
+ * @param {string} unit */
+export function unitAbove(unit) {
+  return ladderOf(unit ?? "").ladder === LADDERS.plain ? named(unit) : "";
+}
+
+/** Which units stand beside the numbers of a column whose largest is `most`.
+ * @param {string} unit @param {number} decimals @param {number} most
+ * @returns {""|"unit"|"unit.long"} "": none; "unit": letters, as in 4.45 G */
+export function unitsBeside(unit, decimals, most) {
+  if (ladderOf(unit ?? "").ladder !== LADDERS.plain) return "unit.long";
+  return Math.abs(most) / 10 ** decimals >= IN_FULL ? "unit" : "";
+}
+
+/** A number with its unit, for a sentence.
+ * @param {number} value @param {string} unit @param {number} decimals */
+export function amount(value, unit, decimals) {
+  const {text, unit: short} = compact(value, unit, decimals);
+  return [text, short, unitAbove(unit)].filter(Boolean).join(" ");
 }
 
 /** Every digit, for a title. @param {number} value @param {string} unit @param {number} decimals */
@@ -233,6 +272,12 @@ export function fileLine(block) {
   return (
     block.file + (block.line ? ":" + block.line + (block.column ? ":" + block.column : "") : "")
   );
+}
+
+/** The same without the column, for a place that is cut on the left.
+ * @param {{file?: string|null, line?: number}} block */
+export function lineOf(block) {
+  return fileLine({file: block.file, line: block.line});
 }
 
 /**

@@ -29,3 +29,28 @@ export function pieces(lines, hot, wanted, opened) {
   }
   return found;
 }
+
+/** Lines that something was spent in, the hottest first.
+ * @param {{line: number, self: number}[]} rows */
+export function hotLines(rows) {
+  return rows
+    .filter(row => row.line > 0 && row.self > 0)
+    .sort((a, b) => b.self - a.self || a.line - b.line)
+    .map(row => row.line);
+}
+
+/** @param {number[]} hot @param {number} line where the reader is @param {1|-1} by
+ * @returns {number} 0: there is none */
+export function nextHot(hot, line, by) {
+  const at = hot.indexOf(line);
+  if (at < 0) return (by > 0 ? hot[0] : hot.at(-1)) ?? 0;
+  return hot[(at + by + hot.length) % hot.length];
+}
+
+/** The folder that a file is in, to be mapped: of a URL without its scheme.
+ * @param {string} file */
+export function folderOf(file) {
+  const path = file.replace(/^file:\/\/(localhost)?(?=\/)/, "");
+  const cut = path.lastIndexOf("/");
+  return cut > 0 ? path.slice(0, cut) : "";
+}

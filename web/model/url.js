@@ -31,6 +31,7 @@ import {allParts} from "./filters.js";
  *   them, and [] the hottest path
  * @property {string} file      source page
  * @property {number} line
+ * @property {string[]} map     FROM=TO: where the folders of source files are here
  * @property {string} invert    flame graph: "" or "yes", upside down
  * @property {number} match     which match of the search is looked at, from 1 on; 0: none
  * @property {string} colour    flame graph: "" (as fits), "file" or "block"
@@ -74,12 +75,12 @@ const TEXTS = /** @type {const} */ ([
   "colour",
 ]);
 const COMPARE = /** @type {const} */ (["view", "width", "per"]);
-const LISTS = /** @type {const} */ ([...PARTS, "named", "block", "at", "open", "state"]);
+const LISTS = /** @type {const} */ ([...PARTS, "named", "block", "at", "open", "state", "map"]);
 const NUMBERS = /** @type {const} */ (["offset", "rows", "line", "match"]);
 
 const ID = /^[A-P][\w-]{10}$/;
 // The parts of a state that a page passes on to another page.
-const KEPT = /** @type {const} */ (["metric", ...PARTS, "named", "side", "last"]);
+const KEPT = /** @type {const} */ (["metric", ...PARTS, "named", "side", "last", "map"]);
 
 /** @param {string} page @returns {State} */
 export function blank(page) {
@@ -108,6 +109,7 @@ export function blank(page) {
     line: 0,
     invert: "",
     match: 0,
+    map: [],
     colour: "",
     state: [],
     view: "",

@@ -2,21 +2,24 @@
 //
 // Every mention of a block: a link to its page, and a small menu to select, exclude or fold it. The
 // menu's button is not a tab stop (a table of a hundred rows would have two hundred); on the link
-// the keys s, e, f do the same at once, and m opens the menu.
+// the keys s, e, f do the same at once, and m opens the menu. A block that recursed has a mark.
 
-import {fileLine, shortFileLine} from "../model/format.js";
+import {boxLabel, compact, count, fileLine, lineOf, plural} from "../model/format.js";
 import {to, href} from "../model/url.js";
-import {h} from "./dom.js";
+import {h, unseen} from "./dom.js";
 
 /**
  * @typedef {{label: string|null, name: string, file: string|null, line: number, column: number,
- *   mark: string|null}} Block
+ *   mark: string|null, recursion?: Recursion|null}} Block
+ * @typedef {{direct: number|null, through: number|null, deepest: number|null}} Recursion how often it
+ *   called itself, how often it was entered through others while it was on the stack, and how often
+ *   it stood on one stack at most; null: not known
  */
 
 const MARKS = {
   pruned:
     "Paths that were evicted because the profile was full. Their numbers are exact, their names are gone.",
-  lost: "Charged while no memory was left.",
+  lost: "Spent while no memory was left to record where.",
   folded: "Paths of which every block is folded.",
   truncated: "Stacks whose beginning was cut off when they were recorded.",
   root: "Everything.",
@@ -35,10 +38,46 @@ export function shownName(name) {
   return name.trim() ? name : `"${name}"`;
 }
 
+/** @param {string} text @param {number} most */
+function cut(text, most) {
+  return text.length > most ? text.slice(0, most) + "…" : text;
+}
+
+/** In a sentence. @param {Recursion} recursion */
+export function recursionText({direct, through, deepest}) {
+  const facts = [
+    direct ? `called itself ${plural(direct, "time")}` : "",
+    through ? `entered ${plural(through, "time")} through others` : "",
+    deepest ? `at most ${count(deepest)} deep` : "",
+  ].filter(Boolean);
+  return facts.length ? `Recursive: ${facts.join(", ")}` : "Recursive: it can reach itself again";
+}
+
+/** ↻ and how deep. @param {Recursion|null|undefined} recursion */
+export function recursionMark(recursion) {
+  if (!recursion) return null;
+  const {text, unit} = compact(recursion.deepest, "", 0);
+  return h(
+    "span.rec",
+    {title: recursionText(recursion)},
+    h("span", {"aria-hidden": "true"}, "↻", recursion.deepest > 1 ? " " + text + unit : ""),
+    unseen(recursion.deepest > 1 ? `recursive, ${count(recursion.deepest)} deep` : "recursive"),
+  );
+}
+
+/**
+ * Where a block stands. What does not fit is cut on the left, so that the line number survives.
+ * @param {Block} block
+ */
+export function whereOf(block) {
+  const where = lineOf(block);
+  return where ? h("span.where", {title: fileLine(block)}, h("bdi", {dir: "ltr"}, where)) : null;
+}
+
 /**
  * @param {import("../main.js").App} app @param {Block|null} block null: the root
- * @param {{href?: string, key?: string, where?: boolean}} [options] href: the link's target instead
- *   of the block's page; where: with file and line
+ * @param {{href?: string, key?: string, where?: boolean, most?: number}} [options] href: the link's
+ *   target instead of the block's page; where: with file and line; most: letters that there is room for
  */
 export function blockLink(app, block, options = {}) {
   if (!block)
@@ -53,9 +92,10 @@ export function blockLink(app, block, options = {}) {
     {
       href: target,
       title: [
-        block.name.length > 400 ? block.name.slice(0, 400) + "…" : block.name,
+        cut(block.name, 400),
         where,
         meaningOf(block.mark),
+        block.recursion ? recursionText(block.recursion) : "",
       ]
         .filter(Boolean)
         .join("\n"),
@@ -66,7 +106,7 @@ export function blockLink(app, block, options = {}) {
         key: (options.key ?? "") + "\u001f" + block.label,
       },
     },
-    h("bdi", null, name.length > 600 ? name.slice(0, 600) + "…" : name),
+    h("bdi", null, options.most ? boxLabel(name, options.most) : cut(name, 600)),
   );
   const more = h(
     "button.more",
@@ -83,7 +123,8 @@ export function blockLink(app, block, options = {}) {
     "span.block",
     null,
     h("span.ref", null, link, more),
-    options.where && where ? h("bdi.where", {title: where, dir: "ltr"}, shortFileLine(block)) : null,
+    recursionMark(block.recursion),
+    options.where ? whereOf(block) : null,
   );
 }
 

@@ -6,10 +6,17 @@
 import {filtered, href, to} from "../model/url.js";
 import {mentioned} from "./block.js";
 import {h} from "./dom.js";
+import {showHint, wordPart} from "./help.js";
 import {openLabels} from "./labels.js";
 import {closeMenu, openMenu} from "./menu.js";
 
 const FILTER_KEYS = /** @type {const} */ ({s: "select", e: "exclude", f: "fold"});
+/** What each filter does, in six words or less, where it is offered. */
+export const EFFECTS = {
+  select: "Keep only paths that contain it",
+  exclude: "Drop all paths that contain it",
+  fold: "Remove it; callers take its self",
+};
 const SAID = {select: "Only paths with ", exclude: "Without paths with ", fold: "Folded: "};
 const KEYS = [
   ["/", "search on this page, or find a block"],
@@ -29,6 +36,7 @@ const KEYS = [
     "g then a letter",
     "go to: o overview, s self, a overall, p paths, f flame graph, t call tree, r recursion, c source",
   ],
+  ["n  N", "in a source: next and previous hot line"],
   ["?", "this page"],
 ];
 const GOES = {
@@ -62,11 +70,14 @@ export function openBlockMenu(app, label, source, from, point = null) {
   openMenu(
     "Block " + label.slice(0, 80),
     [
-      {text: "Select: only paths with it", key: "s", act: () => applyFilter(app, "select", label)},
-      {text: "Exclude: without its paths", key: "e", act: () => applyFilter(app, "exclude", label)},
-      {text: "Fold into its callers", key: "f", act: () => applyFilter(app, "fold", label)},
+      ...Object.entries(FILTER_KEYS).map(([key, filter]) => ({
+        text: filter[0].toUpperCase() + filter.slice(1),
+        more: EFFECTS[filter],
+        key,
+        act: () => applyFilter(app, filter, label),
+      })),
       null,
-      {text: "Callers and callees", href: href(to(state, "block", {block: [label]}))},
+      {text: "Callers and callees", more: "going in, going out", href: href(to(state, "block", {block: [label]}))},
       {text: "Flame graph of its paths", href: href(filtered(to(state, "flame"), "select", label))},
       ...(source.file
         ? [
@@ -138,7 +149,9 @@ const letters = {
   },
 };
 
-function showHelp() {
+/** @param {import("../main.js").App} app */
+function showHelp(app) {
+  const {words, hints} = wordPart(() => showHint(app.state.page));
   const box = h("input", {type: "checkbox", id: "letters"});
   box.checked = letters.on;
   box.addEventListener("change", () => {
@@ -154,23 +167,8 @@ function showHelp() {
       KEYS.map(([key, text]) => [h("dt", null, h("kbd", null, key)), h("dd", null, text)]),
     ),
     h("h2", null, "Words"),
-    h(
-      "dl.words",
-      null,
-      h("dt", null, "Self"),
-      h("dd", null, "what was charged to a block itself"),
-      h("dt", null, "Overall"),
-      h("dd", null, "what was charged to every path that contains it, each path once"),
-      h("dt", null, "Select"),
-      h("dd", null, "keep the paths that contain a block"),
-      h("dt", null, "Exclude"),
-      h("dd", null, "drop them"),
-      h("dt", null, "Fold"),
-      h("dd", null, "take a block out of its paths; its self goes to its caller"),
-      h("dt", null, "Of all, of left"),
-      h("dd", null, "percent of the whole profile, and of what the filters leave"),
-    ),
-    h("p", null, h("label", {for: "letters"}, box, " Letters are keys")),
+    words,
+    h("p.switches", null, h("label", {for: "letters"}, box, " Letters are keys"), hints),
     h("form", {method: "dialog"}, h("button", {autofocus: true}, "Close")),
   );
   dialog.addEventListener("close", () => dialog.remove());
@@ -216,7 +214,7 @@ function letter(app, event) {
   const {key} = event;
   const link = event.target instanceof Element ? event.target.closest("[data-label]") : null;
   if (key === "/") search();
-  else if (key === "?") showHelp();
+  else if (key === "?") showHelp(app);
   else if (key === "u") app.undo();
   else if (key === "l") openLabels(app);
   else if (key === "p") app.live?.toggle();
@@ -224,8 +222,15 @@ function letter(app, event) {
     applyFilter(app, FILTER_KEYS[key], link.dataset.label);
   else if (link instanceof HTMLElement && key === "m")
     openBlockMenu(app, link.dataset.label, placeOf(link), link);
-  else return false;
+  else return press(key);
   return true;
+}
+
+/** A button of the page that has this letter. @param {string} key */
+function press(key) {
+  const button = document.querySelector(`main [data-letter="${CSS.escape(key)}"]`);
+  if (button instanceof HTMLElement) button.click();
+  return button !== null;
 }
 
 /** @param {import("../main.js").App} app */
@@ -260,5 +265,5 @@ export function setUpKeys(app) {
     event.preventDefault();
     openBlockMenu(app, link.dataset.label, placeOf(link), link);
   });
-  document.getElementById("help").addEventListener("click", showHelp);
+  document.getElementById("help").addEventListener("click", () => showHelp(app));
 }

@@ -6,7 +6,7 @@
 import {h} from "./dom.js";
 
 /**
- * @typedef {{text: string, key?: string, href?: string, download?: string,
+ * @typedef {{text: string, more?: string, key?: string, href?: string, download?: string,
  *   act?: () => void}|null} Item null: a separator
  */
 
@@ -30,7 +30,8 @@ export function closeMenu(giveBack = false) {
 /** @param {Item} item */
 function itemElement(item) {
   if (!item) return h("li", {role: "separator"});
-  const inside = [h("span", null, item.text), item.key ? h("kbd", null, item.key) : null];
+  const text = item.more ? [item.text, " ", h("span.effect", null, item.more)] : item.text;
+  const inside = [h("span", null, text), item.key ? h("kbd", null, item.key) : null];
   const common = {role: "menuitem", tabindex: "-1"};
   const element = item.href
     ? h("a", {...common, href: item.href, download: item.download ?? null}, inside)

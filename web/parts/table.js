@@ -6,7 +6,7 @@
 
 import {count} from "../model/format.js";
 import {ariaSort, foot, nextSort, order} from "../model/table.js";
-import {changed, href} from "../model/url.js";
+import {changed, hasFilters, href} from "../model/url.js";
 import {add, fill, h} from "./dom.js";
 
 /**
@@ -116,8 +116,14 @@ export class Table {
 
   /** @param {import("../model/url.js").State} state */
   nothing(state) {
-    if (state.search) return [`Nothing here contains “`, h("bdi", null, state.search), "”."];
-    return this.options.empty ?? "Nothing was recorded here.";
+    if (state.search)
+      return [
+        "Nothing here contains “",
+        h("bdi", null, state.search),
+        "”. Search for a part of a name or a file.",
+      ];
+    if (hasFilters(state)) return "The filters leave nothing here. Remove one at the top.";
+    return this.options.empty ?? "Nothing was recorded here. Choose another metric at the top.";
   }
 
   /**

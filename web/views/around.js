@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: MIT
 //
 // A block, or a sequence of blocks that call each other: its callers and its callees. Each of them
-// leads to the sequence that is longer by one block, so one walks from X to Y → X to Z → Y → X.
+// leads to the sequence that is longer by one block, so one walks from X to Y → X to Z → Y → X. A
+// block also has a picture of the calls around it.
 
-import {count, fileLine} from "../model/format.js";
+import {amount, count, fileLine, percent, plural} from "../model/format.js";
+import {inLayers} from "../model/layers.js";
 import {changed, filtered, href, question, to} from "../model/url.js";
-import {blockLink, meaningOf, shownName} from "../parts/block.js";
+import {blockLink, meaningOf, recursionText, shownName} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {fill, h} from "../parts/dom.js";
-import {applyFilter} from "../parts/keys.js";
-import {amountCell, amountHead, callsAreKnown, figure, scaleOf} from "../parts/numbers.js";
+import {graph} from "../parts/graph.js";
+import {EFFECTS, applyFilter} from "../parts/keys.js";
+import {
+  amountCell,
+  amountHead,
+  callsAreKnown,
+  countCell,
+  countFigure,
+  figure,
+  scaleOf,
+} from "../parts/numbers.js";
 import {arrow} from "../parts/path.js";
 import {Sandwich} from "../parts/sandwich.js";
 import {plainTable} from "../parts/table.js";
@@ -30,7 +41,7 @@ function sideTable(app, answer, side) {
     const block = row.block === null ? null : answer.blocks[row.block];
     return [
       amountCell(row.overall, answer, scale, "overall"),
-      calls ? h("td.calls", null, count(row.calls)) : null,
+      calls ? countCell(row.calls) : null,
       h(
         "th.name",
         {scope: "row"},
@@ -52,7 +63,9 @@ function sideTable(app, answer, side) {
     "section.side",
     null,
     plainTable(
-      into ? "Going in: who calls it" : "Going out: what it calls",
+      into
+        ? ["Callers ", h("span.aside-title", null, "going in: who calls it")]
+        : ["Callees ", h("span.aside-title", null, "going out: what it calls")],
       heads,
       rows,
       into ? "Nobody calls it on these paths." : "It calls nothing.",
@@ -115,10 +128,11 @@ function actions(app, block) {
       "button",
       {
         type: "button",
+        title: EFFECTS[filter],
         data: {key: "act " + filter},
         onclick: () => applyFilter(app, filter, block.label),
       },
-      filter,
+      filter[0].toUpperCase() + filter.slice(1),
       " ",
       h("kbd", null, key),
     );
@@ -154,6 +168,84 @@ function filteredNote(state, blocks) {
   return has("exclude") ? h("p", null, "Its paths are excluded.") : null;
 }
 
+/** @param {any} answer @param {import("../parts/block.js").Block|null} block */
+function recursiveTag(answer, block) {
+  if (block?.recursion)
+    return h("span.tag.recursive", {title: recursionText(block.recursion)}, "↻ recursive");
+  return answer.recursive
+    ? h("span.tag.recursive", {title: "It can reach itself again."}, "↻ recursive")
+    : null;
+}
+
+/** How often and how deep. @param {import("../parts/block.js").Recursion|null|undefined} recursion */
+function recursionFigures(recursion) {
+  if (!recursion) return null;
+  const {direct, through, deepest} = recursion;
+  return [
+    direct ? countFigure("Calls itself", direct) : null,
+    through ? countFigure("Recursive through others", through) : null,
+    deepest ? countFigure("Deepest", deepest, "on one stack") : null,
+  ];
+}
+
+/**
+ * The calls around the block, as a picture.
+ * @param {import("../main.js").App} app
+ * @param {any} near
+ */
+function picture(app, near) {
+  if (!near?.flows.length) return null;
+  const {rows, flows} = near;
+  const name = i => near.blocks[rows[i].block].name;
+  // Row 0 is the block itself.
+  const hidden =
+    near.caller_count -
+    flows.filter(edge => edge.to === 0 && edge.from !== 0).length +
+    near.callee_count -
+    flows.filter(edge => edge.from === 0 && edge.to !== 0).length;
+  return h(
+    "section.picture",
+    null,
+    h(
+      "h2",
+      null,
+      "Call graph ",
+      h(
+        "span.aside-title",
+        null,
+        "the strongest calls on its paths; an arrow is as thick as what is spent below it",
+      ),
+    ),
+    graph(
+      app,
+      near,
+      {
+        label: `Calls around ${name(0).slice(0, 80)}, callers on the left`,
+        nodes: rows.map(row => ({
+          block: near.blocks[row.block],
+          value: row.value,
+          kind: row.layer ? "" : "centre",
+        })),
+        edges: flows,
+        told: ({from, to: target, value}) =>
+          `${name(from).slice(0, 80)} calls ${name(target).slice(0, 80)}: ` +
+          `${amount(value, near.unit, near.decimals)}, ${percent(value, near.total)}`,
+        place: room =>
+          inLayers(
+            rows.map(row => row.layer),
+            flows,
+            room,
+          ),
+        key: "near",
+      },
+      app.room,
+    ),
+    hidden > 0
+      ? h("p.note", null, `Not drawn: ${plural(hidden, "weaker call")} of it or by it.`)
+      : null,
+  );
+}
+
 /** @param {import("../main.js").App} app @param {any} answer */
 function heading(app, answer) {
   const blocks = answer.sequence.map(b => answer.blocks[b]);
@@ -167,9 +259,7 @@ function heading(app, answer) {
         "p.over-title",
         null,
         single ? "Block" : `Sequence of ${blocks.length} blocks`,
-        answer.recursive
-          ? h("span.tag", {title: "It can reach itself again."}, "↻ recursive")
-          : null,
+        recursiveTag(answer, single ? block : null),
         block.mark ? h("span.tag", null, block.mark) : null,
       ),
       single
@@ -192,14 +282,8 @@ function heading(app, answer) {
       null,
       figure("Self", answer.self, answer),
       figure("Overall", answer.overall, answer),
-      answer.calls === null
-        ? null
-        : h(
-            "div.figure",
-            null,
-            h("dt", null, "Calls"),
-            h("dd", null, h("span.value", null, count(answer.calls))),
-          ),
+      answer.calls === null ? null : countFigure("Calls", answer.calls),
+      single ? recursionFigures(block.recursion) : null,
     ),
     single ? actions(app, block) : null,
   ];
@@ -208,23 +292,25 @@ function heading(app, answer) {
 /** @param {import("../main.js").App} app @returns {import("../main.js").View} */
 export function mount(app) {
   const head = h("div.around-head");
+  const drawn = h("div.pictures");
   const sides = h("div.sides");
   const sandwich = new Sandwich(app);
   const name = state => state.block[state.block.length - 1] ?? "Block";
   const query = (state, more) => question(state, {block: state.block, ...more});
   return {
-    element: h("div.page", null, head, sandwich.element, sides),
+    element: h("div.page", null, head, drawn, sandwich.element, sides),
     title: state =>
       state.block.length > 1 ? state.block.join(" → ").slice(0, 200) : name(state).slice(0, 200),
     async load(state, signal) {
       if (!state.block.length) return null;
       const limit = state.rows ? MOST : FIRST;
-      const [answer, between, groups] = await Promise.all([
+      const [answer, near, between, groups] = await Promise.all([
         ask("around", query(state, {in_limit: limit, out_limit: limit}), signal),
+        state.block.length === 1 ? ask("neighbourhood", query(state, {}), signal) : null,
         sandwich.load(state, signal),
         hueGroups(app, signal),
       ]);
-      return {...answer, sandwich: between, groups};
+      return {...answer, near, sandwich: between, groups};
     },
     show(state, answer) {
       if (!answer) {
@@ -245,10 +331,12 @@ export function mount(app) {
             ),
           ),
         );
+        fill(drawn);
         sandwich.show(null);
         return fill(sides);
       }
       fill(head, heading(app, answer));
+      fill(drawn, picture(app, answer.near));
       sandwich.show(answer.sandwich, answer.groups);
       fill(sides, sideTable(app, answer, "callers"), sideTable(app, answer, "callees"));
     },

@@ -3,20 +3,20 @@
 // Self and Overall: the same table of all blocks, by their own numbers or by the sums of all paths
 // through them.
 
-import {count, fileLine, shortFileLine} from "../model/format.js";
 import {window} from "../model/table.js";
 import {question} from "../model/url.js";
-import {blockLink} from "../parts/block.js";
+import {blockLink, whereOf} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {h} from "../parts/dom.js";
-import {amountColumn, callsAreKnown} from "../parts/numbers.js";
+import {amountColumn, callsAreKnown, countCell} from "../parts/numbers.js";
 import {Table} from "../parts/table.js";
 
 const TEXTS = {
-  self: ["Self", "What was charged to each block itself."],
+  self: ["Self", "Which block spends it: the amount in the block itself, without what it calls."],
   overall: [
     "Overall",
-    "What was charged to every path that contains the block; each path counts once, so nothing is above 100%.",
+    "Which block leads there: the amount in the block and in everything it calls. Recursion counts once, so " +
+      "nothing is above 100%.",
   ],
 };
 
@@ -30,7 +30,7 @@ export function blockColumns(app) {
       sort: "calls",
       kind: "calls",
       when: answer => callsAreKnown(answer.rows),
-      cell: row => h("td.calls", null, count(row.calls)),
+      cell: row => countCell(row.calls),
     },
     {
       title: "Block",
@@ -44,13 +44,8 @@ export function blockColumns(app) {
       title: "Where",
       sort: "file",
       text: true,
-      kind: "where",
-      cell: (row, answer) =>
-        h(
-          "td.where",
-          {title: fileLine(answer.blocks[row.block])},
-          h("bdi", {dir: "ltr"}, shortFileLine(answer.blocks[row.block])),
-        ),
+      kind: "place",
+      cell: (row, answer) => h("td.place", null, whereOf(answer.blocks[row.block])),
     },
   ];
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Overview: what was recorded, how much of it, and where to look first.
+// Overview: what stands out, in sentences that lead to where it can be seen; then how much there is
+// of each metric, the flame graph, the tops of the tables, and last what was recorded.
 
 import {colourBy, fillOf} from "../model/colour.js";
-import {amount, count, duration, percent, plural} from "../model/format.js";
-import {changed, href, question, to} from "../model/url.js";
-import {blockLink} from "../parts/block.js";
+import {amount, count, duration, exact, percent, plural} from "../model/format.js";
+import {changed, hasFilters, href, question, to} from "../model/url.js";
+import {blockLink, recursionMark, shownName} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {fill, h} from "../parts/dom.js";
 import {FlameCanvas} from "../parts/flame_canvas.js";
@@ -20,6 +21,51 @@ const RULES = {
   edges: "edges",
   none: "none: stacks as they were",
 };
+const SHORTEN = 60; // letters of a name in a sentence
+
+/**
+ * A sentence in parts: texts, and blocks by their places. The whole sentence is the link.
+ * @param {import("../main.js").App} app
+ * @param {any} answer
+ * @param {any} finding
+ * @param {number} i
+ */
+function findingItem(app, answer, finding, i) {
+  const blockOf = place => (place === null || place === undefined ? null : answer.blocks[place]);
+  const parts = finding.text.map(part => {
+    if (typeof part === "string") return part;
+    const {name} = blockOf(part.block) ?? {name: "(root)"};
+    return h("bdi.named", {title: name.length > SHORTEN ? name : null}, cut(shownName(name)));
+  });
+  const about = blockOf(finding.link?.block);
+  const target = about?.label
+    ? to(app.state, finding.link.page, {block: [about.label]})
+    : to(app.state, finding.link?.page ?? "self");
+  return h(
+    "li",
+    {data: {kind: finding.kind ?? ""}},
+    h("a", {href: href(target), data: {key: "finding " + i}}, parts),
+  );
+}
+
+/** @param {string} name */
+function cut(name) {
+  return name.length > SHORTEN ? "…" + name.slice(1 - SHORTEN) : name;
+}
+
+/** Nothing if there is nothing to say. @param {import("../main.js").App} app @param {any} answer */
+function findingList(app, answer) {
+  const findings = answer.findings ?? [];
+  if (!findings.length) return null;
+  return [
+    h("h2", {id: "findings"}, "Start here"),
+    h(
+      "ol",
+      {"aria-labelledby": "findings"},
+      findings.map((finding, i) => findingItem(app, answer, finding, i)),
+    ),
+  ];
+}
 
 /** @param {import("../main.js").App} app @param {any} answer @param {"self"|"overall"} kind */
 function topTable(app, answer, kind) {
@@ -37,13 +83,15 @@ function topTable(app, answer, kind) {
     "section",
     null,
     plainTable(
-      kind === "self" ? "Where it is spent: self" : "What leads there: overall",
+      kind === "self"
+        ? ["Self ", h("span.aside-title", null, "where it is spent")]
+        : ["Overall ", h("span.aside-title", null, "what leads there")],
       [
         {title, kind: "num", below: amountHead(scale)},
         {title: "Block", kind: "name"},
       ],
       rows,
-      "Nothing was charged.",
+      emptyText(app.state),
     ),
     h(
       "p.foot",
@@ -57,25 +105,31 @@ function topTable(app, answer, kind) {
   );
 }
 
+/** What to do about it. @param {import("../model/url.js").State} state */
+function emptyText(state) {
+  return hasFilters(state)
+    ? "The filters leave nothing of this metric. Remove one at the top."
+    : "Nothing was spent. Choose another metric at the top.";
+}
+
 /** @param {import("../main.js").App} app @param {any} answer */
-function knotTable(app, answer) {
+function recursionTable(app, answer) {
   const scale = scaleOf(answer);
   const rows = answer.knots.map((knot, i) => {
-    const names = knot.members
-      .slice(0, 3)
-      .map((b, j) => [
-        j ? h("span", null, ", ") : "",
-        blockLink(app, answer.blocks[b], {key: `knot${i}`}),
-      ]);
-    const more = knot.member_count - Math.min(3, knot.members.length);
+    const blocks = knot.members.slice(0, 3).map(b => answer.blocks[b]);
+    const names = blocks.map((block, j) => [
+      j ? h("span", null, ", ") : "",
+      blockLink(app, {...block, recursion: null}, {key: `knot${i}`}),
+    ]);
+    const more = knot.member_count - blocks.length;
     return [
       amountCell(knot.overall, answer, scale, "overall"),
-      h("td.calls", null, count(knot.member_count)),
       h(
         "th.name.inline",
         {scope: "row"},
         names,
-        more > 0 ? h("span.part", null, ` and ${count(more)} more`) : null,
+        more > 0 ? h("span.part", null, ` and ${count(more)} more `) : " ",
+        recursionMark({direct: knot.direct, through: knot.through, deepest: knot.deepest}),
       ),
     ];
   });
@@ -83,11 +137,10 @@ function knotTable(app, answer) {
     "section",
     null,
     plainTable(
-      "Recursion: what calls itself",
+      ["Recursion ", h("span.aside-title", null, "what calls itself, ↻ how deep")],
       [
         {title: "Overall", kind: "num", below: amountHead(scale)},
-        {title: "Blocks", kind: "calls"},
-        {title: "Members", kind: "name"},
+        {title: "Blocks", kind: "name"},
       ],
       rows,
       "No recursion: no block reaches itself.",
@@ -95,19 +148,25 @@ function knotTable(app, answer) {
     h(
       "p.foot",
       null,
-      h("a", {href: href(to(app.state, "recursion")), data: {key: "all recursion"}}, "All recursion"),
+      h(
+        "a",
+        {href: href(to(app.state, "recursion")), data: {key: "all recursion"}},
+        answer.knot_count > answer.knots.length
+          ? `All recursion: ${plural(answer.knot_count, "group")}`
+          : "All recursion",
+      ),
     ),
   );
 }
 
-/** @param {import("../main.js").App} app @param {any} answer */
-function totalsTable(app, answer) {
-  const rows = answer.totals.map(total => [
+/** One per metric; a click chooses it. @param {import("../main.js").App} app @param {any} answer */
+function metricTiles(app, answer) {
+  return answer.totals.map(total =>
     h(
-      "th.name",
-      {scope: "row"},
+      "li",
+      null,
       h(
-        "a",
+        "a.tile",
         {
           href: href(
             changed(app.state, {
@@ -117,25 +176,24 @@ function totalsTable(app, answer) {
           data: {key: "metric " + total.metric},
           "aria-current": total.metric === answer.metric ? "true" : null,
         },
-        h("bdi", null, total.metric),
+        h("bdi.metric", null, total.metric),
+        h(
+          "span.value",
+          {
+            title: exact(total.left, total.unit, total.decimals),
+            data: {exact: String(total.left)},
+          },
+          amount(total.left, total.unit, total.decimals),
+        ),
+        total.left === total.total
+          ? null
+          : h(
+              "span.part",
+              null,
+              `${percent(total.left, total.total)} of `,
+              amount(total.total, total.unit, total.decimals),
+            ),
       ),
-    ),
-    h("td.calls", null, amount(total.total, total.unit, total.decimals)),
-    h("td.calls", null, amount(total.left, total.unit, total.decimals, total.total)),
-    h("td.calls", null, percent(total.left, total.total)),
-  ]);
-  return h(
-    "section",
-    null,
-    plainTable(
-      "Totals",
-      [
-        {title: "Metric", kind: "name"},
-        {title: "All", kind: "calls"},
-        {title: "Left", kind: "calls"},
-        {title: "of all", kind: "calls"},
-      ],
-      rows,
     ),
   );
 }
@@ -148,19 +206,17 @@ function facts(file) {
     ["Format", file.format],
     ["Started", when && !Number.isNaN(when.getTime()) ? when.toLocaleString() : null],
     ["Lasted", file.seconds === null || file.seconds === undefined ? null : duration(file.seconds)],
-    ["Recursion", file.rule ? (RULES[file.rule] ?? file.rule) : null],
+    ["Compaction", file.rule ? (RULES[file.rule] ?? file.rule) : null],
     ["Size", `${plural(file.block_count, "block")}, ${plural(file.node_count, "path")}`],
   ].filter(([, value]) => value);
-  return h(
-    "section.recorded",
-    null,
+  return [
     h("h2", null, "What was recorded"),
     h(
       "dl",
       null,
       known.map(([key, value]) => [h("dt", null, key), h("dd", null, h("bdi", null, value))]),
     ),
-  );
+  ];
 }
 
 class Overview {
@@ -189,15 +245,19 @@ class Overview {
       this.graph.element,
       this.more,
     );
-    this.above = h("div.grid.above");
+    this.findings = h("section.findings");
+    this.tiles = h("ul.tiles", {"aria-label": "Metrics"});
     this.below = h("div.grid.tops");
+    this.recorded = h("section.recorded");
     this.element = h(
       "div.page",
       null,
       h("div.title", null, this.heading),
-      this.above,
+      this.findings,
+      this.tiles,
       this.flame,
       this.below,
+      this.recorded,
     );
   }
 
@@ -218,7 +278,11 @@ class Overview {
     const {app} = this;
     this.answer = answer;
     fill(this.heading, h("bdi", null, app.file.title || "Overview"));
-    fill(this.above, facts(app.file), totalsTable(app, answer));
+    const findings = findingList(app, answer);
+    this.findings.hidden = !findings;
+    fill(this.findings, findings);
+    fill(this.tiles, metricTiles(app, answer));
+    fill(this.recorded, facts(app.file));
     this.graph.show({
       flame: answer.flame,
       blocks: answer.blocks,
@@ -231,14 +295,14 @@ class Overview {
       h(
         "a",
         {href: href(to(state, "flame")), data: {key: "all flame"}},
-        "Large, with search and zoom",
+        "The whole flame graph, with search and zoom",
       ),
     );
     fill(
       this.below,
       topTable(app, answer, "self"),
       topTable(app, answer, "overall"),
-      knotTable(app, answer),
+      recursionTable(app, answer),
     );
   }
 

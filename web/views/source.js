@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: MIT
 //
 // Source: the files that the profile names, and in each the numbers beside the lines. A long file
-// is shown around the lines that have numbers; the rest is opened piece by piece.
+// is shown around the lines that have numbers; the rest is opened piece by piece. The hottest lines
+// are visited one after the other.
 
-import {count, plural} from "../model/format.js";
+import {percent, plural} from "../model/format.js";
 import {window} from "../model/table.js";
-import {pieces} from "../model/source.js";
+import {folderOf, hotLines, nextHot, pieces} from "../model/source.js";
+import {tokensOf} from "../model/syntax.js";
 import {changed, href, question, to} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {fill, h, unseen} from "../parts/dom.js";
-import {amountCell, amountColumn, amountHead, scaleOf} from "../parts/numbers.js";
+import {amountCell, amountColumn, amountHead, countCell, scaleOf} from "../parts/numbers.js";
 import {Table} from "../parts/table.js";
+
+const COLOURED = 30000; // lines of a file that has colours
 
 /** @param {import("../main.js").App} app @returns {import("../parts/table.js").Column[]} */
 function fileColumns(app) {
   return [
     amountColumn("self"),
     amountColumn("overall"),
-    {title: "Lines", kind: "calls", cell: row => h("td.calls", null, count(row.lines))},
+    {title: "Lines", kind: "calls", cell: row => countCell(row.lines)},
     {
       title: "File",
       kind: "name",
@@ -48,14 +52,63 @@ function fileColumns(app) {
   ];
 }
 
+/** The maps that are in the address, and how to add one.
+ * @param {import("../main.js").App} app @param {string} file "" on the list of files */
+function mapPart(app, file) {
+  const {state} = app;
+  const field = (id, label, value) => [
+    h("label", {for: id}, label),
+    h("input", {type: "text", id, value, autocomplete: "off", spellcheck: "false", required: id === "map-from"}),
+  ];
+  const form = h(
+    "form.map",
+    null,
+    field("map-from", "Files below", folderOf(file)),
+    field("map-to", "are here below", "."),
+    h("button", {type: "submit"}, "Look there"),
+  );
+  form.addEventListener("submit", event => {
+    event.preventDefault();
+    const value = id => form.querySelector("#" + id).value.trim();
+    if (value("map-from"))
+      app.go(changed(state, {map: [`${value("map-from")}=${value("map-to")}`, ...state.map]}));
+  });
+  return [
+    state.map.length
+      ? h(
+          "ul.maps",
+          {"aria-label": "Folders that are others here"},
+          state.map.map(map =>
+            h(
+              "li.chip",
+              null,
+              h("bdi", null, map.replace("=", " is ")),
+              h(
+                "a.remove",
+                {
+                  href: href(changed(state, {map: state.map.filter(other => other !== map)})),
+                  data: {key: "map " + map},
+                  "aria-label": "Remove: " + map,
+                },
+                "×",
+              ),
+            ),
+          ),
+        )
+      : null,
+    form,
+  ];
+}
+
 class FileView {
   /** @param {import("../main.js").App} app */
   constructor(app) {
     this.app = app;
     this.head = h("div.title");
-    this.reason = h("p.note");
+    this.reason = h("div.reason");
+    this.hot = h("div.over.hot");
     this.table = h("div.code-table");
-    this.element = h("div.file", null, this.head, this.reason, this.table);
+    this.element = h("div.file", null, this.head, this.reason, this.hot, this.table);
     this.opened = new Set();
     this.file = "";
     this.scrolled = "";
@@ -69,20 +122,18 @@ class FileView {
   show(state, answer) {
     if (this.file !== state.file) this.opened.clear();
     this.file = state.file;
+    if (this.answer?.text !== answer.text)
+      this.tokens = answer.text && answer.text.length <= COLOURED ? tokensOf(answer.text, state.file) : null;
     this.answer = answer;
+    this.hottest = hotLines(answer.rows);
     fill(
       this.head,
       h("p.over-title", null, h("a", {href: href(to(state, "source"))}, "Source")),
       h("h1.block-name", {tabindex: "-1"}, h("bdi", null, state.file)),
       h("p", null, `${plural(answer.rows.length, "line")} with numbers`),
     );
-    this.reason.hidden = Boolean(answer.text);
-    fill(
-      this.reason,
-      answer.text
-        ? null
-        : ["The text is not shown: ", h("bdi", null, answer.reason ?? "it cannot be read"), "."],
-    );
+    this.showReason(answer);
+    this.showHot(state);
     this.draw(state);
     const wanted = state.file + ":" + state.line;
     const line =
@@ -92,11 +143,74 @@ class FileView {
     return Boolean(line);
   }
 
+  /** What to do if the text is not there. @param {any} answer */
+  showReason(answer) {
+    this.reason.hidden = Boolean(answer.text) && !this.app.state.map.length;
+    fill(
+      this.reason,
+      answer.text
+        ? null
+        : h(
+            "p.note",
+            null,
+            "The text is not shown: ",
+            h("bdi", null, answer.reason ?? "it cannot be read"),
+            ". Was it built elsewhere? Say which folder is which, or start with ",
+            h("code", null, "ouro view --source DIR"),
+            ".",
+          ),
+      mapPart(this.app, this.file),
+    );
+  }
+
+  /** Where the hottest lines are. @param {import("../model/url.js").State} state */
+  showHot(state) {
+    const {answer, hottest} = this;
+    this.hot.hidden = !hottest.length;
+    const rank = hottest.indexOf(state.line);
+    const row = answer.rows.find(one => one.line === state.line);
+    const button = (text, by, letter) =>
+      h(
+        "button",
+        {
+          type: "button",
+          data: {key: text, letter},
+          onclick: () => this.app.go(changed(state, {line: nextHot(hottest, state.line, by)})),
+        },
+        text,
+        " ",
+        h("kbd", null, letter),
+      );
+    fill(
+      this.hot,
+      button("Next hot line", 1, "n"),
+      rank >= 0 ? button("Previous", -1, "N") : null,
+      h(
+        "p.found",
+        null,
+        rank >= 0
+          ? `Line ${state.line} is number ${rank + 1} of ${plural(hottest.length, "hot line")}: ` +
+              `${percent(row.self, answer.total)} of all`
+          : `${plural(hottest.length, "line")} with self; the hottest has ` +
+              percent(Math.max(...answer.rows.map(one => one.self)), answer.total),
+      ),
+    );
+  }
+
+  /** The text of a line with its colours. @param {number} n */
+  code(n) {
+    const tokens = this.tokens?.[n - 1];
+    return tokens
+      ? tokens.map(([text, kind]) => (kind ? h("span." + kind, null, text) : text))
+      : (this.answer.text[n - 1] ?? "");
+  }
+
   /** @param {import("../model/url.js").State} state */
   draw(state) {
     const {answer} = this;
     const scale = scaleOf(answer);
     const byLine = new Map(answer.rows.map(row => [row.line, row]));
+    this.most = Math.max(1, ...answer.rows.map(row => row.self));
     const lines = answer.text ? answer.text.length : 0;
     const parts = answer.text
       ? pieces(lines, [...byLine.keys()], state.line, this.opened)
@@ -137,7 +251,6 @@ class FileView {
   /** @param {number} n @param {any} row */
   line(n, row, scale, state) {
     const {answer, app} = this;
-    const text = answer.text?.[n - 1];
     return h(
       state.line === n ? "tr.wanted" : row ? "tr" : "tr.cold",
       null,
@@ -145,7 +258,7 @@ class FileView {
       row ? amountCell(row.overall, answer, scale, "overall") : h("td.num"),
       h(
         "th.line",
-        {scope: "row"},
+        {scope: "row", vars: {"--heat": row ? Math.sqrt(Math.max(0, row.self) / this.most) : 0}},
         h(
           "a",
           {
@@ -156,7 +269,7 @@ class FileView {
           n || "–",
         ),
       ),
-      answer.text ? h("td.text", null, h("code", {dir: "ltr"}, text ?? "")) : null,
+      answer.text ? h("td.text", null, h("code", {dir: "ltr"}, this.code(n))) : null,
       h(
         "td.name",
         null,
@@ -197,8 +310,9 @@ export function mount(app) {
     columns: fileColumns(app),
     sort: "-self",
     search: "File",
-    empty: "The profile names no files.",
+    empty: "The profile names no files, so there is no source to show. Self lists its blocks.",
   });
+  const maps = h("details.maps-of-all", null);
   const list = h(
     "div.file",
     null,
@@ -206,25 +320,31 @@ export function mount(app) {
       "div.title",
       null,
       h("h1", {tabindex: "-1"}, "Source"),
-      h("p", null, "The files that the profile names."),
+      h("p", null, "The files that the profile names; a click shows the numbers beside the lines."),
     ),
     table.element,
+    maps,
   );
   const file = new FileView(app);
   const element = h("div.page");
   const files = (state, more) =>
-    question(state, {search: state.search, sort: state.sort || "-self", ...more});
+    question(state, {search: state.search, sort: state.sort || "-self", map: state.map, ...more});
   return {
     element,
     title: state => (state.file ? state.file.slice(0, 200) : "Source"),
     load: (state, signal) =>
       state.file
-        ? ask("source", question(state, {file: state.file}), signal)
+        ? ask("source", question(state, {file: state.file, map: state.map}), signal)
         : ask("files", files(state, window(state)), signal),
     show(state, answer) {
       const part = state.file ? file : table;
       const shown = state.file ? file.element : list;
       if (element.firstChild !== shown) element.replaceChildren(shown);
+      if (!state.file) {
+        fill(maps, h("summary", null, "Folders that are others here"), mapPart(app, ""));
+        maps.open ||= state.map.length > 0;
+        maps.hidden = !state.map.length && answer.rows.every(row => row.readable);
+      }
       return part.show(state, answer);
     },
     csv: state =>

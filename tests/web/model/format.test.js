@@ -31,21 +31,28 @@ test("a_column_has_the_unit_of_its_total", () => {
   assert.equal(number(null, scale), "–");
 });
 
-test("counts_are_told_in_full_while_they_can_be_read", () => {
-  assert.equal(amount(11_105_944, "count", 0), "11,105,944");
-  assert.equal(amount(11_105_944, "instructions", 0), "11,105,944 instructions");
-  assert.equal(amount(25_000_000_000, "count", 0), "25,000.0 million");
+test("a_count_has_all_its_digits_or_three_and_a_letter", () => {
+  assert.equal(amount(9_999, "count", 0), "9,999");
+  assert.equal(amount(10_000, "count", 0), "10.0 k");
+  assert.equal(amount(999_499, "count", 0), "999 k");
+  assert.equal(amount(999_500, "count", 0), "1.00 M");
+  assert.equal(amount(11_105_944, "count", 0), "11.1 M");
+  assert.equal(amount(11_105_944, "instructions", 0), "11.1 M instructions");
+  assert.equal(amount(4_452_345_678, "count", 0), "4.45 G");
+  assert.equal(amount(-4_452_345_678, "count", 0), "−4.45 G");
+  assert.equal(amount(25e15, "count", 0), "25,000 T");
+  assert.equal(exact(4_452_345_678, "count", 0), "4,452,345,678");
   assert.equal(amount(0, "count", 0), "0");
   assert.equal(amount(7, "", 0), "7");
 });
 
 test("units_climb_their_ladders", () => {
   assert.equal(amount(999, "nanoseconds", 0), "999 ns");
-  assert.equal(amount(1_500_000, "nanoseconds", 0), "1,500.0 µs");
+  assert.equal(amount(1_500_000, "nanoseconds", 0), "1.50 ms");
   assert.equal(amount(150, "seconds", 0), "150 s");
-  assert.equal(amount(1_500, "milliseconds", 0), "1,500 ms");
-  assert.equal(amount(5 * 1024 ** 3, "bytes", 0), "5,120.0 MiB");
-  assert.equal(amount(-2_000_000, "nanoseconds", 0), "−2,000.0 µs");
+  assert.equal(amount(1_500, "milliseconds", 0), "1.50 s");
+  assert.equal(amount(5 * 1024 ** 3, "bytes", 0), "5.00 GiB");
+  assert.equal(amount(-2_000_000, "nanoseconds", 0), "−2.00 ms");
 });
 
 test("a_metric_with_decimals_counts_parts", () => {

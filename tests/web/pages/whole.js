@@ -40,7 +40,7 @@ test("two_files_are_compared_block_by_block", async page => {
   assert.match(await page.locator(".figures").textContent(), /Self13/);
   await leads(page, () => page.locator("nav").getByRole("link", {name: "Self"}).click());
   await leads(page, () => page.getByLabel("Side").selectOption("before"));
-  assert.equal((await rowOf(page, "gc"))[0], "8 8.0% 8.0%");
+  assert.equal((await rowOf(page, "gc"))[0], "8 8.0%");
 });
 
 test("more_is_orange_and_less_is_blue", async page => {
@@ -133,8 +133,8 @@ test("source_has_numbers_beside_its_lines", async page => {
   const lines = await rows(page);
   const hot = lines.find(cells => cells[2] === "700");
   assert.deepEqual(hot, [
-    "60.00 60.0% 60.0%",
-    "80.00 80.0% 80.0%",
+    "60.0 ms 60.0%",
+    "80.0 ms 80.0%",
     "700",
     "line 700 <b>of</b> the program",
     "work",
@@ -162,8 +162,8 @@ test("what_may_not_be_read_is_told_with_its_numbers", async page => {
   assert.match(await page.locator(".note").textContent(), /The text is not shown: /);
   assert.doesNotMatch(await page.content(), /root:x:0:0/);
   assert.deepEqual((await rows(page))[0].slice(0, 3), [
-    "20.00 20.0% 20.0%",
-    "20.00 20.0% 20.0%",
+    "20.0 ms 20.0%",
+    "20.0 ms 20.0%",
     "1",
   ]);
 });
