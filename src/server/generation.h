@@ -21,7 +21,8 @@ typedef struct {
     labels labels;
     // By block: its rank among all names and files in alphabetical order, for sorting.
     int64_t *by_name, *by_file;
-    int64_t *totals; // by metric: without filters
+    int64_t *totals;       // by metric: without filters, of the whole if the file is a part
+    const part_info *part; // NULL: the file is whole
 } side;
 
 typedef struct {

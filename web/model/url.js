@@ -49,6 +49,14 @@ const BETWEEN = "\u001f";
 // The parts of a state that a page passes on to another page.
 const KEPT = /** @type {const} */ (["metric", "select", "exclude", "fold", "side"]);
 
+// A page that is one file has its addresses behind a "#": x.html#/self?metric=time
+let mark = "";
+
+/** Addresses are those of a page that is one file. @param {boolean} so */
+export function useFragments(so) {
+  mark = so ? "#" : "";
+}
+
 /** @param {string} page @returns {State} */
 export function blank(page) {
   return {
@@ -79,7 +87,8 @@ function natural(text) {
 
 /** @param {string} address path and query, or a whole URL @returns {State} */
 export function parse(address) {
-  const url = new URL(address, "http://localhost/");
+  let url = new URL(address, "http://localhost/");
+  if (mark) url = new URL(url.hash.slice(1) || "/", "http://localhost/");
   const name = url.pathname === "/" ? "overview" : url.pathname.slice(1);
   const state = blank(PAGES.includes(name) && url.pathname !== "/overview" ? name : "missing");
   const query = url.searchParams;
@@ -99,7 +108,7 @@ export function href(state) {
   for (const key of NUMBERS) if (state[key]) query.set(key, String(state[key]));
   for (const path of state.open) query.append("open", path.join(BETWEEN));
   const text = query.toString();
-  return (state.page === "overview" ? "/" : "/" + state.page) + (text ? "?" + text : "");
+  return mark + (state.page === "overview" ? "/" : "/" + state.page) + (text ? "?" + text : "");
 }
 
 /** The same page with a change. A table starts at its first row again, unless `change` says where.
