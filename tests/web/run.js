@@ -12,6 +12,7 @@ import "./pages/flame.js";
 import "./pages/whole.js";
 import "./pages/odd.js";
 import "./pages/secret.js";
+import "./pages/share.js";
 import {runAll} from "./suite.js";
 
 await runAll(process.argv.slice(3).filter(word => word));
