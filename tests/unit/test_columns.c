@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A profile's columns as bytes, for pages that are one file: what is read again is the same profile,
-// and bytes that somebody changed are an error, never a crash.
+// A profile's columns as bytes, for pages that are one file: what is read again is the same
+// profile, and bytes that somebody changed are an error, never a crash.
 
 #include "columns.h"
 #include "questions.h"

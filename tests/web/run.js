@@ -15,4 +15,5 @@ import "./pages/secret.js";
 import "./pages/share.js";
 import {runAll} from "./suite.js";
 
-await runAll(process.argv.slice(3).filter(word => word));
+const words = process.argv.slice(3).filter(word => word);
+await runAll(words, process.env.OURO_BROWSER === "firefox" ? 1 : 2);
