@@ -7,19 +7,21 @@
 import {filterText, withFilters} from "./model/filters.js";
 import {visible} from "./model/format.js";
 import {choices, inAddress, shownMetric} from "./model/metrics.js";
-import {PAGES, href, parse, to} from "./model/url.js";
-import {ApiError, ask} from "./parts/client.js";
+import {PAGES, href, parse, to, useFragments} from "./model/url.js";
+import {ApiError, ask, save} from "./parts/client.js";
 import {showFilters} from "./parts/chips.js";
 import {fill, h} from "./parts/dom.js";
 import {forgetSearchProblem, showError, showSearchProblem} from "./parts/errors.js";
 import {setUpExport} from "./parts/export.js";
 import {setUpFind} from "./parts/find.js";
 import {showHint} from "./parts/help.js";
+import {inside} from "./parts/inside.js";
 import {setUpKeys} from "./parts/keys.js";
 import {setUpLabels} from "./parts/labels.js";
 import {Live} from "./parts/live.js";
 import {closeMenu} from "./parts/menu.js";
 import {setUpCopies} from "./parts/numbers.js";
+import {showPart} from "./parts/part.js";
 import {setUpTheme} from "./parts/theme.js";
 import * as blocks from "./views/blocks.js";
 import * as around from "./views/around.js";
@@ -233,6 +235,7 @@ export class App {
     showFilters(this, state, answer);
     this.live?.recent.show();
     showHint(state.page);
+    showPart(this, state);
     if (moved && this.started) this.say(title);
     return placed;
   }
@@ -312,6 +315,20 @@ export class App {
   }
 }
 
+/**
+ * A link of a page that is one file, where no server answers.
+ * @param {HTMLAnchorElement} link
+ * @returns {boolean} whether it is done
+ */
+function followInside(link) {
+  const api = link.getAttribute("href").startsWith("/api/");
+  const place = !api && link.hash && !link.hash.startsWith("#/");
+  if (api) save(link.getAttribute("href"), link.download);
+  // The address is the page's: a place on it cannot have it, too.
+  if (place) document.querySelector(link.hash)?.focus();
+  return Boolean(api || place);
+}
+
 /** @param {App} app */
 function setUpLinks(app) {
   document.addEventListener("click", event => {
@@ -325,10 +342,12 @@ function setUpLinks(app) {
     )
       return;
     const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
-    if (!(link instanceof HTMLAnchorElement) || link.hasAttribute("download") || link.target)
-      return;
+    if (!(link instanceof HTMLAnchorElement)) return;
+    if (inside && followInside(link)) return event.preventDefault();
+    if (link.hasAttribute("download") || link.target) return;
     const url = new URL(link.href);
-    if (url.origin !== location.origin || url.hash || url.pathname.startsWith("/api/")) return;
+    const place = url.hash && !inside;
+    if (url.origin !== location.origin || place || url.pathname.startsWith("/api/")) return;
     event.preventDefault();
     app.go(parse(url.href));
   });
@@ -349,6 +368,7 @@ function setUpPicks(app) {
 }
 
 async function start() {
+  useFragments(inside);
   const app = new App();
   const live = (app.live = new Live(app));
   try {

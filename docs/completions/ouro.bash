@@ -12,7 +12,7 @@ _ouro() {
     fi
     case $previous in
     --from) words='ouro pprof speedscope cpuprofile perf folded' ;;
-    --to) words='pprof speedscope folded callgrind html svg json' ;;
+    --to) words='pprof speedscope folded callgrind html report svg json' ;;
     --compact) words='loops cycles edges edges:1 edges:2 edges:3 none' ;;
     --limit) words='1G 4G 16G' ;;
     --colour) words='auto always never' ;;

@@ -98,8 +98,9 @@ uint32_t metric_option(const profile *p, const char *path, const char *name);
 
 // The format to write: --to, or by the extension. Exits if there is none.
 const format *output_format(const options *o, const char *path);
-void write_output(const options *o, const profile *p, const char *title, const char *path,
-                  const format *to);
+// `part`: what filters took the profile from; NULL: nothing.
+void write_output(const options *o, const profile *p, const char *title, const part_info *part,
+                  const char *path, const format *to);
 
 // Message on stderr: `ouro: PATH: message`, and the exit.
 void fail_with(const char *path, const error *e) __attribute__((noreturn));

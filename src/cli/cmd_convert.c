@@ -5,6 +5,7 @@
 
 #include "cli.h"
 
+#include "page_pieces.h"
 #include "printable.h"
 
 #include <stdio.h>
@@ -31,13 +32,46 @@ const format *output_format(const options *o, const char *path) {
     return to;
 }
 
-void write_output(const options *o, const profile *p, const char *title, const char *path,
-                  const format *to) {
+// ---------------------------------------------------------------- a part of what?
+
+static void add_filters(char **filters, part_info *part, const char *word, const names *n) {
+    for (size_t i = 0; i < n->count; i++) {
+        if (asprintf(&filters[part->filter_count++], "%s %s", word, n->items[i]) < 0) fail_memory();
+    }
+}
+
+// What the filters are about to take a part of. false: there are none.
+static bool part_start(part_info *part, const options *o, const profile *p) {
+    size_t count = o->select.count + o->exclude.count + o->fold.count;
+    char **filters = count ? calloc(count, sizeof *filters) : NULL;
+    int64_t *sums = calloc((size_t)p->metric_count + 1, sizeof *sums);
+    if (!sums || (count && !filters)) fail_memory();
+    for (uint32_t m = 0; m < p->metric_count; m++) sums[m] = ouro__total(p, m);
+    *part = (part_info){
+        .filters = (const char *const *)filters, .totals = sums, .paths = p->node_count - 1};
+    add_filters(filters, part, "select", &o->select);
+    add_filters(filters, part, "exclude", &o->exclude);
+    add_filters(filters, part, "fold", &o->fold);
+    return count;
+}
+
+static void part_end(part_info *part) {
+    for (uint32_t i = 0; i < part->filter_count; i++) free((char *)(uintptr_t)part->filters[i]);
+    free((void *)(uintptr_t)part->filters);
+    free((void *)(uintptr_t)part->totals);
+}
+
+// ---------------------------------------------------------------- writing
+
+void write_output(const options *o, const profile *p, const char *title, const part_info *part,
+                  const char *path, const format *to) {
     error e = {0};
     write_options w = {
         .title = title,
         .metric = metric_option(p, title, o->metric),
         .share = PICTURE_SHARE,
+        .part = part,
+        .page = ouro__page,
         .progress = show_writing,
         .user = (void *)(uintptr_t)path,
     };
@@ -58,12 +92,16 @@ int cmd_convert(int argc, char **argv) {
     const char *in = o.inputs.items[0], *path = o.inputs.items[1];
     const format *to = output_format(&o, path);
     profile *p = load_profile(&o, in, strcmp(to->name, "pprof") == 0);
+    part_info part;
+    bool filtered = part_start(&part, &o, p);
     p = apply_filters(&o, in, p);
     // Pictures prune for themselves and keep true widths.
     options shrink = o;
     if (to->picture) shrink.min = -1;
     p = apply_shrinking(&shrink, in, p);
-    write_output(&o, p, strcmp(in, "-") == 0 ? "standard input" : base_name(in), path, to);
+    write_output(&o, p, strcmp(in, "-") == 0 ? "standard input" : base_name(in),
+                 filtered ? &part : NULL, path, to);
+    part_end(&part);
     ouro__profile_free(p);
     options_free(&o);
     return EXIT_GOOD;

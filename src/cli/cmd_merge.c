@@ -30,7 +30,7 @@ int cmd_merge(int argc, char **argv) {
     profile *sum = ouro__merger_end(m, &e);
     if (!sum) fail_with(o.out, &e);
     sum = apply_shrinking(&o, o.out, sum);
-    write_output(&o, sum, "merged", o.out, to);
+    write_output(&o, sum, "merged", NULL, o.out, to);
     ouro__profile_free(sum);
     options_free(&o);
     return EXIT_GOOD;

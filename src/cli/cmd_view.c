@@ -252,7 +252,8 @@ static server_options load_all(options *o, const char *const *roots, size_t root
                         .assets = secure_getenv("OURO_ASSETS")};
     for (unsigned i = 0; i < s.file_count; i++) {
         const char *path = o->inputs.items[i];
-        s.files[i] = (server_file){path, apply_shrinking(o, path, load_profile(o, path, false))};
+        s.files[i] = (server_file){
+            .path = path, .profile = apply_shrinking(o, path, load_profile(o, path, false))};
     }
     return s;
 }

@@ -7,6 +7,7 @@
 
 #include "input.h"
 #include "output.h"
+#include "part.h"
 #include "profile.h"
 
 enum { RULE_DEFAULT = -1 }; // raw stacks: loops; profiles that are sums already: as they are
@@ -21,10 +22,28 @@ typedef struct {
     void *user;
 } read_options;
 
+// A profile on its way into a page.
 typedef struct {
-    const char *title; // of the input, for formats that show one
-    uint32_t metric;   // for formats that hold only one
-    double share;      // pictures leave out boxes that are narrower than this
+    const profile *profile;
+    const char *title;
+    const part_info *part; // NULL: it is whole itself
+} shared_profile;
+
+// The viewer as the pieces of an HTML file. The gaps between them take the title, a note for
+// readers without scripts, and the data.
+enum { PAGE_PIECES = 4 };
+typedef struct {
+    const char *pieces[PAGE_PIECES];
+    size_t sizes[PAGE_PIECES];
+} page_pieces;
+
+typedef struct {
+    const char *title;           // of the input, for formats that show one
+    uint32_t metric;             // for formats that hold only one
+    double share;                // pictures leave out boxes that are narrower than this
+    const part_info *part;       // NULL: the profile is whole
+    const page_pieces *page;     // NULL: this program was built without it, and html is a report
+    const shared_profile *after; // a page that compares two profiles: the second one; NULL
     // Called now and then with the bytes written so far, before packing. May be NULL.
     void (*progress)(void *user, uint64_t bytes);
     void *user;
@@ -40,7 +59,7 @@ typedef struct {
     profile *(*read)(input *in, const read_options *options, error *e);
     // Problems of the output are kept in it. NULL function: cannot be written.
     bool (*write)(const profile *p, const write_options *options, output *out, error *e);
-    bool picture; // for people: cannot be read again
+    bool picture; // leaves out by itself what is too small to be seen
     bool forward; // read forward: the input may have more than the bytes that are there
 } format;
 

@@ -1,147 +1,217 @@
 // SPDX-License-Identifier: MIT
 //
-// Writes a report as one HTML file: totals, self, overall, knots and the flame graph of one metric.
-// It opens from disk, needs no network and no script, and prints well.
+// Writes the viewer as one file with the profile inside: the pieces of the page that this program
+// was built with, and between them the profile's columns, packed and as text. A browser needs
+// nothing else. Without these pieces the file is the report of report_write.c.
+//
+// A file to send must not be large. If the data of a profile takes more than PACKED_MOST, its
+// smallest subtrees go into [pruned] blocks, and the page says how many paths these hold.
 
-#include "amount.h"
+#include "columns.h"
+#include "part.h"
 #include "questions.h"
 #include "readers.h"
-#include "svg.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { ROWS = 100, KNOTS = 20, MEMBERS = 30 };
+enum { PACKED_MOST = 1500000, PATHS_LEAST = 100 };
 
-static const char style[] =
-    "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:76rem;padding:0 "
-    "1rem;color:#222}"
-    "h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}"
-    "table{border-collapse:collapse;width:100%}"
-    "th,td{padding:.15rem .6rem;text-align:right;border-bottom:1px solid #eee;white-space:nowrap}"
-    "th:last-child,td:last-child{text-align:left;width:99%;white-space:normal;overflow-wrap:"
-    "anywhere}"
-    "td small{color:#777}tr:hover td{background:#fff6e5}"
-    ".flame{overflow-x:auto}svg{max-width:100%;height:auto}"
-    "@media(prefers-color-scheme:dark){body{background:#1b1b1b;color:#ddd}th,td{border-color:#333}"
-    "tr:hover td{background:#2a2620}}";
+// ---------------------------------------------------------------- packed data
 
-static double percent(int64_t part, int64_t whole) {
-    return whole ? 100.0 * (double)part / (double)whole : 0;
+typedef struct {
+    output *to;
+    packer *packer;
+} packing;
+
+static void keep_packed(void *user, const void *bytes, size_t size) {
+    ouro__put(((packing *)user)->to, bytes, size);
 }
 
-static void put_amount(const profile *p, uint32_t m, int64_t value, int64_t total, output *out) {
-    char text[AMOUNT_ROOM];
-    ouro__amount(text, p, m, value, total);
-    ouro__print(out, "<td>%s<td>%.2f%%", text, percent(value, total));
+static char *packed(const char *bytes, size_t size, size_t *packed_size) {
+    packing p = {.to = ouro__output_memory()};
+    error e;
+    p.packer = p.to ? ouro__packer_new(keep_packed, &p) : NULL;
+    bool ok = p.packer && ouro__packer_put(p.packer, bytes, size, true);
+    ouro__packer_free(p.packer);
+    if (ok) return ouro__output_take(p.to, packed_size, &e);
+    if (p.to) ouro__output_close(p.to, false, NULL);
+    return NULL;
 }
 
-static void put_count(int64_t count, output *out) {
-    char text[GROUPED_ROOM];
-    ouro__print(out, "<td>%s%s", count < 0 ? "-" : "",
-                ouro__grouped(text, count < 0 ? 0 - (uint64_t)count : (uint64_t)count));
+// The columns, packed; freed by the caller. NULL: out of memory.
+static char *packed_columns(const shared_profile *s, uint32_t m, size_t *size) {
+    output *out = ouro__output_memory();
+    error e;
+    bool ok = out && ouro__columns_put(s, m, out);
+    size_t plain = 0;
+    char *bytes = ok ? ouro__output_take(out, &plain, &e) : NULL;
+    if (!ok && out) ouro__output_close(out, false, NULL);
+    char *done = bytes ? packed(bytes, plain, size) : NULL;
+    free(bytes);
+    return done;
 }
 
-// The heading of a table: self and overall with their unit, and more.
-static void put_columns(const profile *p, uint32_t m, int64_t total, const char *more,
-                        output *out) {
-    const char *unit = ouro__amount_unit(p, m, total), *space = *unit ? " " : "";
-    ouro__print(out, "<table><tr><th>self%s", space);
-    ouro__put_escaped(out, unit);
-    ouro__print(out, "<th><th>overall%s", space);
-    ouro__put_escaped(out, unit);
-    ouro__print(out, "<th>%s", more);
-}
-
-static void put_block(const profile *p, uint32_t b, output *out) {
-    ouro__put_escaped(out, ouro__block_name(p, b));
-    if (!*ouro__block_file(p, b)) return;
-    ouro__put_text(out, " <small>");
-    ouro__put_escaped(out, ouro__block_file(p, b));
-    if (p->blocks[b].line) ouro__print(out, ":%u", p->blocks[b].line);
-    ouro__put_text(out, "</small>");
-}
-
-static bool put_table(const profile *p, uint32_t m, const totals *t, const int64_t *by,
-                      const char *id, const char *heading, output *out) {
-    uint32_t *top = malloc(((size_t)t->count + 1) * sizeof *top);
-    if (!top) return false;
-    uint32_t count = ouro__rank(by, t->count, ROWS, top);
-    ouro__print(out, "<h2 id=\"%s\">%s</h2>\n", id, heading);
-    put_columns(p, m, t->total, t->calls ? "<th>calls<th>block\n" : "<th>block\n", out);
-    for (uint32_t i = 0; i < count; i++) {
-        ouro__put_text(out, "<tr>");
-        put_amount(p, m, t->self[top[i]], t->total, out);
-        put_amount(p, m, t->overall[top[i]], t->total, out);
-        if (t->calls) put_count(t->calls[top[i]], out);
-        ouro__put_text(out, "<td>");
-        put_block(p, top[i], out);
-        ouro__put_text(out, "\n");
+static void put_base64(output *out, const unsigned char *bytes, size_t size) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < size; i += 3) {
+        uint32_t word = (uint32_t)bytes[i] << 16;
+        if (i + 1 < size) word |= (uint32_t)bytes[i + 1] << 8;
+        if (i + 2 < size) word |= bytes[i + 2];
+        char four[] = {digits[word >> 18], digits[word >> 12 & 63],
+                       i + 1 < size ? digits[word >> 6 & 63] : '=',
+                       i + 2 < size ? digits[word & 63] : '='};
+        ouro__put(out, four, sizeof four);
     }
-    ouro__put_text(out, "</table>\n");
-    free(top);
-    return true;
 }
 
-static bool put_knots(const profile *p, uint32_t m, int64_t total, output *out) {
-    knots k;
-    if (!ouro__knots(p, m, &k)) return false;
-    ouro__put_text(out, "<h2 id=\"knots\">Knots: blocks that call each other in a circle</h2>\n");
-    if (k.count) put_columns(p, m, total, "<th>blocks\n", out);
-    if (!k.count) ouro__put_text(out, "<p>There are none.\n");
-    for (uint32_t i = 0; i < k.count && i < KNOTS; i++) {
-        const knot *one = &k.knots[i];
-        ouro__put_text(out, "<tr>");
-        put_amount(p, m, one->self, total, out);
-        put_amount(p, m, one->overall, total, out);
-        ouro__put_text(out, "<td>");
-        for (uint32_t j = 0; j < one->block_count && j < MEMBERS; j++) {
-            ouro__put_text(out, j ? ", " : "");
-            ouro__put_escaped(out, ouro__block_name(p, one->blocks[j]));
+// ---------------------------------------------------------------- small enough
+
+static int by_share(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x > y ? -1 : x < y;
+}
+
+// Each path's largest share of a metric. Freed by the caller.
+static double *shares(const profile *p) {
+    double *share = calloc(p->node_count, sizeof *share);
+    for (uint32_t m = 0; share && m < p->metric_count; m++) {
+        int64_t *running = ouro__running(p, m);
+        if (!running) {
+            free(share);
+            return NULL;
         }
-        if (one->block_count > MEMBERS)
-            ouro__print(out, " and %u more", one->block_count - MEMBERS);
-        ouro__put_text(out, "\n");
+        double total = (double)running[p->node_count];
+        for (uint32_t n = 1; n < p->node_count && total > 0; n++)
+            share[n] = fmax(share[n], (double)ouro__inclusive(p, running, n) / total);
+        free(running);
     }
-    if (k.count) ouro__put_text(out, "</table>\n");
-    ouro__knots_free(&k);
+    return share;
+}
+
+// The profile with about `paths` paths: the largest, and [pruned] ones for the others.
+static profile *cut_to(const profile *p, uint32_t paths, error *e) {
+    double *share = shares(p);
+    if (!share) {
+        ouro__error_memory(e);
+        return NULL;
+    }
+    qsort(share + 1, p->node_count - 1, sizeof *share, by_share);
+    double least = nextafter(share[paths], 1); // of equals all stay or none
+    free(share);
+    return ouro__pruned(p, least, e);
+}
+
+static uint32_t paths_of(const profile *p) { return p->node_count - 1; }
+
+// How many paths of `all` are not in `cut`, where each [pruned] path stands for some.
+static uint32_t paths_missing(const profile *all, const profile *cut) {
+    uint32_t kept = 0;
+    for (uint32_t n = 1; n < cut->node_count; n++)
+        kept += strcmp(ouro__block_name(cut, cut->block[n]), "[pruned]") != 0;
+    return paths_of(all) > kept ? paths_of(all) - kept : 0;
+}
+
+static int64_t *totals_of(const profile *p) {
+    int64_t *sums = malloc(((size_t)p->metric_count + 1) * sizeof *sums);
+    for (uint32_t m = 0; sums && m < p->metric_count; m++) sums[m] = ouro__total(p, m);
+    return sums;
+}
+
+// The data of a profile with fewer paths; *cut is how many of them are in [pruned].
+static char *packed_cut(const shared_profile *s, uint32_t m, uint32_t paths, size_t *size,
+                        uint32_t *cut, error *e) {
+    profile *smaller = cut_to(s->profile, paths, e);
+    if (!smaller) return NULL;
+    smaller->format = s->profile->format;
+    int64_t *sums = s->part ? NULL : totals_of(s->profile);
+    part_info w = {.totals = sums, .paths = paths_of(s->profile)};
+    if (s->part) w = *s->part;
+    w.cut = *cut = paths_missing(s->profile, smaller);
+    char *bytes =
+        w.totals ? packed_columns(&(shared_profile){smaller, s->title, &w}, m, size) : NULL;
+    free(sums);
+    ouro__profile_free(smaller);
+    return bytes;
+}
+
+static char *packed_within(const shared_profile *s, uint32_t m, size_t most, size_t *size,
+                           uint32_t *cut, error *e) {
+    char *bytes = packed_columns(s, m, size);
+    uint32_t paths = paths_of(s->profile);
+    *cut = 0;
+    while (bytes && *size > most && paths > PATHS_LEAST) {
+        // Packed data grows with the paths, more or less: twice as fast as by halves.
+        double fitting = (double)paths * (double)most / (double)*size * 0.8;
+        paths = fitting < paths / 2.0 ? (uint32_t)fitting : paths / 2;
+        free(bytes);
+        bytes = packed_cut(s, m, paths, size, cut, e);
+    }
+    return bytes;
+}
+
+// ---------------------------------------------------------------- the page
+
+static void put_title(const write_options *o, output *out) {
+    ouro__put_escaped(out, o->title ? o->title : "profile");
+    if (!o->after) return;
+    ouro__put_text(out, " → ");
+    ouro__put_escaped(out, o->after->title ? o->after->title : "profile");
+}
+
+// For readers without scripts, and for those who look into the file.
+static bool put_note(const shared_profile *s, uint32_t m, output *out) {
+    char *filters = ouro__part_filters(s->part);
+    if (!filters) return false;
+    ouro__put_text(out, "<p>");
+    ouro__put_escaped(out, s->title ? s->title : "profile");
+    ouro__put_text(out, ", ");
+    ouro__put_escaped(out, ouro__metric_name(s->profile, m));
+    ouro__put_text(out, ":");
+    ouro__put_part_amount(s->profile, m, s->part, out);
+    if (*filters) ouro__put_text(out, ", with the filters ");
+    ouro__put_escaped(out, filters);
+    ouro__put_text(out, ".\n");
+    free(filters);
     return true;
 }
 
-static void put_head(const profile *p, const write_options *options, output *out) {
-    uint32_t m = options->metric;
-    char text[AMOUNT_ROOM];
-    int64_t total = ouro__total(p, m);
-    const char *unit = ouro__amount_unit(p, m, total);
-    ouro__put_text(out, "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\">"
-                        "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
-    ouro__put_escaped(out, options->title ? options->title : "profile");
-    ouro__print(out, "</title>\n<style>%s</style>\n<h1>", style);
-    ouro__put_escaped(out, options->title ? options->title : "profile");
-    ouro__put_text(out, "</h1>\n<p><b>");
-    ouro__put_escaped(out, ouro__metric_name(p, m));
-    ouro__amount(text, p, m, total, total);
-    ouro__print(out, "</b>: %s%s", text, *unit ? " " : "");
-    ouro__put_escaped(out, unit);
-    ouro__print(out, " on %s paths", ouro__grouped(text, p->node_count - 1));
-    ouro__print(out, " of %s blocks.", ouro__grouped(text, p->block_count));
-    ouro__put_text(out, " <a href=\"#self\">Self</a> · <a href=\"#overall\">Overall</a> · <a "
-                        "href=\"#knots\">Knots</a> · "
-                        "<a href=\"#flame\">Flame graph</a>\n"
-                        "<p>Self is what was charged to a block itself; overall what was charged "
-                        "to every path that "
-                        "contains it, each path once.\n");
+static void put_piece(const page_pieces *p, unsigned i, output *out) {
+    ouro__put(out, p->pieces[i], p->sizes[i]);
 }
 
-bool ouro__html_write(const profile *p, const write_options *options, output *out, error *e) {
-    totals t;
-    if (!ouro__totals(p, options->metric, NULL, 0, &t)) return ouro__fail_memory(e);
-    put_head(p, options, out);
-    bool ok = put_table(p, options->metric, &t, t.self, "self", "Self", out) &&
-              put_table(p, options->metric, &t, t.overall, "overall", "Overall", out) &&
-              put_knots(p, options->metric, t.total, out);
-    if (ok) ouro__put_text(out, "<h2 id=\"flame\">Flame graph</h2>\n<div class=\"flame\">");
-    ok = ok && ouro__svg_put(p, options->metric, options->title, options->share, out);
-    if (ok) ouro__put_text(out, "</div>\n</html>\n");
-    ouro__totals_free(&t);
-    return ok || ouro__fail_memory(e);
+static uint32_t metric_of(const profile *p, const char *name) {
+    uint32_t m = ouro__profile_find_metric(p, name);
+    return m == NO_ROW ? p->default_metric : m;
+}
+
+bool ouro__html_write(const profile *p, const write_options *o, output *out, error *e) {
+    if (!o->page || !p->metric_count) return ouro__report_write(p, o, out, e);
+    shared_profile both[] = {{p, o->title, o->part}, {0}};
+    if (o->after) both[1] = *o->after;
+    unsigned count = o->after ? 2 : 1;
+    put_piece(o->page, 0, out);
+    put_title(o, out);
+    put_piece(o->page, 1, out);
+    bool ok = true;
+    uint32_t metrics[2], cut;
+    for (unsigned i = 0; i < count && ok; i++) {
+        metrics[i] = i ? metric_of(both[i].profile, ouro__metric_name(p, o->metric)) : o->metric;
+        ok = put_note(&both[i], metrics[i], out);
+    }
+    put_piece(o->page, 2, out);
+    error inner = {0};
+    for (unsigned i = 0; i < count && ok; i++) {
+        size_t size;
+        char *bytes = packed_within(&both[i], metrics[i], PACKED_MOST / count, &size, &cut, &inner);
+        ok = bytes != NULL;
+        if (i && ok) ouro__put_text(out, " ");
+        if (ok) put_base64(out, (const unsigned char *)bytes, size);
+        free(bytes);
+    }
+    put_piece(o->page, 3, out);
+    if (!ok && !inner.code) ouro__error_memory(&inner);
+    if (!ok) *e = inner;
+    return ok;
 }

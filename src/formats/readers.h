@@ -25,6 +25,7 @@ bool ouro__pprof_write(const profile *p, const write_options *options, output *o
 bool ouro__speedscope_write(const profile *p, const write_options *options, output *out, error *e);
 bool ouro__folded_write(const profile *p, const write_options *options, output *out, error *e);
 bool ouro__callgrind_write(const profile *p, const write_options *options, output *out, error *e);
+bool ouro__report_write(const profile *p, const write_options *options, output *out, error *e);
 bool ouro__html_write(const profile *p, const write_options *options, output *out, error *e);
 bool ouro__svg_write(const profile *p, const write_options *options, output *out, error *e);
 bool ouro__json_write(const profile *p, const write_options *options, output *out, error *e);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The flame graph as an SVG element, also inside the HTML report.
+// The flame graph as an SVG element, also inside the report.
 
 #ifndef OURO_SVG_H
 #define OURO_SVG_H
 
-#include "output.h"
-#include "profile.h"
+#include "format.h"
 
-bool ouro__svg_put(const profile *p, uint32_t m, const char *title, double share, output *out);
+bool ouro__svg_put(const profile *p, const write_options *options, output *out);
 
 #endif

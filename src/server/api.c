@@ -180,11 +180,12 @@ static bool find_view(question *q, bool common) {
     return t && q->recursed && q->place_of && q->blocks;
 }
 
-// Files spell out every path and every name, so they do not go through memory.
+// Files spell out every path and every name: where there are files, they do not go through memory.
 static bool write_answer(question *q, const known_question *k) {
     bool members = !q->csv && !(k->flags & EXPORT);
     error e = {0};
-    q->out = q->json.out = members ? ouro__output_memory() : ouro__output_temporary(&e);
+    q->out = q->json.out =
+        members || q->api->no_files ? ouro__output_memory() : ouro__output_temporary(&e);
     if (!q->out) return e.code && ouro__refuse_error(q, 500, "cannot-write", &e);
     ouro__output_limit(q->out, &q->side->profile->budget);
     if (members) write_head(q);
@@ -197,10 +198,11 @@ static void answer_question(question *q, const known_question *k) {
     bool ok = find_side(q) && (!(k->flags & VIEW) || find_view(q, k->flags & COMMON)) &&
               write_answer(q, k);
     if (ok) {
-        if (q->csv || (k->flags & EXPORT)) {
-            ouro__answer_from_file(q->answer, q->csv ? csv_type : q->type, q->out);
+        const char *type = q->csv ? csv_type : k->flags & EXPORT ? q->type : NULL;
+        if (type && !q->api->no_files) {
+            ouro__answer_from_file(q->answer, type, q->out);
         } else {
-            ouro__answer_from(q->answer, 200, NULL, q->out);
+            ouro__answer_from(q->answer, 200, type, q->out);
         }
         if (q->answer->status == 200)
             memcpy(q->answer->file_name, q->file_name, sizeof q->file_name);

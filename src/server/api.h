@@ -20,6 +20,7 @@ typedef struct {
     shelf *shelf;
     cache *cache;
     char instance[24]; // differs from run to run, for ETags
+    bool no_files;     // files to save are made in memory
 } api;
 
 // Fills the answer. `known_etag` is what the client has, NULL if nothing. The path begins

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The filtered profile as a file, by the writers that `ouro convert` uses.
+// The filtered profile as a file, by the writers that `ouro convert` uses. Files for people say
+// what they are a part of.
 
 #include "api.h"
 
 #include "format.h"
+#include "page_pieces.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,15 +54,101 @@ static void name_file(question *q, const char *title, const char *extension) {
     snprintf(q->file_name, sizeof q->file_name, "%s.%s", name, extension);
 }
 
-static bool write_export(question *q, const export *as, const profile *p) {
+// ---------------------------------------------------------------- a part of what?
+
+static const char *const filter_names[] = {"select", "exclude", "fold"};
+
+static bool is_filter(const char *name) {
+    for (size_t i = 0; i < sizeof filter_names / sizeof *filter_names; i++) {
+        if (strcmp(name, filter_names[i]) == 0) return true;
+    }
+    return false;
+}
+
+static void free_filters(char **filters, uint32_t count) {
+    for (uint32_t i = 0; filters && i < count; i++) free(filters[i]);
+    free(filters);
+}
+
+// The filters of the question in words, behind those that the file itself was made with. The path
+// that a picture begins at is one of them.
+static char **filters_in_words(const question *q, const side *s, bool below, uint32_t *count) {
+    const request *r = q->request;
+    const part_info *of = s->part;
+    char **filters = calloc(r->count + (of ? of->filter_count : 0) + 1, sizeof *filters);
+    bool ok = filters;
+    *count = 0;
+    for (uint32_t i = 0; ok && of && i < of->filter_count; i++)
+        ok = (filters[(*count)++] = strdup(of->filters[i]));
+    for (size_t i = 0; ok && i < r->count; i++) {
+        const char *name = r->parameters[i].name, *word = name;
+        if (strcmp(name, "at") == 0) word = below ? "below" : NULL;
+        if (!word || (word == name && !is_filter(name))) continue;
+        ok = asprintf(&filters[*count], "%s %s", word, r->parameters[i].value) >= 0;
+        *count += ok;
+    }
+    if (ok) return filters;
+    free_filters(filters, *count);
+    return NULL;
+}
+
+// What a view of a side is a part of. false: out of memory.
+static bool whole_of(const question *q, const side *s, bool below, part_info *w, char ***filters) {
+    *w = (part_info){.totals = s->totals, .paths = s->profile->node_count - 1};
+    if (s->part) w->paths = s->part->paths;
+    if (s->part) w->cut = s->part->cut;
+    *filters = filters_in_words(q, s, below, &w->filter_count);
+    w->filters = (const char *const *)*filters;
+    return *filters;
+}
+
+static bool is_part(const part_info *w) { return w->filter_count || w->cut; }
+
+// ---------------------------------------------------------------- writing
+
+// A page with both files that are compared; their order is that of the files.
+static bool write_both(question *q, const export *as, write_options *o, const profile *p,
+                       error *e) {
+    unsigned other = 1 - q->side_number;
+    view *v = ouro__question_view(q, other);
+    if (!v) return false;
+    part_info w;
+    char **filters;
+    const side *s = q->generation->sides[other];
+    bool ok = whole_of(q, s, false, &w, &filters) || ouro__fail_memory(e);
+    shared_profile here = {p, o->title, o->part},
+                   there = {v->profile, ouro__shelf_title(&q->api->shelf->files[other]),
+                            ok && is_part(&w) ? &w : NULL};
+    const shared_profile *before = other ? &here : &there;
+    o->after = other ? &there : &here;
+    o->title = before->title;
+    o->part = before->part;
+    uint32_t m = ouro__profile_find_metric(before->profile, ouro__metric_name(p, o->metric));
+    o->metric = m == NO_ROW ? before->profile->default_metric : m;
+    ok = ok && ouro__format_named(as->name)->write(before->profile, o, q->out, e);
+    if (filters) free_filters(filters, w.filter_count);
+    ouro__cache_release(q->api->cache, v);
+    return ok;
+}
+
+static bool write_export(question *q, const export *as, const profile *p, bool below) {
     const shelf_file *f = &q->api->shelf->files[q->side_number];
     error e = {0};
-    write_options w = {.title = ouro__shelf_title(f), .metric = q->metric, .share = PICTURE_SHARE};
-    if (!ouro__format_named(as->name)->write(p, &w, q->out, &e))
-        return ouro__refuse_error(q, 500, "cannot-write", &e);
+    part_info w;
+    char **filters;
+    if (!whole_of(q, q->side, below, &w, &filters)) return false;
+    write_options o = {.title = ouro__shelf_title(f),
+                       .metric = q->metric,
+                       .share = PICTURE_SHARE,
+                       .part = is_part(&w) ? &w : NULL,
+                       .page = ouro__page};
     q->type = as->type;
-    name_file(q, strcmp(f->path, "-") == 0 ? "" : w.title, as->extension);
-    return true;
+    name_file(q, strcmp(f->path, "-") == 0 ? "" : o.title, as->extension);
+    bool two = strcmp(as->name, "html") == 0 && q->generation->side_count == 2;
+    bool ok =
+        two ? write_both(q, as, &o, p, &e) : ouro__format_named(as->name)->write(p, &o, q->out, &e);
+    free_filters(filters, w.filter_count);
+    return ok || (!q->refused && ouro__refuse_error(q, 500, "cannot-write", &e));
 }
 
 static const export *find_export(const char *name) {
@@ -72,7 +160,7 @@ static const export *find_export(const char *name) {
 
 bool ouro__api_export(question *q) {
     const export *as = find_export(ouro__request_value(q->request, "as"));
-    if (!as)
+    if (!as || !ouro__format_named(as->name))
         return ouro__refuse(q, 400, "bad-export",
                             "as is one of svg, html, pprof, folded and speedscope");
     uint32_t node;
@@ -80,7 +168,7 @@ bool ouro__api_export(question *q) {
     error e = {0};
     profile *part = node ? below(q->p, node, &e) : NULL;
     if (node && !part) return ouro__refuse_error(q, 503, "cannot-write", &e);
-    bool ok = write_export(q, as, part ? part : q->p);
+    bool ok = write_export(q, as, part ? part : q->p, node != 0);
     ouro__profile_free(part);
     return ok;
 }

@@ -44,6 +44,21 @@ static void write_metrics(question *q, const side *s) {
     ouro__write_end(&q->json);
 }
 
+// What the file is a part of: null for most.
+static void write_part(json_writer *w, const profile *p, const part_info *of) {
+    if (!of) return ouro__write_null(w, "part");
+    ouro__write_object(w, "part");
+    ouro__write_array(w, "filters");
+    for (uint32_t i = 0; i < of->filter_count; i++) ouro__write_text(w, NULL, of->filters[i]);
+    ouro__write_end(w);
+    ouro__write_integer(w, "paths", of->paths);
+    ouro__write_integer(w, "cut", of->cut);
+    ouro__write_array(w, "left");
+    for (uint32_t m = 0; m < p->metric_count; m++) ouro__write_integer(w, NULL, ouro__total(p, m));
+    ouro__write_end(w);
+    ouro__write_end(w);
+}
+
 static void write_file(question *q, const shelf_file *f, const side *s) {
     json_writer *w = &q->json;
     const profile *p = s->profile;
@@ -62,6 +77,7 @@ static void write_file(question *q, const shelf_file *f, const side *s) {
                      p->metric_count ? ouro__metric_name(p, p->default_metric) : NULL);
     ouro__write_text(w, "recursion", ouro__counts_calls(p) ? "calls" : "steps");
     write_metrics(q, s);
+    write_part(w, p, s->part);
     ouro__write_end(w);
 }
 

@@ -64,9 +64,10 @@ static int64_t *ranks(const profile *p, bool files) {
     return rank;
 }
 
-static int64_t *totals_of(const profile *p) {
+static int64_t *totals_of(const profile *p, const part_info *w) {
     int64_t *sums = malloc(((size_t)p->metric_count + 1) * sizeof *sums);
-    for (uint32_t m = 0; sums && m < p->metric_count; m++) sums[m] = ouro__total(p, m);
+    for (uint32_t m = 0; sums && m < p->metric_count; m++)
+        sums[m] = w ? w->totals[m] : ouro__total(p, m);
     return sums;
 }
 
@@ -80,12 +81,13 @@ static void side_free(side *s) {
     free(s);
 }
 
-static side *side_new(profile *p, error *e) {
+static side *side_new(profile *p, const part_info *w, error *e) {
     side *s = calloc(1, sizeof *s);
     if (s) s->profile = p;
+    if (s) s->part = w;
     if (!s) ouro__profile_free(p);
     bool ok = s && ouro__labels_init(&s->labels, p) && (s->by_name = ranks(p, false)) &&
-              (s->by_file = ranks(p, true)) && (s->totals = totals_of(p));
+              (s->by_file = ranks(p, true)) && (s->totals = totals_of(p, w));
     if (ok) return s;
     side_free(s);
     ouro__error_memory(e);
@@ -162,7 +164,7 @@ static side *look_again(shelf *s, shelf_file *f, const profile *old) {
     profile *p = s->options.read_again(s->options.user, f->path, &e);
     if (!p) return NULL;
     f->seen = now;
-    if (!same_contents(p, old)) return seen_side(f, side_new(p, &e));
+    if (!same_contents(p, old)) return seen_side(f, side_new(p, NULL, &e));
     ouro__profile_free(p);
     return NULL;
 }
@@ -245,7 +247,8 @@ bool ouro__shelf_open(shelf *s, const server_options *options, error *e) {
         f->live = options->read_again && is_live(options->files[i].profile, f->path);
         if (f->live && (stat(f->path, &f->seen) != 0 || !S_ISREG(f->seen.st_mode))) f->live = false;
         f->history = f->live ? ouro__history_new(HISTORY_MOST) : NULL;
-        sides[i] = ok ? seen_side(f, side_new(options->files[i].profile, e)) : NULL;
+        sides[i] =
+            ok ? seen_side(f, side_new(options->files[i].profile, options->files[i].part, e)) : NULL;
         if (!ok) ouro__profile_free(options->files[i].profile);
         ok = ok && sides[i];
     }

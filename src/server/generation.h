@@ -22,9 +22,10 @@ typedef struct {
     labels labels;
     // By block: its rank among all names and files in alphabetical order, for sorting.
     int64_t *by_name, *by_file;
-    int64_t *totals; // by metric: without filters
-    uint64_t look;   // of the file's history; 0: it is not live
-    double seen;     // when it was read
+    int64_t *totals;       // by metric: without filters, of the whole if the file is a part
+    const part_info *part; // NULL: the file is whole
+    uint64_t look;         // of the file's history; 0: it is not live
+    double seen;           // when it was read
 } side;
 
 typedef struct {

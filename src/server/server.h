@@ -6,14 +6,15 @@
 #ifndef OURO_SERVER_H
 #define OURO_SERVER_H
 
-#include "profile.h"
+#include "part.h"
 #include "source.h"
 
 #include <stddef.h>
 
 typedef struct {
-    const char *path; // as it is shown; "-" is standard input
-    profile *profile; // the server's from now on
+    const char *path;      // as it is shown; "-" is standard input
+    profile *profile;      // the server's from now on
+    const part_info *part; // what it is a part of; NULL: it is whole. Outlives the server
 } server_file;
 
 typedef struct {

@@ -291,7 +291,7 @@ def pictures_are_well_formed_and_need_nothing_else():
     tree = xml.etree.ElementTree.parse("a.svg")
     titles = [t.text for t in tree.iter("{http://www.w3.org/2000/svg}title")]
     has(titles, "<script>alert(1)</script> 10, 100.00%")
-    ouro("convert", "a.pb", "a.html")
+    ouro("convert", "--to", "report", "a.pb", "a.html")
     tags = []
     reader = html.parser.HTMLParser()
     reader.handle_starttag = lambda tag, attributes: tags.append((tag, dict(attributes)))

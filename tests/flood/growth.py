@@ -152,7 +152,7 @@ QUESTIONS = {
     "edges_2": ["report", "--compact", "edges:2"], "edges_3": ["report", "--compact", "edges:3"],
     "plain": ["report", "--compact", "none"], "min": ["report", "--self", "--min", "1"],
 }
-TO = ["pprof", "folded", "speedscope", "callgrind", "html", "svg", "json"]
+TO = ["pprof", "folded", "speedscope", "callgrind", "html", "report", "svg", "json"]
 ASKED = ["deep", "recursive", "lookback", "star", "bush", "long_names", "ladder"]
 
 

@@ -37,7 +37,8 @@ static open_files *opened(unsigned count) {
     if (o->api.shelf) return o;
     server_options options = {.file_count = count};
     error e = {0};
-    for (unsigned i = 0; i < count; i++) options.files[i] = (server_file){"x", read_stacks()};
+    for (unsigned i = 0; i < count; i++)
+        options.files[i] = (server_file){.path = "x", .profile = read_stacks()};
     if (!ouro__shelf_open(&o->shelf, &options, &e)) abort();
     ouro__cache_init(&o->cache, &o->shelf);
     o->api = (api){.shelf = &o->shelf, .cache = &o->cache, .instance = "fuzz"};

@@ -40,7 +40,7 @@ typedef struct {
 
 static opened *open_one(size_t limit) {
     opened *o = calloc(1, sizeof *o);
-    server_options options = {.file_count = 1, .files = {{"x", wide_profile()}}};
+    server_options options = {.file_count = 1, .files = {{"x", wide_profile(), NULL}}};
     CHECK(ouro__shelf_open(&o->shelf, &options, NULL));
     ouro__cache_init(&o->cache, &o->shelf);
     o->cache.bytes_most = limit;

@@ -207,10 +207,14 @@ typedef struct {
     const char *path;
 } writing;
 
+// A page of nothing but the data.
+static const page_pieces bare_page = {{"", "", "", ""}, {0}};
+
 static bool write_one(void *data, error *e) {
     const writing *w = data;
     return ouro__profile_write(w->profile, w->path, w->format,
-                               &(write_options){.title = "t", .share = 0.01}, e);
+                               &(write_options){.title = "t", .share = 0.01, .page = &bare_page},
+                               e);
 }
 
 // The viewer: an answer is complete, or it is the one that says that memory ran out.
@@ -332,11 +336,11 @@ static void sweep_question(const char *target) {
     shelf s;
     cache c;
     error e = {0};
-    server_options options = {.files = {{"a", profile_of(9)}, {"b", profile_of(7)}},
+    server_options options = {.files = {{"a", profile_of(9), NULL}, {"b", profile_of(7), NULL}},
                               .file_count = 2};
     CHECK(ouro__shelf_open(&s, &options, &e));
     ouro__cache_init(&c, &s);
-    sweep(target, ask_the_api, &(asking){{&s, &c, "test"}, target});
+    sweep(target, ask_the_api, &(asking){{&s, &c, "test", false}, target});
     ouro__cache_free(&c);
     ouro__shelf_close(&s);
 }
@@ -367,6 +371,7 @@ TEST(the_viewer_says_in_one_way_that_memory_ran_out) {
         "labels",
         "labels?key=thread&label=thread!=1&search=/[01]/",
         "export?as=folded&at=f0",
+        "export?as=html&fold=f1",
         "export?as=speedscope",
     };
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {

@@ -25,6 +25,8 @@ import "./pages/live.js";
 import "./pages/pages.js";
 import "./pages/secret.js";
 import "./pages/directions.js";
+import "./pages/share.js";
 import {runAll} from "./suite.js";
 
-await runAll(process.argv.slice(3).filter(word => word));
+const words = process.argv.slice(3).filter(word => word);
+await runAll(words, process.env.OURO_BROWSER === "firefox" ? 1 : 2);

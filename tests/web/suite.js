@@ -14,6 +14,15 @@ export class Failure extends Error {
   }
 }
 
+/** What a case returns that cannot run here. */
+class Skipped {
+  /** @param {string} reason */
+  constructor(reason) {
+    this.reason = reason;
+  }
+}
+export const skipped = reason => new Skipped(reason);
+
 /** @type {Map<string, () => any>} */
 const cases = new Map();
 const endings = [];
@@ -37,7 +46,11 @@ async function finish() {
 async function passes(name, body) {
   const began = performance.now();
   try {
-    await body();
+    const done = await body();
+    if (done instanceof Skipped) {
+      console.log(`# skipped ${name}: ${done.reason}`);
+      return null;
+    }
     const took = process.env.VERBOSE ? ` # ${Math.round(performance.now() - began)} ms` : "";
     console.log(`ok ${name}${took}`);
     return true;
@@ -49,20 +62,22 @@ async function passes(name, body) {
 
 /**
  * Runs the cases whose names contain one of the words. Two run at a time: a page is waited for most
- * of the time.
+ * of the time. In a browser that has one focus for all its pages they run one after the other.
  * @param {string[]} words
+ * @param {number} [atOnce]
  */
-export async function runAll(words) {
+export async function runAll(words, atOnce = 2) {
   const left = [...cases].filter(([name]) => !words.length || words.some(w => name.includes(w)));
   let good = 0,
     bad = 0;
   const work = async () => {
     for (let one = left.shift(); one; one = left.shift()) {
-      if (await passes(...one)) good++;
-      else bad++;
+      const passed = await passes(...one);
+      if (passed) good++;
+      else if (passed === false) bad++;
     }
   };
-  await Promise.all([work(), work()]);
+  await Promise.all(Array.from({length: atOnce}, work));
   await finish();
   console.log(`# ${good} passed, ${bad} failed`);
   process.exitCode = bad || !good ? 1 : 0;

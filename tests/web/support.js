@@ -2,13 +2,14 @@
 //
 // What the cases in a browser stand on, beside suite.js: a page for each, servers and a browser
 // that end with them, a folder that goes away. Every page is watched: an error on its console fails
-// the case.
+// the case. The browser is Chromium, or with OURO_BROWSER=firefox the system's Firefox.
 
 import {spawn, execFileSync} from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import {chromium} from "playwright-core";
+import {NotHere, launchFirefox} from "./firefox/browser.js";
 import * as suite from "./suite.js";
 
 // Milliseconds that a slow machine may take for one thing.
@@ -104,8 +105,11 @@ export async function stop(child) {
   clearTimeout(hard);
 }
 
-/** @param {any} [options] */
+const inFirefox = process.env.OURO_BROWSER === "firefox";
+
+/** @param {any} [options] of playwright @returns {Promise<any>} */
 export async function browser(options = {}) {
+  if (inFirefox) return launchFirefox(start, said, stop, path.join(folder, "firefox"));
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
@@ -116,10 +120,9 @@ export async function browser(options = {}) {
 /**
  * @param {import("playwright-core").BrowserContext} context
  * @param {RegExp|undefined} expected
- * @returns {string[]} grows with what goes wrong
+ * @param {string[]} wrong grows with what goes wrong
  */
-function watch(context, expected) {
-  const wrong = [];
+function watch(context, expected, wrong) {
   context.on("page", page => {
     page.on("console", message => {
       if (!["error", "warning"].includes(message.type())) return;
@@ -137,11 +140,29 @@ function watch(context, expected) {
         wrong.push(`asked the network: ${request.url()}`);
     });
   });
-  return wrong;
 }
 
 /** @type {Promise<import("playwright-core").Browser>|null} */
 let shared = null;
+
+/** @returns {Promise<any>} what it needs and the browser's driver does not have, if something */
+async function inContext(body, mayFail, options) {
+  const all = {viewport: {width: 1280, height: 800}, reducedMotion: "reduce", ...options};
+  let context;
+  const wrong = [];
+  try {
+    context = await (await (shared ??= browser())).newContext(all);
+    context.setDefaultTimeout(PATIENCE);
+    watch(context, mayFail, wrong);
+    await body(await context.newPage(), context);
+  } catch (error) {
+    if (error instanceof NotHere) return suite.skipped(error.message);
+    wrong.unshift(String(error?.stack ?? error));
+  } finally {
+    await context?.close();
+  }
+  if (wrong.length) throw new suite.Failure(wrong.join("\n"));
+}
 
 /**
  * A case with a page of its own, in the browser that all of them share.
@@ -152,23 +173,7 @@ let shared = null;
  *   mayFail: a pattern of console messages that belong to the case
  */
 export function test(name, body, {mayFail, ...options} = {}) {
-  suite.test(name, async () => {
-    const context = await (await (shared ??= browser())).newContext({
-      viewport: {width: 1280, height: 800},
-      reducedMotion: "reduce",
-      ...options,
-    });
-    context.setDefaultTimeout(PATIENCE);
-    const wrong = watch(context, mayFail);
-    try {
-      await body(await context.newPage(), context);
-    } catch (error) {
-      wrong.unshift(String(error?.stack ?? error));
-    } finally {
-      await context.close();
-    }
-    if (wrong.length) throw new suite.Failure(wrong.join("\n"));
-  });
+  suite.test(name, () => inContext(body, mayFail, options));
 }
 
 suite.atEnd(async () => {

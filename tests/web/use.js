@@ -27,7 +27,7 @@ export async function open(page, address) {
  * @param {() => Promise<any>} act
  */
 export async function leads(page, act) {
-  const before = page.url();
+  const before = await page.evaluate(() => location.href);
   await act();
   await page.waitForFunction(was => location.href !== was, before);
   await shown(page);

@@ -82,6 +82,14 @@ const ID = /^[A-P][\w-]{10}$/;
 // The parts of a state that a page passes on to another page.
 const KEPT = /** @type {const} */ (["metric", ...PARTS, "named", "side", "last", "map"]);
 
+// A page that is one file has its addresses behind a "#": x.html#/self?metric=time
+let mark = "";
+
+/** Addresses are those of a page that is one file. @param {boolean} so */
+export function useFragments(so) {
+  mark = so ? "#" : "";
+}
+
 /** @param {string} page @returns {State} */
 export function blank(page) {
   return {
@@ -125,7 +133,8 @@ function natural(text) {
 
 /** @param {string} address path and query, or a whole URL @returns {State} */
 export function parse(address) {
-  const url = new URL(address, "http://localhost/");
+  let url = new URL(address, "http://localhost/");
+  if (mark) url = new URL(url.hash.slice(1) || "/", "http://localhost/");
   const name = url.pathname === "/" ? "overview" : url.pathname.slice(1);
   const state = blank(PAGES.includes(name) && url.pathname !== "/overview" ? name : "missing");
   const query = url.searchParams;
@@ -145,7 +154,7 @@ export function href(state) {
   for (const key of LISTS) for (const value of state[key]) query.append(key, value);
   for (const key of NUMBERS) if (state[key]) query.set(key, String(state[key]));
   const text = query.toString();
-  return (state.page === "overview" ? "/" : "/" + state.page) + (text ? "?" + text : "");
+  return mark + (state.page === "overview" ? "/" : "/" + state.page) + (text ? "?" + text : "");
 }
 
 /** The same page with a change. A table starts at its first row again and a search without a match

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Asks the server. Errors carry the server's own code, message and candidates.
+// Asks the server, or the module inside a page that is one file. Errors carry the answer's own
+// code, message and candidates.
+
+import {answerInside, inside} from "./inside.js";
 
 export class ApiError extends Error {
   /**
@@ -25,6 +28,26 @@ export function apiUrl(question, query = null) {
   return "/api/v1/" + question + (text ? "?" + text : "");
 }
 
+/** @param {string} target @param {AbortSignal} [signal] @returns {Promise<Response>} */
+function request(target, signal) {
+  return inside ? answerInside(target) : fetch(target, {signal});
+}
+
+/**
+ * Saves what the module inside the page answers. A server's answer is saved by a plain link.
+ * @param {string} target
+ * @param {string} name
+ */
+export async function save(target, name) {
+  const answer = await request(target);
+  const url = URL.createObjectURL(await answer.blob());
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
 /**
  * @param {string} question
  * @param {URLSearchParams|null} query
@@ -38,9 +61,10 @@ export async function ask(question, query, signal) {
   if (url.length > LONGEST)
     throw new ApiError(414, "too-long", "The address is too long for the server to read.", []);
   try {
-    answer = await fetch(url, {signal});
+    answer = await request(url, signal);
   } catch (error) {
     if (signal?.aborted) throw error;
+    if (inside) throw error;
     throw new ApiError(
       0,
       "unreachable",

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The export menu: this page as a link, its table as CSV, the filtered profile as a flame graph, a
-// report, or a profile for other tools.
+// The export menu: this page as a link, its table as CSV, the filtered profile as a flame graph, as
+// a page to share, or as a profile for other tools.
 
 import {question} from "../model/url.js";
 import {apiUrl} from "./client.js";
+import {inside} from "./inside.js";
 import {openMenu} from "./menu.js";
 
 /** @param {import("../main.js").App} app */
@@ -50,7 +51,10 @@ function items(app) {
       : undefined,
     null,
     {text: "Flame graph (SVG)", href: as("svg", {path}), download: base + ".svg"},
-    {text: "Report (HTML, one file)", href: as("html"), download: base + ".html"},
+    // A page that is one file is shared as it is.
+    inside
+      ? undefined
+      : {text: "These pages in one file (HTML)", href: as("html"), download: base + ".html"},
     null,
     {text: "Profile for pprof", href: as("pprof"), download: base + ".pb"},
     {text: "Folded stacks", href: as("folded"), download: base + ".folded"},

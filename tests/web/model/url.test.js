@@ -13,6 +13,7 @@ import {
   settled,
   to,
   unfiltered,
+  useFragments,
 } from "../../../web/model/url.js";
 
 const odd = [
@@ -155,4 +156,19 @@ test("a_question_has_metric_filters_and_what_is_added", () => {
     query.toString(),
     "metric=time&select=a%26b&select=c&fold=d&side=after&at=x&at=y&limit=5",
   );
+});
+
+test("addresses_of_a_page_that_is_one_file_are_behind_its_number_sign", () => {
+  useFragments(true);
+  try {
+    const state = {...blank("self"), select: ["a#b", "c&d"], metric: "time"};
+    const address = href(state);
+    assert.ok(address.startsWith("#/self?"), address);
+    assert.deepEqual(parse("file:///home/x/profile.html" + address), state);
+    assert.equal(parse("file:///home/x/profile.html").page, "overview");
+    assert.equal(parse("file:///home/x/profile.html#/nothing").page, "missing");
+    assert.equal(href(blank("overview")), "#/");
+  } finally {
+    useFragments(false);
+  }
 });

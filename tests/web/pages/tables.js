@@ -202,7 +202,8 @@ test("fifty_thousand_blocks_are_shown_a_few_at_a_time", async page => {
   const place = await page.evaluate(() => scrollY);
   await leads(page, () => page.getByRole("button", {name: "More rows"}).click());
   assert.equal(await shownRows(), 300);
-  assert.equal(await page.evaluate(() => scrollY), place, "the page does not jump");
+  const jump = Math.abs((await page.evaluate(() => scrollY)) - place);
+  assert.ok(jump <= 1, "the page does not jump"); // Firefox scrolls by parts of a pixel
   await leads(page, () => page.getByRole("button", {name: "More rows"}).click());
   await leads(page, () => page.getByRole("button", {name: "More rows"}).click());
   assert.equal(await shownRows(), 1000);

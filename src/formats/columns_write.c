@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+//
+// Writes a profile's columns one after the other, see columns.h: equal things stand together, which
+// packs well.
+
+#include "columns.h"
+#include "wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void put_number(output *out, uint64_t value) {
+    unsigned char bytes[VARINT_ROOM];
+    ouro__put(out, bytes, ouro__varint_put(bytes, value));
+}
+
+static void put_signed(output *out, int64_t value) {
+    put_number(out, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
+}
+
+static void put_string(output *out, const char *text) {
+    size_t length = strlen(text);
+    put_number(out, length);
+    ouro__put(out, text, length);
+}
+
+static void put_head(const shared_profile *s, output *out) {
+    const profile *p = s->profile;
+    put_number(out, COLUMNS_VERSION);
+    put_string(out, s->title ? s->title : "");
+    put_string(out, p->format ? p->format : "");
+    put_signed(out, p->rule);
+    put_signed(out, p->edge_length);
+    put_number(out, p->start_time);
+    put_number(out, p->duration);
+}
+
+static void put_metrics(const profile *p, uint32_t shown, output *out) {
+    put_number(out, p->metric_count);
+    put_number(out, shown);
+    for (uint32_t m = 0; m < p->metric_count; m++) {
+        put_string(out, ouro__metric_name(p, m));
+        put_string(out, ouro__metric_unit(p, m));
+        put_number(out, p->metrics[m].decimals);
+    }
+}
+
+// place[b] is the new number of block b.
+static void put_blocks(const profile *p, const uint32_t *place, uint32_t count, output *out) {
+    put_number(out, count);
+    for (uint32_t b = 0; b < p->block_count; b++) {
+        if (place[b] != NO_BLOCK) put_string(out, ouro__block_name(p, b));
+    }
+    for (uint32_t b = 0; b < p->block_count; b++) {
+        if (place[b] != NO_BLOCK) put_string(out, ouro__block_file(p, b));
+    }
+    for (uint32_t b = 0; b < p->block_count; b++) {
+        if (place[b] != NO_BLOCK) put_number(out, p->blocks[b].line);
+    }
+    for (uint32_t b = 0; b < p->block_count; b++) {
+        if (place[b] != NO_BLOCK) put_number(out, p->blocks[b].column);
+    }
+}
+
+static uint32_t number_blocks(const profile *p, uint32_t *place) {
+    uint32_t count = 0;
+    for (uint32_t b = 0; b < p->block_count; b++) place[b] = NO_BLOCK;
+    for (uint32_t n = 1; n < p->node_count; n++) place[p->block[n]] = 0;
+    for (uint32_t b = 0; b < p->block_count; b++) {
+        if (place[b] != NO_BLOCK) place[b] = count++;
+    }
+    return count;
+}
+
+static void put_paths(const profile *p, const uint32_t *place, uint32_t *depth, output *out) {
+    put_number(out, p->node_count - 1);
+    depth[0] = 0;
+    for (uint32_t n = 1; n < p->node_count; n++) {
+        depth[n] = depth[p->parent[n]] + 1;
+        put_number(out, depth[n - 1] - depth[p->parent[n]]);
+    }
+    for (uint32_t n = 1; n < p->node_count; n++) put_number(out, place[p->block[n]]);
+    for (uint32_t m = 0; m < p->metric_count; m++) {
+        for (uint32_t n = 0; n < p->node_count; n++) put_signed(out, p->values[m][n]);
+    }
+}
+
+static void put_part(const part_info *w, uint32_t metrics, output *out) {
+    put_number(out, w != NULL);
+    if (!w) return;
+    for (uint32_t m = 0; m < metrics; m++) put_signed(out, w->totals[m]);
+    put_number(out, w->paths);
+    put_number(out, w->cut);
+    put_number(out, w->filter_count);
+    for (uint32_t i = 0; i < w->filter_count; i++) put_string(out, w->filters[i]);
+}
+
+bool ouro__columns_put(const shared_profile *s, uint32_t m, output *out) {
+    const profile *p = s->profile;
+    uint32_t *place = malloc(((size_t)p->block_count + 1) * sizeof *place);
+    uint32_t *depth = malloc(p->node_count * sizeof *depth);
+    bool ok = place && depth;
+    if (ok) {
+        put_head(s, out);
+        put_metrics(p, m, out);
+        put_blocks(p, place, number_blocks(p, place), out);
+        put_paths(p, place, depth, out);
+        put_part(s->part, p->metric_count, out);
+    }
+    free(place);
+    free(depth);
+    return ok;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+//
+// A profile's columns as bytes, for pages that are one file: what is read again is the same
+// profile, and bytes that somebody changed are an error, never a crash.
+
+#include "columns.h"
+#include "questions.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCKS = 12, STEPS = 60 };
+
+static profile *random_profile(void) {
+    profile *p = ouro__profile_new();
+    uint32_t metrics = 1 + random_below(3);
+    char text[32];
+    for (uint32_t m = 0; m < metrics; m++) {
+        snprintf(text, sizeof text, "metric %u", m);
+        ouro__profile_add_metric(p, text, m ? "ns" : "");
+        p->metrics[m].decimals = random_below(4);
+    }
+    for (uint32_t b = 0; b < BLOCKS; b++) {
+        snprintf(text, sizeof text, "block %u", b);
+        block_info info = {.name = ouro__profile_add_text(p, text),
+                           .file = ouro__profile_add_text(p, b % 3 ? "file.x" : ""),
+                           .line = b % 3 ? b * 1000 : 0,
+                           .column = b % 5};
+        ouro__profile_add_block(p, &info);
+    }
+    builder *b = ouro__builder_new(p, RULE_NONE, 0);
+    for (int i = 0; i < STEPS; i++) {
+        uint32_t at = ouro__builder_enter(b, random_below(p->node_count), random_below(BLOCKS));
+        for (uint32_t m = 0; m < metrics; m++)
+            ouro__charge(p, m, at, (int64_t)(random_next() >> (random_next() % 60 + 4)) - 9);
+    }
+    ouro__builder_free(b);
+    p->default_metric = metrics - 1;
+    p->rule = (int)random_below(5);
+    p->edge_length = (int)random_below(4);
+    p->start_time = random_next();
+    error e;
+    CHECK(ouro__profile_finish(p, &e));
+    return p;
+}
+
+static char *bytes_of(const profile *p, const part_info *part, size_t *size) {
+    output *out = ouro__output_memory();
+    error e;
+    CHECK(ouro__columns_put(&(shared_profile){p, "a title", part}, p->default_metric, out));
+    return ouro__output_take(out, size, &e);
+}
+
+static bool read_all(columns *c, const char *bytes, size_t size) {
+    const unsigned char *at = (const unsigned char *)bytes, *end = at + size;
+    error e = {0};
+    if (!ouro__columns_read(c, &at, end, &e)) return false;
+    if (at != end) ouro__columns_free(c);
+    return at == end;
+}
+
+// By block of p: the block of the copy, which has those with paths only.
+static void check_same(const profile *p, const profile *q) {
+    CHECK(ouro__profile_is_valid(q));
+    CHECK_EQUAL(p->node_count, q->node_count);
+    CHECK_EQUAL(p->metric_count, q->metric_count);
+    CHECK_EQUAL(p->default_metric, q->default_metric);
+    CHECK(p->start_time == q->start_time && p->rule == q->rule && p->edge_length == q->edge_length);
+    for (uint32_t n = 1; n < p->node_count; n++) {
+        CHECK_EQUAL(p->parent[n], q->parent[n]);
+        CHECK_EQUAL(p->end[n], q->end[n]);
+        uint32_t a = p->block[n], b = q->block[n];
+        CHECK(strcmp(ouro__block_name(p, a), ouro__block_name(q, b)) == 0);
+        CHECK(strcmp(ouro__block_file(p, a), ouro__block_file(q, b)) == 0);
+        CHECK_EQUAL(p->blocks[a].line, q->blocks[b].line);
+        CHECK_EQUAL(p->blocks[a].column, q->blocks[b].column);
+    }
+    for (uint32_t m = 0; m < p->metric_count; m++) {
+        CHECK(strcmp(ouro__metric_name(p, m), ouro__metric_name(q, m)) == 0);
+        CHECK(strcmp(ouro__metric_unit(p, m), ouro__metric_unit(q, m)) == 0);
+        CHECK_EQUAL(p->metrics[m].decimals, q->metrics[m].decimals);
+        CHECK(memcmp(p->values[m], q->values[m], p->node_count * sizeof **p->values) == 0);
+    }
+}
+
+TEST(columns_that_are_read_again_are_the_same_profile) {
+    for (int i = 0; i < 200; i++) {
+        profile *p = random_profile();
+        size_t size;
+        char *bytes = bytes_of(p, NULL, &size);
+        columns c;
+        CHECK(read_all(&c, bytes, size));
+        CHECK(strcmp(c.title, "a title") == 0 && !c.part);
+        check_same(p, c.profile);
+        ouro__columns_free(&c);
+        free(bytes);
+        ouro__profile_free(p);
+    }
+}
+
+TEST(columns_say_what_they_are_a_part_of) {
+    profile *p = random_profile();
+    const char *const filters[] = {"select eval", "fold <b>"};
+    const int64_t sums[] = {INT64_MAX, INT64_MIN, -1};
+    size_t size;
+    char *bytes = bytes_of(p, &(part_info){filters, 2, sums, 99, 7}, &size);
+    columns c;
+    CHECK(read_all(&c, bytes, size));
+    CHECK(c.part && c.part->filter_count == 2 && c.part->paths == 99 && c.part->cut == 7);
+    for (int i = 0; i < 2; i++) CHECK(strcmp(c.part->filters[i], filters[i]) == 0);
+    CHECK(memcmp(c.part->totals, sums, p->metric_count * sizeof *sums) == 0);
+    ouro__columns_free(&c);
+    free(bytes);
+    ouro__profile_free(p);
+}
+
+TEST(columns_that_are_cut_or_changed_are_an_error_and_never_a_crash) {
+    profile *p = random_profile();
+    const char *const filters[] = {"select eval"};
+    const int64_t sums[] = {1, 2, 3};
+    size_t size;
+    char *bytes = bytes_of(p, &(part_info){filters, 1, sums, 99, 7}, &size);
+    columns c;
+    for (size_t cut = 0; cut < size; cut++) {
+        char *copy = malloc(cut + 1); // so that a sanitizer sees the end
+        memcpy(copy, bytes, cut);
+        CHECK(!read_all(&c, copy, cut));
+        free(copy);
+    }
+    for (int i = 0; i < 3000; i++) {
+        size_t at = random_next() % size;
+        char old = bytes[at];
+        bytes[at] = (char)random_next();
+        if (read_all(&c, bytes, size)) ouro__columns_free(&c);
+        bytes[at] = old;
+    }
+    free(bytes);
+    ouro__profile_free(p);
+}
