@@ -35,6 +35,9 @@ char *ouro__source_read(const source_rules *rules, const char *name, size_t *siz
     return NULL;
 }
 
+// Maps change nothing without sources.
+bool ouro__is_source_map(const char *text) { return strchr(text, '=') != NULL; }
+
 bool ouro__source_readable(const source_rules *rules, const char *name) {
     (void)rules, (void)name;
     return false;

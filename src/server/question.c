@@ -141,7 +141,7 @@ static bool nearest_of_side(question *q, unsigned side_number, uint64_t id, uint
     error e;
     bool several, ok;
     view *whole =
-        ouro__cache_view(q->api->cache, q->generation, side_number, &(filter){0}, false, &e);
+        ouro__cache_view(q->api->cache, q->generation, side_number, &(filter){0}, false, 0, &e);
     const uint64_t *ids = whole ? ouro__view_ids(whole) : NULL;
     ok = ids != NULL;
     uint32_t n = ok ? ouro__path_id_find(ids, whole->profile->node_count, id, &several) : NO_NODE;
