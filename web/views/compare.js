@@ -153,7 +153,8 @@ function columns(app) {
       sort: "state",
       text: true,
       kind: "state",
-      cell: row => h("td.state." + row.state, null, STATES[row.state] ?? row.state),
+      cell: row =>
+        h("td.state." + row.state, {title: matchTitle(row)}, STATES[row.state] ?? row.state),
     },
     {
       // Usually the names tell it all.
@@ -329,17 +330,17 @@ class CompareView {
     this.headline = h("p.headline");
     this.figures = h("dl.figures");
     this.picks = h("div");
+    this.bar = h("div.over", null, this.views, this.picks, this.graph.controls);
     this.names = h("p");
     this.nothing = h("div.nothing");
     this.element = h(
       "div.page",
       null,
-      h("div.title", null, h("h1", {tabindex: "-1"}, "Compare"), this.names),
+      h("div.title.compared", null, h("h1", {tabindex: "-1"}, "Compare"), this.names),
       this.headline,
       this.figures,
       this.nothing,
-      this.views,
-      this.picks,
+      this.bar,
       this.table.element,
       this.graph.element,
     );
@@ -373,9 +374,9 @@ class CompareView {
     );
     const graph = Boolean(answer?.graph);
     this.nothing.hidden = Boolean(answer);
-    for (const part of [this.headline, this.figures, this.views]) part.hidden = !answer;
+    for (const part of [this.headline, this.figures, this.bar]) part.hidden = !answer;
     for (const part of [this.picks, this.table.element]) part.hidden = !answer || graph;
-    this.graph.element.hidden = !graph;
+    for (const part of [this.graph.controls, this.graph.element]) part.hidden = !graph;
     this.element.classList.toggle("wide", graph);
     if (!answer) return fill(this.nothing, nothingInCommon(app));
     fill(this.headline, headline(app, answer));

@@ -57,6 +57,7 @@ export class DifferenceGraph {
       ["", "colour by amount"],
       ["total", "colour by share of the total"],
     ]);
+    this.controls = h("div.over.controls", null, this.search.element, this.width, this.per);
     this.element = h(
       "div.difference",
       null,
@@ -67,7 +68,6 @@ export class DifferenceGraph {
           "Plus and minus magnify, 0 shows the whole width, Shift and arrows move. " +
           "s, e and f select, exclude and fold; m opens a menu; o goes to the block.",
       ),
-      h("div.over", null, this.search.element, this.width, this.per),
       this.crumbs,
       this.graph.frame,
       this.facts,

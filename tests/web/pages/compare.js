@@ -139,11 +139,12 @@ test("the_same_function_of_another_folder_is_neither_new_nor_gone", async page =
     "init src/a.c:5": ["= same", "path"],
     "main src/main.c:9": ["▲ more", "name"],
   });
-  const init = page.locator("tr", {hasText: "lib/a.c:5"}).locator("td.matched");
-  assert.match(
-    await init.getAttribute("title"),
-    /longest common end of the path\.\nBefore: \/home\/me\/main\/lib\/a\.c:5/,
-  );
+  const init = page.locator("tr", {hasText: "lib/a.c:5"});
+  for (const cell of ["td.matched", "td.state"])
+    assert.match(
+      await init.locator(cell).getAttribute("title"),
+      /longest common end of the path\.\nBefore: \/home\/me\/main\/lib\/a\.c:5/,
+    );
 });
 
 test("a_comparison_begins_with_what_changed_most", async page => {
