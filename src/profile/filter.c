@@ -127,7 +127,7 @@ static bool make(const profile *p, const filter *f, const uint8_t *kept, int rul
     uint8_t *needed = find_needed(p, f, kept), *folded = flags(p, f->fold, f->fold_count);
     if (needed) ouro__profile_reserve(to, count_needed(p, needed) + 2); // the root and (folded)
     builder *b = entered ? ouro__builder_new(to, rule, edge_length) : NULL;
-    bool ok = needed && folded && (b || !entered);
+    bool ok = needed && folded && (b || !entered) && (!entered || ouro__retell_recursion(p, to));
     if (ok && entered) enter_kept(p, kept, needed, folded, b, to, place);
     if (ok && !entered) copy_kept(p, kept, needed, to, place);
     ouro__builder_free(b);
