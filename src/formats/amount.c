@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Values for people: thousands apart, times and sizes in a unit that fits the largest value, so
-// that a column has one unit. A KiB is 1,024 bytes, as in the pages. Formats for programs use
-// ouro__decimal.
+// that a column has one unit. A KiB is 1,024 bytes, as in the pages. Formats for programs
+// use ouro__decimal.
 
 #include "amount.h"
 

@@ -3,6 +3,7 @@
 // Reading and writing by the table of formats.
 
 #include "format.h"
+#include "questions.h"
 #include "readers.h"
 
 #include <errno.h>
@@ -123,6 +124,14 @@ profile *ouro__profile_read(const char *path, const format *from, const read_opt
     if (p) p->format = f->name;
     ouro__input_close(&in);
     return p;
+}
+
+profile *ouro__compacted_as_asked(profile *p, const read_options *options, error *e) {
+    int rule = ouro__rule(options, RULE_AS_IT_IS);
+    if (rule == RULE_AS_IT_IS) return p;
+    profile *compacted = ouro__compacted(p, rule, options->edge_length, e);
+    ouro__profile_free(p);
+    return compacted;
 }
 
 profile *ouro__profile_for(const input *in, const read_options *options) {

@@ -89,6 +89,10 @@ static inline int ouro__rule(const read_options *o, int otherwise) {
     return o->rule == RULE_DEFAULT ? otherwise : o->rule;
 }
 
+// For readers of profiles that count recursions: compacting moves nodes together, so it comes after
+// reading, when their recursion can be told. Takes the profile; NULL with *e filled.
+profile *ouro__compacted_as_asked(profile *p, const read_options *options, error *e);
+
 // The walk of a writer. Nodes come in preorder, so the path of a node is the last path, cut off at
 // the node's parent, and the node.
 typedef struct {

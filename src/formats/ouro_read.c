@@ -103,12 +103,11 @@ static profile *build(const ouro__live_profile *live, const budget *cost,
                       const read_options *options, error *e) {
     profile *p = ouro__profile_new();
     if (p) p->budget = *cost;
-    int rule = ouro__rule(options, RULE_AS_IT_IS);
-    builder *b = p ? ouro__builder_new(p, rule, options->edge_length) : NULL;
+    builder *b = p ? ouro__builder_new(p, RULE_AS_IT_IS, 0) : NULL;
     bool ok = b != NULL;
     if (ok) add_metrics(p, live);
     ok = ok && !p->failed && add_rows(p, b, live);
-    if (ok && rule == RULE_AS_IT_IS) {
+    if (ok) {
         p->rule = live->compaction;
         p->edge_length = live->edge_length;
     }
@@ -123,7 +122,7 @@ static profile *build(const ouro__live_profile *live, const budget *cost,
     if (!ok) ouro__error_memory(e);
     ok = ok && ouro__profile_finish(p, e);
     if (ok) choose_default(p);
-    if (ok) return p;
+    if (ok) return ouro__compacted_as_asked(p, options, e);
     ouro__profile_free(p);
     return NULL;
 }

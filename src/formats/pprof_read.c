@@ -14,7 +14,7 @@
 // own line and address), mappings and labels are not in the tree; they live in the origin,
 // see pprof_write.c. Labels are also kept as tags if somebody may filter by them.
 
-#include "builder.h"
+#include "questions.h"
 #include "readers.h"
 #include "wire.h"
 
@@ -96,6 +96,7 @@ typedef struct {
     uint32_t direct;     // its metric
     uint64_t default_type;
     uint32_t sample_count;
+    bool counted;       // it has metrics of calls and recursions
     uint64_t *comments; // their texts
     size_t comment_count, comment_room;
     uint32_t *text_of; // by string: 1 + its text in the profile, once a label needed it
@@ -410,7 +411,6 @@ static bool type_is(const reader *r, size_t i, const char *name) {
 // sample (docs/pprof-mapping.md).
 static void find_direct(reader *r) {
     if (r->type_count < 2 || !type_is(r, 0, "calls") || !type_is(r, 1, "recursions")) return;
-    ouro__builder_count_none(r->builder);
     for (size_t i = 2; i < r->type_count; i++) {
         if (type_is(r, i, "direct")) return;
     }
@@ -828,6 +828,7 @@ static void take_recursion(reader *r, slice text) {
                        (uint32_t)numbers[LINE], (uint32_t)numbers[COLUMN]};
     recursion *to = ouro__profile_recursed(r->profile, ouro__profile_add_block(r->profile, &info));
     if (to) *to = (recursion){numbers[DIRECT], numbers[THROUGH], (uint32_t)numbers[DEEPEST]};
+    r->profile->recursion_told = true;
 }
 
 static void take_recursions(reader *r) {
@@ -863,6 +864,16 @@ static void reader_free(reader *r) {
     }
 }
 
+// Where metrics count recursions, stacks do not: what the file has was compacted.
+static bool make_builder(reader *r, int rule) {
+    r->counted = ouro__counts_calls(r->profile);
+    r->builder =
+        ouro__builder_new(r->profile, r->counted ? RULE_AS_IT_IS : rule, r->options->edge_length);
+    if (!r->builder) return ouro__fail_memory(r->error);
+    if (r->counted) ouro__builder_count_none(r->builder);
+    return true;
+}
+
 profile *ouro__pprof_read(input *in, const read_options *options, error *e) {
     int rule = ouro__rule(options, RULE_AS_IT_IS);
     // The origin is all of the file.
@@ -873,16 +884,15 @@ profile *ouro__pprof_read(input *in, const read_options *options, error *e) {
                 .error = e,
                 .profile = ouro__profile_for(in, options),
                 .before = {in->bytes, 0}};
-    r.builder = r.profile ? ouro__builder_new(r.profile, rule, options->edge_length) : NULL;
-    bool ok = r.builder || ouro__fail_memory(e);
-    ok = ok && read_tables(&r) && add_types(&r) && resolve_locations(&r);
+    bool ok = r.profile || ouro__fail_memory(e);
+    ok = ok && read_tables(&r) && add_types(&r) && make_builder(&r, rule) && resolve_locations(&r);
     if (ok && !r.profile->failed && options->keep_origin && rule == RULE_AS_IT_IS)
         ok = origin_init(&r);
     ok = ok && (r.profile->failed || read_samples(&r));
     if (ok) take_recursions(&r);
     ok = ok && ouro__profile_finish(r.profile, e);
     reader_free(&r);
-    if (ok) return r.profile;
+    if (ok) return r.counted ? ouro__compacted_as_asked(r.profile, options, e) : r.profile;
     ouro__profile_free(r.profile);
     return NULL;
 }

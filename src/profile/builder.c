@@ -103,6 +103,7 @@ bool ouro__builder_is_valid(const builder *b) {
         const back_edge *e = &b->back[i];
         ok = p->block[e->to] == e->block && b->depth[e->to] <= b->depth[e->from];
     }
+    for (size_t i = 1; ok && i <= b->stack_length; i++) ok = b->standing[b->stack[i].block] > 0;
     return ok && (!b->node_room || listed == p->node_count - 1);
 }
 

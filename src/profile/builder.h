@@ -14,7 +14,8 @@ typedef struct builder builder;
 builder *ouro__builder_new(profile *p, int rule, int edge_length);
 void ouro__builder_free(builder *b);
 // Every node but the root is in its parent's list once, the newest first; a back edge leads to a
-// node with the block that is entered, no deeper than where it starts.
+// node with the block that is entered, no deeper than where it starts; each block of the stack
+// stands on it.
 bool ouro__builder_is_valid(const builder *b);
 
 // The node that is reached by entering `block` at the node `at`, for what is compacted already: no

@@ -157,7 +157,7 @@ static bool make(const source *from, const filter *f, int rule, int edge_length,
     uint8_t *needed = find_needed(from, f), *folded = flags(p, f->fold, f->fold_count);
     if (needed) ouro__profile_reserve(to, count_needed(p, needed) + 2); // the root and (folded)
     builder *b = entered ? ouro__builder_new(to, rule, edge_length) : NULL;
-    bool ok = needed && folded && (b || !entered);
+    bool ok = needed && folded && (b || !entered) && (!entered || ouro__retell_recursion(p, to));
     if (ok && entered) enter_kept(from, needed, folded, b, to, place);
     if (ok && !entered) copy_kept(from, needed, to, place);
     ouro__builder_free(b);

@@ -16,8 +16,8 @@
 
 // In percent of the total: what is worth a sentence, and what is nearly all.
 enum { CUT_LEAST = 5, SELF_LEAST = 20, UNDER_LEAST = 15, GROUP_LEAST = 10, PATH_LEAST = 10 };
-enum { NEARLY_ALL = 90, RECURSION_LEAST = 5, FLAT_MOST = 10, SPREAD_MOST = 40, PATH_NEXT = 80 };
-enum { FEW_SAMPLES = 100, DEEP_LEAST = 10, FLAT_BLOCKS = 20, SPREAD_CALLEES = 5, CHAIN_MOST = 4 };
+enum { NEARLY_ALL = 90, RECURSION_LEAST = 1, FLAT_MOST = 10, SPREAD_MOST = 40, PATH_NEXT = 80 };
+enum { FEW_SAMPLES = 100, DEEP_LEAST = 10, FLAT_BLOCKS = 20, SPREAD_CALLEES = 5 };
 
 typedef struct {
     const profile *profile;
@@ -129,16 +129,16 @@ static void find_cut(search *s) {
 
 // ---------------------------------------------------------------- blocks that stand out
 
-// Of all blocks that call X (or that X calls), the one whose step is on paths with the most;
-// NO_BLOCK: there is none. *count: how many there are. X itself is none of them.
-static uint32_t strongest(search *s, uint32_t x, bool callers, int64_t *value, uint32_t *count) {
+// Of all blocks that call X, the one whose step is on paths with the most; NO_BLOCK: there is none.
+// *count: how many there are, with the root. X itself is none of them.
+static uint32_t strongest_caller(search *s, uint32_t x, int64_t *value, uint32_t *count) {
     const profile *p = s->profile;
     memset(s->sums, 0, ((size_t)p->block_count + 1) * sizeof *s->sums);
     memset(s->until, 0, ((size_t)p->block_count + 1) * sizeof *s->until);
     for (uint32_t n = 1; n < p->node_count; n++) {
         uint32_t up = p->block[p->parent[n]];
-        if ((callers ? p->block[n] : up) != x || up == p->block[n]) continue;
-        uint32_t slot = !callers ? p->block[n] : up == NO_BLOCK ? p->block_count : up;
+        if (p->block[n] != x || up == x) continue;
+        uint32_t slot = up == NO_BLOCK ? p->block_count : up;
         if (n < s->until[slot]) continue;
         s->until[slot] = p->end[n];
         s->sums[slot] += ouro__inclusive(p, s->running, n);
@@ -157,7 +157,7 @@ static uint32_t strongest(search *s, uint32_t x, bool callers, int64_t *value, u
 // The one of several callers that nearly all of the block's overall is due to; else NO_BLOCK.
 static uint32_t main_caller(search *s, uint32_t b) {
     int64_t value;
-    uint32_t count, caller = strongest(s, b, true, &value, &count);
+    uint32_t count, caller = strongest_caller(s, b, &value, &count);
     bool main = count > 1 && at_least(value, s->totals->overall[b], NEARLY_ALL);
     return main && !is_mark(s->profile, caller) ? caller : NO_BLOCK;
 }
@@ -173,8 +173,40 @@ static uint32_t find_self(search *s) {
     return b;
 }
 
-// Below the trunk, which has nearly everything, the block with the most; then down to what nearly
-// all of that is spent in.
+// The heaviest child of a node; 0: it has none.
+static uint32_t heaviest_child(const search *s, uint32_t node) {
+    const profile *p = s->profile;
+    uint32_t best = 0;
+    int64_t most = 0;
+    for (uint32_t n = node + 1; n < p->end[node]; n = p->end[n]) {
+        int64_t value = ouro__inclusive(p, s->running, n);
+        if (value > most) best = n;
+        if (value > most) most = value;
+    }
+    return best;
+}
+
+// From where the block spends most, down to what nearly all of that is spent in: what stands
+// between only leads there.
+static uint32_t end_of_chain(const search *s, uint32_t b) {
+    const profile *p = s->profile;
+    uint32_t at = 0;
+    int64_t most = 0, whole = s->totals->overall[b];
+    for (uint32_t n = 1; n < p->node_count; n++) {
+        int64_t value = p->block[n] == b ? ouro__inclusive(p, s->running, n) : 0;
+        if (value > most) at = n;
+        if (value > most) most = value;
+    }
+    for (uint32_t child; at && (child = heaviest_child(s, at)) != 0; at = child) {
+        int64_t value = ouro__inclusive(p, s->running, child);
+        uint32_t next = p->block[child];
+        if (!at_least(value, whole, NEARLY_ALL) || is_mark(p, next)) break;
+        if (!at_least(s->totals->overall[next], s->totals->total, NEARLY_ALL)) b = next;
+    }
+    return b;
+}
+
+// Below the trunk, which has nearly everything, the block with the most.
 static void find_under(search *s, uint32_t told) {
     const profile *p = s->profile;
     const totals *t = s->totals;
@@ -183,14 +215,7 @@ static void find_under(search *s, uint32_t told) {
         if (at_least(t->overall[i], t->total, NEARLY_ALL) || is_mark(p, i)) continue;
         if (t->overall[i] > 0 && (b == NO_BLOCK || t->overall[i] > t->overall[b])) b = i;
     }
-    for (int steps = 0; b != NO_BLOCK && steps < CHAIN_MOST; steps++) {
-        int64_t value;
-        uint32_t count, next = strongest(s, b, false, &value, &count);
-        bool chain = next != NO_BLOCK && at_least(value, t->overall[b], NEARLY_ALL) &&
-                     !at_least(t->overall[next], t->total, NEARLY_ALL) && !is_mark(p, next);
-        if (!chain) break;
-        b = next;
-    }
+    if (b != NO_BLOCK) b = end_of_chain(s, b);
     if (b == NO_BLOCK || b == told || !at_least(t->overall[b], t->total, UNDER_LEAST)) return;
     if (at_least(t->self[b], t->overall[b], NEARLY_ALL)) return; // there is nothing under it
     find(s, (finding){.kind = FINDING_UNDER,

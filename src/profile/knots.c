@@ -126,14 +126,6 @@ static bool keep_knots(const profile *p, const recursion *recursed, uint32_t *gr
     return true;
 }
 
-static void add_recursion(recursion *to, const recursion *r) {
-    bool known = (!ouro__recurses(to) || to->deepest) && (!ouro__recurses(r) || r->deepest);
-    to->direct += r->direct;
-    to->through += r->through;
-    if (r->deepest > to->deepest) to->deepest = r->deepest;
-    if (!known) to->deepest = 0;
-}
-
 static bool take_members(const profile *p, const uint32_t *knot_of, const int64_t *overall,
                          knots *k) {
     uint32_t *ranked = malloc(((size_t)p->block_count + 1) * sizeof *ranked);
@@ -302,7 +294,7 @@ bool ouro__knots(const profile *p, uint32_t m, knots *k) {
     ok = ok && k->knots && ouro__totals(p, m, NULL, 0, &t) && take_members(p, group, t.overall, k);
     ok = ok && (k->count == 0 || walk_flows(p, m, group, k));
     for (uint32_t b = 0; ok && b < p->block_count; b++) {
-        if (group[b] != NO_ROW) add_recursion(&k->knots[group[b]].recursion, &recursed[b]);
+        if (group[b] != NO_ROW) ouro__recursion_add(&k->knots[group[b]].recursion, &recursed[b]);
     }
     if (ok) qsort(k->knots, k->count, sizeof *k->knots, knot_by_overall);
     ouro__totals_free(&t);

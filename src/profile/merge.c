@@ -89,7 +89,8 @@ bool ouro__merger_add(merger *to, const profile *p, error *e) {
     ouro__budget_add(&to->sum->budget, &p->budget);
     for (uint32_t m = 0; ok && m < p->metric_count; m++) find_metric(to, p, m);
     if (ok) find_places(to, p, place, blocks);
-    if (ok && !to->sum->failed) ouro__profile_add_recursed(to->sum, p, blocks);
+    if (ok && !to->sum->failed && !ouro__tell_recursion(p, to->sum, blocks))
+        to->sum->failed = ENOMEM;
     if (ok && to->sum->failed) ok = ouro__profile_finish(to->sum, e); // tells why
     if (ok) add_header(to, p);
     for (uint32_t m = 0; ok && m < p->metric_count; m++) {

@@ -126,17 +126,13 @@ recursion *ouro__profile_recursed(profile *p, uint32_t block) {
     return &rows[block];
 }
 
-bool ouro__profile_add_recursed(profile *p, const profile *from, const uint32_t *block_of) {
-    uint32_t count =
-        from->recursed_room < from->block_count ? from->recursed_room : from->block_count;
+bool ouro__profile_add_recursed(profile *p, const recursion *rows, uint32_t count,
+                                const uint32_t *block_of) {
     for (uint32_t b = 0; b < count; b++) {
-        const recursion *r = &from->recursed[b];
-        if (!ouro__recurses(r)) continue;
+        if (!ouro__recurses(&rows[b])) continue;
         recursion *to = ouro__profile_recursed(p, block_of ? block_of[b] : b);
         if (!to) return false;
-        to->direct += r->direct;
-        to->through += r->through;
-        if (r->deepest > to->deepest) to->deepest = r->deepest;
+        ouro__recursion_add(to, &rows[b]);
     }
     return true;
 }
@@ -346,8 +342,10 @@ profile *ouro__profile_like_with_blocks(const profile *p) {
         added.file = ouro__profile_add_text(copy, ouro__block_file(p, b));
         ouro__profile_add_block(copy, &added);
     }
+    uint32_t counted = p->recursed_room < p->block_count ? p->recursed_room : p->block_count;
+    if (copy) copy->recursion_told = p->recursion_told;
     if (copy && !copy->failed && copy->block_count == p->block_count &&
-        ouro__profile_add_recursed(copy, p, NULL))
+        ouro__profile_add_recursed(copy, p->recursed, counted, NULL))
         return copy;
     ouro__profile_free(copy);
     return NULL;

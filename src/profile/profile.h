@@ -70,10 +70,12 @@ typedef struct {
     uint32_t metric_count;
     uint32_t default_metric; // shown unless another is asked for
 
-    // By block, counted while stacks are read; those behind the end never recursed. What the
-    // metrics `recursions` and `direct` count is not in here: ouro__recursion adds both up.
+    // By block, counted while stacks are read; those behind the end never recursed. The metrics
+    // `recursions` and `direct` tell the rest, node by node, unless recursion_told: then nodes were
+    // moved together, and all that the metrics told before is in here. See ouro__recursion.
     recursion *recursed;
     uint32_t recursed_room;
+    bool recursion_told;
 
     uint32_t *parent, *block, *end; // end: only when finished
     uint32_t node_count, node_room;
@@ -115,8 +117,18 @@ uint32_t ouro__profile_add_node(profile *p, uint32_t parent, uint32_t block);
 // The counts of a block that recursed, to be added to. NULL: out of memory, and `failed` is set.
 recursion *ouro__profile_recursed(profile *p, uint32_t block);
 static inline bool ouro__recurses(const recursion *r) { return r->direct || r->through; }
-// Adds the counts of another profile's blocks; block_of[b] is block b of `from`, NULL: the same.
-bool ouro__profile_add_recursed(profile *p, const profile *from, const uint32_t *block_of);
+// Adds the counts of `count` blocks of another profile; block_of[b] is its block b here, NULL: it
+// is the same.
+bool ouro__profile_add_recursed(profile *p, const recursion *rows, uint32_t count,
+                                const uint32_t *block_of);
+// Adds them up: the deepest is known if both are.
+static inline void ouro__recursion_add(recursion *to, const recursion *r) {
+    bool known = (!ouro__recurses(to) || to->deepest) && (!ouro__recurses(r) || r->deepest);
+    to->direct += r->direct;
+    to->through += r->through;
+    if (r->deepest > to->deepest) to->deepest = r->deepest;
+    if (!known) to->deepest = 0;
+}
 
 // Makes room for so many nodes at once, if the caller knows how many will come. Columns that grow
 // step by step touch twice the memory.

@@ -128,6 +128,11 @@ void ouro__neighbourhood_free(neighbourhood *h);
 // By block, freed by the caller: zeros for a block that never recursed. Of a profile that was read
 // from stacks, the counts are those of all its stacks, whatever a filter left. NULL: out of memory.
 recursion *ouro__recursion(const profile *p);
+// Adds p's recursion to `to`, which is made of p by moving nodes together: there the metrics no
+// longer tell it. block_of[b] is block b of p there, NULL: the same. `to` has none of p's yet.
+bool ouro__tell_recursion(const profile *p, profile *to, const uint32_t *block_of);
+// The same if `to` is made of p alone, by ouro__profile_like_with_blocks.
+bool ouro__retell_recursion(const profile *p, profile *to);
 // Does the profile count calls and recursions? Else its recursions are steps of stacks.
 bool ouro__counts_calls(const profile *p);
 

@@ -7,6 +7,8 @@
 // through a back edge, of these `direct`. The canonical path has the same blocks as the stack, so a
 // block was on the stack already if its node has the block above it, or is entered through a back
 // edge. How deep the stack was is only known where there was no back edge: then the path tells it.
+// Where nodes are moved together, by folding, compacting or merging, the metrics add up and no
+// longer tell it: what they told is kept by block then (ouro__tell_recursion).
 //
 // Names that stand for code that is not known, like [unknown], do not recurse: two of them on a
 // stack may be different functions.
@@ -39,7 +41,12 @@ static void count_nodes(const profile *p, uint32_t *standing, recursion *rows, u
     for (uint32_t n = 1, open = 0; n < p->node_count; open = n++) {
         for (; open && p->end[open] <= n; open = p->parent[open]) standing[p->block[open]]--;
         uint32_t b = p->block[n];
-        count_entries(&rows[b], ++standing[b], calls[n], recursions[n], direct ? direct[n] : 0);
+        // Without compaction, what a block calls itself is a child of it.
+        bool itself = p->parent[n] && p->block[p->parent[n]] == b;
+        count_entries(&rows[b], ++standing[b], calls[n], recursions[n],
+                      itself   ? calls[n]
+                      : direct ? direct[n]
+                               : 0);
         turned[b] |= recursions[n] > 0;
     }
 }
@@ -62,13 +69,26 @@ static recursion finished(const profile *p, uint32_t b, recursion counted, bool 
     return ouro__recurses(&r) && is_known(p, b) ? r : (recursion){0};
 }
 
+bool ouro__tell_recursion(const profile *p, profile *to, const uint32_t *block_of) {
+    recursion *rows = ouro__recursion(p);
+    bool ok = rows && ouro__profile_add_recursed(to, rows, p->block_count, block_of);
+    to->recursion_told = true;
+    free(rows);
+    return ok;
+}
+
+bool ouro__retell_recursion(const profile *p, profile *to) {
+    if (to->recursed_room) memset(to->recursed, 0, to->recursed_room * sizeof *to->recursed);
+    return ouro__tell_recursion(p, to, NULL);
+}
+
 recursion *ouro__recursion(const profile *p) {
     size_t count = (size_t)p->block_count + 1;
     recursion *rows = calloc(count, sizeof *rows);
     uint32_t *standing = calloc(count, sizeof *standing);
     uint8_t *turned = calloc(count, 1);
     bool ok = rows && standing && turned;
-    if (ok && ouro__counts_calls(p)) count_nodes(p, standing, rows, turned);
+    if (ok && ouro__counts_calls(p) && !p->recursion_told) count_nodes(p, standing, rows, turned);
     for (uint32_t b = 0; ok && b < p->block_count; b++)
         rows[b] = finished(p, b, rows[b], turned[b]);
     free(standing);

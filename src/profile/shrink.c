@@ -41,7 +41,8 @@ profile *ouro__divided(const profile *p, int64_t by, error *e) {
     int64_t **values = calloc((size_t)p->metric_count + 1, sizeof *values);
     uint8_t *needed = calloc(p->node_count, 1);
     uint32_t *place = calloc(p->node_count, sizeof *place);
-    bool ok = to && values && needed && place && divide(p, by, values, needed);
+    bool ok = to && values && needed && place && ouro__retell_recursion(p, to) &&
+              divide(p, by, values, needed);
     for (uint32_t n = p->node_count; ok && n-- > 1;) needed[p->parent[n]] |= needed[n];
     for (uint32_t n = 0; ok && n < p->node_count && !to->failed; n++) {
         if (n && !needed[n]) continue;
@@ -90,7 +91,7 @@ profile *ouro__pruned(const profile *p, double share, error *e) {
     uint8_t *large = calloc(p->node_count, 1);
     uint32_t *place = calloc(p->node_count, sizeof *place);
     builder *b = to ? ouro__builder_new(to, RULE_NONE, 0) : NULL;
-    bool ok = b && large && place && find_large(p, share, large);
+    bool ok = b && large && place && ouro__retell_recursion(p, to) && find_large(p, share, large);
     uint32_t pruned = ok ? ouro__profile_add_named(to, "[pruned]", 8) : 0;
     for (uint32_t n = 0; ok && n < p->node_count && !to->failed;) {
         if (!large[n]) {

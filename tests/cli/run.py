@@ -10,7 +10,7 @@ import xml.etree.ElementTree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support"]
-from pprof import Profile, random_profile
+from pprof import Profile, msg, num, random_profile, varint
 from suite import ROOT, arguments, case, has, lacks, main, read, run, same, skip, write
 
 OURO, = arguments("OURO")
@@ -421,6 +421,32 @@ def calls_that_nobody_counted_are_not_zeros():
 def what_turns_the_direction_of_writing_is_an_escape():
     write("a.folded", "a\u202eb;c\u061cd\u2069 5\n")
     has(ouro("report", "a.folded"), "a\\u202eb", "c\\u061cd\\u2069")
+
+
+@case
+def comments_tell_the_recursion_of_compacted_paths_and_damaged_ones_nothing():
+    good = "# ouro recursion 5 2 9 3 0 1 f f.c"
+    bad = ["# ouro recursion", "# ouro recursion 5 2 9 3 0 1", "# ouro recursion 5 2 9 3 0 99 f f.c",
+           "# ouro recursion -5 2 9 3 0 1 g g.c", "# ouro recursion 99999999999999999999 2 9 3 0 1 g g.c",
+           "# ouro recursion 5 2 4294967296 3 0 1 g g.c", "# ouro recursion x 2 9 3 0 1 g g.c", "#", "ouro recursion"]
+    for comments, packed in ([good], False), (bad, False), ([*bad, good], True):
+        p = Profile()
+        p.add(["main", "f", "g"], [500])
+        numbers = [p.s(text) for text in comments] + [10**9]  # the last is no string of the file
+        p.extra = msg(13, b"".join(map(varint, numbers))) if packed else b"".join(num(13, n) for n in numbers)
+        write("a.pb", p.bytes())
+        rows = json.loads(ouro("report", "--knots", "--json", "a.pb"))["rows"]
+        same([(r["blocks"][0]["name"], r["direct"], r["through"], r["deepest"]) for r in rows],
+             [("f", 5, 2, 9)] if good in comments else [])
+
+
+@case
+def go_tool_pprof_does_not_show_what_we_say_of_recursion():
+    write("a.folded", "main;f;f;f 500\nmain;g;h;g 200\n")
+    ouro("convert", "a.folded", "a.pb.gz")
+    lacks(go_pprof("-top", "a.pb.gz"), "recursion")
+    has(go_pprof("-comments", "a.pb.gz"), "# ouro recursion 2 0 3 0 0 1 f", "# ouro recursion 0 1 2 0 0 1 g")
+    same(ouro("report", "--knots", "a.pb.gz").replace("a.pb.gz", "a.folded"), ouro("report", "--knots", "a.folded"))
 
 
 @case

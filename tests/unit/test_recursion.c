@@ -218,13 +218,13 @@ TEST(every_format_of_stacks_tells_the_same) {
 // ---------------------------------------------------------------- the recorder's metrics
 
 // Enters and exits at random, as the recorder counts them, and in the model a plain stack.
-static profile *recorded(recursion model[LETTERS]) {
+static profile *recorded(int rule, recursion model[LETTERS]) {
     enum { CALLS = 1, RECURSIONS, DIRECT };
     profile *p = empty_profile();
     ouro__profile_add_metric(p, "calls", "count");
     ouro__profile_add_metric(p, "recursions", "count");
     ouro__profile_add_metric(p, "direct", "count");
-    builder *b = ouro__builder_new(p, RULE_LOOPS, 0);
+    builder *b = ouro__builder_new(p, rule, 0);
     uint32_t nodes[LONGEST] = {0}, letters[LONGEST];
     for (int i = 0, depth = 0; i < 600; i++) {
         if (depth && (random_below(5) < 2 || depth == LONGEST - 1)) {
@@ -239,6 +239,7 @@ static profile *recorded(recursion model[LETTERS]) {
         ouro__charge(p, DIRECT, to, to == at);
         for (int j = 0; j < depth; j++) times += letters[j] == x;
         bool direct = depth && letters[depth - 1] == x;
+        if (times > 1 && times > model[x].deepest) model[x].deepest = times;
         model[x].direct += times > 1 && direct;
         model[x].through += times > 1 && !direct;
         letters[depth] = x;
@@ -252,7 +253,7 @@ static profile *recorded(recursion model[LETTERS]) {
 TEST(the_recorders_metrics_tell_the_same) {
     for (int round = 0; round < ROUNDS && !test_failures(); round++) {
         recursion model[LETTERS] = {0};
-        profile *p = recorded(model);
+        profile *p = recorded(RULE_LOOPS, model);
         recursion *got = ouro__recursion(p);
         for (uint32_t x = 0; CHECK(got) && x < LETTERS; x++) {
             CHECK_EQUAL(got[x].direct, model[x].direct);
@@ -263,6 +264,60 @@ TEST(the_recorders_metrics_tell_the_same) {
         free(got);
         ouro__profile_free(p);
     }
+}
+
+// Without compaction the paths are the stacks: then the depth is known, too. Where nodes are moved
+// together, the sums of the metrics would tell less.
+TEST(what_metrics_told_is_kept_where_nodes_are_moved_together) {
+    char *path = strdup(test_path("m.pb"));
+    for (int round = 0; round < ROUNDS / 4 && !test_failures(); round++) {
+        recursion model[LETTERS] = {0};
+        profile *p = recorded(RULE_NONE, model);
+        uint32_t a = random_below(LETTERS);
+        filter fold = {.fold = &a, .fold_count = 1};
+        merger *m = ouro__merger_new(RULE_LOOPS, 0);
+        error e = {0};
+        CHECK(ouro__merger_add(m, p, &e));
+        CHECK(ouro__profile_write(p, path, ouro__format_named("pprof"), &(write_options){0}, &e));
+        profile *made_of[] = {ouro__compacted(p, RULE_LOOPS, 0, NULL),
+                              ouro__filter(p, &fold, NULL),
+                              ouro__merger_end(m, NULL),
+                              ouro__pruned(p, 0.1, NULL),
+                              ouro__divided(p, 3, NULL),
+                              NULL};
+        CHECK(ouro__profile_write(made_of[0], path, ouro__format_named("pprof"),
+                                  &(write_options){0}, &e));
+        made_of[5] = ouro__profile_read(path, NULL, &(read_options){.rule = RULE_LOOPS}, &e);
+        check_same(p, model);
+        for (size_t i = 0; i < sizeof made_of / sizeof *made_of; i++) {
+            recursion in_order[LETTERS] = {0};
+            for (uint32_t b = 0; CHECK(made_of[i]) && b < made_of[i]->block_count; b++) {
+                int letter = ouro__block_name(made_of[i], b)[0] - 'a';
+                if (letter >= 0 && letter < LETTERS) in_order[b] = model[letter];
+            }
+            if (made_of[i]) check_same(made_of[i], in_order);
+            ouro__profile_free(made_of[i]);
+        }
+        ouro__profile_free(p);
+    }
+    free(path);
+}
+
+TEST(files_of_the_recorder_are_compacted_after_their_recursion_was_told) {
+    char *path = strdup(test_path("n.pb"));
+    for (int rule = RULE_LOOPS; rule <= RULE_NONE; rule++) {
+        recursion model[LETTERS] = {0}, in_order[LETTERS] = {0};
+        error e = {0};
+        profile *p = recorded(RULE_NONE, model);
+        CHECK(ouro__profile_write(p, path, ouro__format_named("pprof"), &(write_options){0}, &e));
+        profile *read = ouro__profile_read(path, NULL, &(read_options){.rule = rule}, &e);
+        for (uint32_t b = 0; CHECK(read) && b < read->block_count; b++)
+            in_order[b] = model[ouro__block_name(read, b)[0] - 'a'];
+        if (read) check_same(read, in_order);
+        ouro__profile_free(read);
+        ouro__profile_free(p);
+    }
+    free(path);
 }
 
 // ---------------------------------------------------------------- what is not known
@@ -356,7 +411,7 @@ TEST(the_edges_of_a_knot_are_the_steps_inside) {
 TEST(calls_into_a_knot_are_those_that_its_blocks_get_from_outside) {
     for (int round = 0; round < ROUNDS / 4 && !test_failures(); round++) {
         recursion model[LETTERS] = {0};
-        profile *p = recorded(model);
+        profile *p = recorded(RULE_LOOPS, model);
         knots k;
         CHECK(ouro__knots(p, 1, &k));
         for (uint32_t i = 0; i < k.count; i++) {
