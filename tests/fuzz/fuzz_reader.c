@@ -55,6 +55,18 @@ static profile *read_bytes(const unsigned char *bytes, size_t size, const read_o
     return f ? f->read(&in, options, e) : NULL;
 }
 
+// A filter by the first label, and what each label has.
+static void ask_labels(profile *p) {
+    label_condition c = {0, 0, p->tags->tag_count & 1};
+    filter f = {.labels = &c, .label_count = 1};
+    label_amounts a;
+    error e;
+    if (p->metric_count && ouro__label_amounts(p, 0, &f, &a)) ouro__label_amounts_free(&a);
+    profile *left = ouro__filter(p, &f, &e);
+    if (left && !ouro__profile_is_valid(left)) abort();
+    ouro__profile_free(left);
+}
+
 static profile *read_file(const unsigned char *bytes, size_t size, const read_options *options,
                           error *e) {
     char path[32];
@@ -69,8 +81,10 @@ static profile *read_file(const unsigned char *bytes, size_t size, const read_op
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     if (size < 2) return 0;
     error e = {0};
-    read_options options = {
-        .rule = rules[data[0] % 5], .edge_length = 1 + data[0] % 3, .keep_origin = data[0] >> 7};
+    read_options options = {.rule = rules[data[0] % 5],
+                            .edge_length = 1 + data[0] % 3,
+                            .keep_origin = data[0] >> 7,
+                            .keep_labels = data[0] >> 6 & 1};
     // A copy of the exact size, so that the sanitizer sees a read behind its end.
     unsigned char *bytes = malloc(size - 1);
     memcpy(bytes, data + 1, size - 1);
@@ -81,6 +95,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     if (p) {
         ask(p);
         write_as(p, &ouro__formats[data[0] / 5 % ouro__format_count]);
+        if (p->tags) ask_labels(p);
     }
     ouro__profile_free(p);
     free(bytes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What happened between looks at a live file, against a naive model: a list of charges, each with
-// its time and its path. The model prunes as the recorder does: a path goes away, and what it had is
-// in [pruned] below its caller.
+// its time and its path. The model prunes as the recorder does: a path goes away, and what it had
+// is in [pruned] below its caller.
 
 #include "builder.h"
 #include "history.h"

@@ -109,7 +109,7 @@ class Chooser {
               onclick: () => this.choose(row.key),
             },
             h("bdi.name", null, row.key),
-            h("span.count", null, count ? `${count} of ${row.values.toLocaleString("en")}` : row.values.toLocaleString("en")),
+            h("span.count", null, (count ? `${count} of ` : "") + row.values.toLocaleString("en")),
           ),
         );
       }),

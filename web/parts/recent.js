@@ -70,7 +70,12 @@ export class Recent {
     return h(
       "details",
       null,
-      h("summary", {title: "How fast each metric grows", data: {key: "rates"}}, now.svg, h("span.rate", null, now.text)),
+      h(
+        "summary",
+        {title: "How fast each metric grows", data: {key: "rates"}},
+        now.svg,
+        h("span.rate", null, now.text),
+      ),
       h(
         "ul.rates",
         {"aria-label": "Amounts per second"},

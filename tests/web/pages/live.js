@@ -12,8 +12,9 @@ import {leads, open, query, rowOf, rows} from "../use.js";
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** A program that recurses once per call of `step`. @param {string} name */
-async function growing(name) {
+/** A program that recurses once per call of `step`. The page must be gone before the server that it asks.
+ * @param {import("playwright-core").Page} page @param {string} name */
+async function growing(page, name) {
   const file = path.join(folder, name);
   const program = start(path.join(build, "tests", "web_grow"), [file]);
   let round = 0;
@@ -25,6 +26,7 @@ async function growing(name) {
   await step();
   const server = await view([file]);
   const end = async () => {
+    await page.goto("about:blank");
     await stop(program);
     await server.stop();
   };
@@ -32,7 +34,7 @@ async function growing(name) {
 }
 
 test("the_last_seconds_of_a_live_file_are_what_happened_since", async page => {
-  const {program, step, url, end} = await growing("recent.ouro");
+  const {program, step, url, end} = await growing(page, "recent.ouro");
   await open(page, url + "/self?last=100000");
   assert.equal(await page.locator("tbody a[data-label]").count(), 0, "nothing happened since then");
   await step();
@@ -48,7 +50,7 @@ test("the_last_seconds_of_a_live_file_are_what_happened_since", async page => {
 });
 
 test("a_switch_shows_the_last_ten_seconds_on_every_page", async page => {
-  const {step, url, end} = await growing("switch.ouro");
+  const {step, url, end} = await growing(page, "switch.ouro");
   await open(page, url + "/self");
   const button = page.getByRole("button", {name: "Last 10 s"});
   assert.equal(await button.getAttribute("aria-pressed"), "false");
@@ -65,7 +67,7 @@ test("a_switch_shows_the_last_ten_seconds_on_every_page", async page => {
 });
 
 test("sparklines_show_how_fast_each_metric_grows", async page => {
-  const {step, url, end} = await growing("spark.ouro");
+  const {step, url, end} = await growing(page, "spark.ouro");
   await open(page, url + "/");
   await step();
   const path_ = page.locator("#recent summary .sparkline path");
@@ -91,7 +93,7 @@ test("sparklines_show_how_fast_each_metric_grows", async page => {
 });
 
 test("a_key_pauses_and_goes_on", async page => {
-  const {step, url, end} = await growing("pause.ouro");
+  const {step, url, end} = await growing(page, "pause.ouro");
   await open(page, url + "/self");
   await page.keyboard.press("p");
   assert.equal(await page.locator("#live").textContent(), "Paused");
