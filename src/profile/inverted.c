@@ -16,7 +16,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { WORK_PER_NODE = 16, WORK_LEAST = 1 << 20 };
+enum { WORK_PER_NODE = 32, WORK_LEAST = 1 << 16 };
 
 // A path: where it ends, and the node on it that a box has reached.
 typedef struct {

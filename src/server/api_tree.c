@@ -14,7 +14,9 @@ enum {
     HOT_MOST = 40,    // levels that are opened along the hottest path
 };
 
-#define HOT_SHARE 0.5 // of the caller's overall; a callee with less ends the hottest path
+// A callee with less than both ends the hottest path: of the caller's overall, and of the top's.
+#define HOT_SHARE 0.5
+#define HOT_LEAST 0.05
 
 // ---------------------------------------------------------------- one level
 
@@ -144,15 +146,17 @@ static uint32_t hottest_callee(const profile *p, const int64_t *running, uint32_
     return best;
 }
 
-// Along the most expensive callees, for as long as each has most of its caller's share. Returns the
-// last that calls something: it is the one to be opened.
+// Along the most expensive callees, for as long as each has most of its caller's share or is not
+// small itself. Returns the last that calls something: it is the one to be opened.
 static uint32_t hottest_path(const profile *p, const int64_t *running, uint32_t top) {
     uint32_t end = top;
     for (int level = 0; level < HOT_MOST; level++) {
         uint32_t next = hottest_callee(p, running, end);
         if (next == NO_NODE || p->end[next] == next + 1) break;
-        double share = HOT_SHARE * (double)ouro__inclusive(p, running, end);
-        if (level && (double)ouro__inclusive(p, running, next) < share) break;
+        double overall = (double)ouro__inclusive(p, running, next);
+        bool hot = overall >= HOT_SHARE * (double)ouro__inclusive(p, running, end) ||
+                   overall >= HOT_LEAST * (double)ouro__inclusive(p, running, top);
+        if (level && !hot) break;
         end = next;
     }
     return end;

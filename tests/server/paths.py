@@ -95,6 +95,11 @@ def the_tree_opens_along_the_hottest_path():
               ("g", False), ("j", False)])
         same(len(a["open"]), 1)
         same(s.api("tree", open=a["open"][0]["id"])["rows"], a["rows"])
+        # Of two that are alike one is followed as long as it is not small: here 40 and 39, then 4 and 2.
+        write("even.folded", "m;a;x;p 4\nm;a;x;q 2\nm;a;y 34\nm;b;z 39\nm;a;x;p;r 1\n")
+        with Server("even.folded") as even:
+            c = even.api("tree", hot="true")
+            same([c["names"][r["block"]] for r in c["rows"]], ["m", "a", "y", "x", "b"])
         b = s.api("tree", hot="true", at=["a", "g"])
         same([b["names"][r["block"]] for r in b["rows"]], ["h"])
 

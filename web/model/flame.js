@@ -145,6 +145,23 @@ export function moved(view, by) {
   return inside({x0: view.x0 + by * width, x1: view.x1 + by * width});
 }
 
+/** The deepest box that all of a view lies in. @param {Layout} l @param {View} view */
+export function covering(l, view) {
+  let row = 0;
+  for (let depth = 1; ; depth++) {
+    const next = hit(l, view.x0, depth);
+    if (next < 0 || l.x1[next] < view.x1) return row;
+    row = next;
+  }
+}
+
+/** A view inside of a box, as it is when the box fills the picture.
+ * @param {Layout} l @param {number} row @param {View} view @returns {View} */
+export function viewIn(l, row, view) {
+  const width = l.x1[row] - l.x0[row];
+  return inside({x0: (view.x0 - l.x0[row]) / width, x1: (view.x1 - l.x0[row]) / width});
+}
+
 /** The rows whose block is found, the widest first.
  * @param {Layout} l @param {Uint8Array} found by block @returns {number[]} */
 export function foundRows(l, found) {

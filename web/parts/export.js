@@ -39,7 +39,8 @@ function items(app) {
       .slice(0, 60) || "profile";
   const as = (kind, more = {}) => apiUrl("export", question(state, {as: kind, ...more}));
   const csv = app.view?.csv?.(state);
-  const path = state.page === "flame" ? state.path : "";
+  // The picture of an inverted graph is of the whole tree: the file has the tree itself.
+  const path = state.page === "flame" && !state.invert ? state.path : "";
   return [
     {text: "Copy the link to this page", act: () => copyLink(app)},
     csv

@@ -8,7 +8,7 @@
 
 import {palette} from "../model/colour.js";
 import {boxLabel, count, shortened} from "../model/format.js";
-import {between, eachVisible, hit, layout, viewOf} from "../model/flame.js";
+import {between, covering, eachVisible, hit, layout, viewIn, viewOf} from "../model/flame.js";
 import {h} from "./dom.js";
 import {listen} from "./flame_gestures.js";
 import {Minimap} from "./minimap.js";
@@ -34,6 +34,7 @@ const ABOVE = 12; // rows above the zoomed box; of more, the nearest and "all"
  * @typedef {object} Handlers
  * @property {(path: string, row: number) => void} zoom to the path with this id; "": to everything.
  *   row: the box, or -1
+ * @property {() => void} [looked] another part of the picture is shown
  * @property {(row: number) => void} [pick]   a box got the focus; -1: none
  * @property {(row: number, point: {x: number, y: number}|null) => void} [menu]
  * @property {(row: number, key: string) => boolean} [key] other keys; true if it was one
@@ -88,10 +89,12 @@ export class FlameCanvas {
     this.focus = -1;
     this.over = -1;
     /** By block. @type {Uint8Array|null} */ this.found = null;
+    /** The part of a picture to come. @type {{id: string, view: any}|null} */ this.kept = null;
     this.labels = new Map();
     /** What stands behind the name in a box. @type {((row: number) => string)|null} */
     this.note = null;
     this.wanted = 0; // the requested animation frame
+    this.wheeled = 0; // when the wheel turned last
     this.watch();
     listen(this);
   }
@@ -147,6 +150,7 @@ export class FlameCanvas {
   /** The next picture has nothing to do with this one. */
   forget() {
     this.layout = null;
+    this.kept = null;
     this.focus = -1;
   }
 
@@ -154,8 +158,10 @@ export class FlameCanvas {
   start(before) {
     this.stop();
     if (before && before.at.id === this.at.id) return; // new numbers: the same part is shown
-    this.view = {x0: 0, x1: 1};
-    if (!before) return;
+    const {kept} = this;
+    this.kept = null;
+    this.view = kept?.id === this.at.id ? kept.view : {x0: 0, x1: 1};
+    if (!before || kept) return;
     const inwards = before.ids.indexOf(this.at.id),
       outwards = this.flame.id.indexOf(before.at.id);
     if (inwards >= 0) {
@@ -199,6 +205,7 @@ export class FlameCanvas {
     this.view = view;
     this.setOver(-1, null);
     this.draw();
+    this.handlers.looked?.();
   }
 
   get letter() {
@@ -393,6 +400,19 @@ export class FlameCanvas {
       this.draw();
     }
     this.handlers.hover?.(row, point);
+  }
+
+  /**
+   * The deepest box that holds all that is shown, to ask for what was too narrow to be sent. The
+   * next picture of it begins with the same part.
+   * @returns {string|null} its id
+   */
+  closer() {
+    const row = this.layout ? covering(this.layout, this.view) : 0;
+    if (row === 0) return null;
+    const id = this.flame.id[row];
+    this.kept = {id, view: viewIn(this.layout, row, this.view)};
+    return id;
   }
 
   /** @param {number} row */

@@ -9,6 +9,7 @@ const DRAGGED = 4; // pixels before a press is no click any more
 const PER_KEY = 1.5; // magnification
 const PER_KEY_MOVED = 0.2; // part of what is shown
 const PER_PIXEL = 1.0025; // magnification, of the wheel
+const ONE_TURN = 300; // milliseconds between two events of one turn of the wheel
 
 /** @typedef {import("./flame_canvas.js").FlameCanvas} Graph */
 
@@ -38,8 +39,11 @@ function wheel(graph, event) {
   if (!graph.layout) return;
   const pixels = event.deltaMode ? 20 : 1; // lines, or pixels
   const sideways = event.deltaX || (event.shiftKey ? event.deltaY : 0);
-  // Pinching a touchpad is told as a wheel with Ctrl.
-  if (event.ctrlKey) magnify(graph, event.clientX, PER_PIXEL ** (-event.deltaY * pixels));
+  const isNew = event.timeStamp - graph.wheeled > ONE_TURN;
+  graph.wheeled = event.timeStamp;
+  // Pinching a touchpad is told as a wheel with Ctrl. Of the whole, a new turn leads to the caller.
+  if (event.ctrlKey && event.deltaY > 0 && graph.isWhole) isNew && graph.zoomOut();
+  else if (event.ctrlKey) magnify(graph, event.clientX, PER_PIXEL ** (-event.deltaY * pixels));
   else if (sideways && !graph.isWhole)
     graph.look(moved(graph.view, (sideways * pixels) / graph.width));
   else return graph.setOver(-1, null);
@@ -142,6 +146,7 @@ function look(graph, {key: pressed, shiftKey}) {
     ? (focused.x0[graph.focus] + focused.x1[graph.focus]) / 2
     : (view.x0 + view.x1) / 2;
   if (pressed === "+" || pressed === "=") graph.look(magnified(view, middle, PER_KEY));
+  else if (pressed === "-" && graph.isWhole) graph.zoomOut();
   else if (pressed === "-") graph.look(magnified(view, middle, 1 / PER_KEY));
   else if (pressed === "0") graph.look({x0: 0, x1: 1});
   else if (shiftKey && pressed === "ArrowLeft") graph.look(moved(view, -PER_KEY_MOVED));

@@ -19,6 +19,7 @@ import {Tooltip, boxFacts, factLines} from "../parts/tooltip.js";
 
 const FILTERS = {s: "select", e: "exclude", f: "fold"};
 const LIMIT = 4000;
+const RESTS = 250; // milliseconds after the last movement
 
 /**
  * The files and folders that have hues. They come from the whole profile, whatever the filters,
@@ -71,6 +72,7 @@ class FlameView {
       {label: "Flame graph", describedBy: "flame-keys", isDark: () => app.dark, map: true},
       {
         zoom: path => app.go(changed(app.state, {path})),
+        looked: () => this.lookCloser(),
         pick: row => this.pick(row, true),
         menu: (row, point) => this.menu(row, point),
         key: (row, key) => this.key(row, key),
@@ -133,6 +135,16 @@ class FlameView {
   fitWindow() {
     const top = this.graph.frame.getBoundingClientRect().top + scrollY;
     this.graph.frame.style.setProperty("--above", Math.round(top) + "px");
+  }
+
+  /** When a magnified picture has come to rest, asks for the boxes that it was too coarse for. */
+  lookCloser() {
+    clearTimeout(this.resting);
+    if (!this.answer.hidden && !this.answer.hidden_more) return;
+    this.resting = setTimeout(() => {
+      const path = this.graph.closer();
+      if (path !== null) this.app.go(changed(this.app.state, {path}), {replace: true});
+    }, RESTS);
   }
 
   turn() {
@@ -283,6 +295,7 @@ class FlameView {
   }
 
   close() {
+    clearTimeout(this.resting);
     removeEventListener("resize", this.fit);
     this.graph.close();
     this.tooltip.close();

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import {test} from "../suite.js";
 import {
   between,
+  covering,
   eachVisible,
   foundRows,
   hit,
@@ -10,6 +11,7 @@ import {
   magnified,
   moved,
   step,
+  viewIn,
   viewOf,
 } from "../../../web/model/flame.js";
 
@@ -208,6 +210,17 @@ test("magnifying_keeps_the_point_under_the_pointer_and_stays_inside", () => {
   }
   assert.deepEqual(magnified({x0: 0.2, x1: 0.4}, 0.3, 1e-9), {x0: 0, x1: 1});
   assert.deepEqual(moved({x0: 0, x1: 1}, 0.5), {x0: 0, x1: 1});
+});
+
+test("what_is_magnified_lies_in_a_box_and_is_the_same_part_of_it", () => {
+  const l = layout(small);
+  assert.equal(covering(l, {x0: 0, x1: 1}), 0);
+  assert.equal(covering(l, {x0: 0.1, x1: 0.85}), 1);
+  assert.equal(covering(l, {x0: 0.65, x1: 0.85}), 3);
+  assert.equal(covering(l, {x0: 0.1, x1: 0.19}), 4);
+  assert.equal(covering(l, {x0: 0.95, x1: 0.96}), 0);
+  const {x0, x1} = viewIn(l, 3, {x0: 0.65, x1: 0.85});
+  assert.ok(Math.abs(x0 - 1 / 6) < 1e-9 && Math.abs(x1 - 5 / 6) < 1e-9);
 });
 
 test("a_graph_of_nothing_is_one_box", () => {

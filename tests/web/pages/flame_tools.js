@@ -22,7 +22,7 @@ async function point(page, share, level, graph = page.locator(".flame").first())
 /** The boxes of a level by what their tooltips say, from left to right. */
 async function level(page, number) {
   const names = [];
-  for (let share = 0.02; share < 1; share += 0.02) {
+  for (let share = 0.02; share < 1; share += 0.04) {
     await page.mouse.move(...(await point(page, share, number)));
     const tip = page.locator(".tooltip");
     const name = (await tip.isVisible()) ? await tip.locator(".name").textContent() : "";
@@ -135,6 +135,26 @@ test("the_wheel_with_ctrl_and_keys_magnify_dragging_moves_and_nothing_zooms", as
   for (let n = 0; n < 9; n++) await page.keyboard.press("-");
   assert.deepEqual(await level(page, 2), ["run", "setup"]);
   assert.equal(page.url(), before, "a drag is no click");
+});
+
+test("what_is_magnified_is_asked_for_again_where_boxes_were_too_narrow", async page => {
+  const {url} = await view([fixtures.wide()]);
+  await open(page, url + "/flame");
+  // main, then 50 groups of 2% each, of 1,000 blocks each
+  const [x, y] = await point(page, 0.51, 2);
+  await page.mouse.move(x, y);
+  const name = await page.locator(".tooltip .name").textContent();
+  await leads(page, async () => {
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, -2400);
+    await page.keyboard.up("Control");
+  });
+  assert.deepEqual(await zoomedTo(page), ["main", name]);
+  assert.equal(await page.locator(".note").textContent(), "", "now all are there");
+  await page.locator(".flame").focus();
+  await page.keyboard.press("0");
+  await leads(page, () => page.keyboard.press("-"));
+  assert.deepEqual(await zoomedTo(page), ["main"], "smaller than the whole is its caller");
 });
 
 test("a_map_shows_where_a_part_is_and_leads_to_others", async page => {

@@ -304,6 +304,8 @@ test("with_the_keyboard_alone", async page => {
   await leads(page, () => press("Enter"));
   await leads(page, () => press("g", "t"));
   await link(page, "main").focus();
+  await leads(page, () => press("ArrowLeft")); // the hottest path is open
+  assert.equal((await rows(page)).length, 1);
   await leads(page, () => press("ArrowRight"));
   assert.equal(await focused(), "main");
   await press("ArrowDown");
