@@ -244,7 +244,7 @@ export function shortened(text, most) {
  * cmd/internal/ssa.Compile and ns::type::call(int). @param {string} name @param {number} most */
 export function boxLabel(name, most) {
   if (name.length <= most) return name;
-  const plain = name.match(/^(?:[\w.~@$-]+(?:\/|::))+(?=[\w~<])/);
+  const plain = name.match(/^\/?(?:[\w.~@$-]+(?:\/|::))+(?=[\w~<])/);
   return shortened(plain ? name.slice(plain[0].length) : name, most);
 }
 

@@ -111,6 +111,8 @@ test("the_call_graph_around_a_block_is_drawn_and_followed", async page => {
   assert.ok(told.includes("run calls dispatch: 80, 80.0%"), told.join("\n"));
   assert.ok(told.includes("dispatch calls mul: 20, 20.0%"), told.join("\n"));
   assert.equal(await graph.locator(".arrow").count(), told.length);
+  const hidden = await graph.evaluate(one => one.scrollWidth - one.clientWidth);
+  assert.equal(hidden, 0, "nothing sticks out of it");
   await graph.getByRole("link", {name: "mul"}).focus();
   assert.equal(await graph.locator(".arrow.lit").count(), 1);
   await leads(page, () => page.keyboard.press("Enter"));
