@@ -35,7 +35,7 @@ const PICTURES = [
   {name: "life-overview", files: ["life.pb.gz"], page: "/", height: 900, theme: "light"},
   {name: "life-flame-dark", files: ["life.pb.gz"], page: "/flame", height: 600, theme: "dark"},
   {name: "tutorial-overview", files: ["before.pb.gz"], page: "/", height: 860, theme: "light"},
-  {name: "tutorial-block", files: ["before.pb.gz"], page: "/block?block=%2FLife%25.Wrap", height: 500, theme: "light"},
+  {name: "tutorial-block", files: ["before.pb.gz"], page: "/block?block=%2FLife%25.Wrap", height: 700, theme: "light"},
   {name: "tutorial-compare", files: ["before.pb.gz", "after.pb.gz"], page: "/compare", height: 640, theme: "light"},
 ];
 const chromium = await browser();

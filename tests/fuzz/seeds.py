@@ -43,9 +43,9 @@ def files():
 
 
 QUESTIONS = ["profile", "overview", "blocks?sort=-self&limit=5&offset=1&search=p", "sequences?sort=length&format=csv",
-             "around?block=parse&block=lex&in_limit=3", "flame?at=main&at=parse&limit=20", "tree?at=main&sort=name",
-             "knots",
-             "files", "source?file=x", "compare?state=new&sort=-overall", "find?text=a", "total?search=eval",
+             "around?block=parse&block=lex&in_limit=3", "neighbourhood?block=lex&limit=3",
+             "flame?at=main&at=parse&limit=20", "tree?at=main&sort=name", "knots", "files", "source?file=x&map=a%3Db",
+             "compare?state=new&sort=-overall", "find?text=a", "total?search=eval",
              "export?as=svg&fold=parse",
              "blocks?select=main&exclude=lex&fold=eval&fold=a%40b.c%3A1&metric=samples&side=after",
              "blocks?select=%EF%BF%BD%EF%BF%BD"]

@@ -261,7 +261,7 @@ export function shortened(text, most) {
 export function boxLabel(name, most) {
   name = visible(name);
   if (name.length <= most) return name;
-  const plain = name.match(/^(?:[\w.~@$-]+(?:\/|::))+(?=[\w~<])/);
+  const plain = name.match(/^\/?(?:[\w.~@$-]+(?:\/|::))+(?=[\w~<])/);
   return shortened(plain ? name.slice(plain[0].length) : name, most);
 }
 

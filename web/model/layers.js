@@ -12,9 +12,9 @@ import {arrowAlong, fitted, loopAt, portsOf, round, thickness} from "./graph.js"
 const HEIGHT = 40, // of a box
   PASSING = 12, // of the place of an arrow that passes
   BETWEEN = 12, // boxes of a layer
-  NARROWEST = 124,
+  NARROWEST = 112,
   WIDEST = 236,
-  LEAST_GAP = 44, // between layers
+  LEAST_GAP = 36, // between layers
   MOST_GAP = 150,
   MARGIN = 6,
   AROUND = 44, // room for arrows that lead back

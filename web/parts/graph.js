@@ -9,7 +9,8 @@ import {blockLink, recursionMark} from "./block.js";
 import {h} from "./dom.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const LETTER = 7.3; // pixels of a letter in a box
+const LETTER = 7.3, // pixels of a letter in a box
+  BOTH = 132; // pixels of a box that has room for an amount and its percentage
 
 /**
  * @typedef {object} GraphData
@@ -47,6 +48,13 @@ function arrowElement(arrow, told) {
   return group;
 }
 
+/** @param {any} answer @param {number|null|undefined} value @param {number} room */
+function valueText(answer, value, room) {
+  if (value === null || value === undefined) return "";
+  const part = percent(value, answer.total);
+  return room < BOTH ? part : `${amount(value, answer.unit, answer.decimals)} · ${part}`;
+}
+
 /** @param {import("../main.js").App} app @param {any} answer @param {GraphData} data @param {number} i
  * @param {import("../model/graph.js").Box} box */
 function nodeElement(app, answer, data, i, box) {
@@ -68,9 +76,7 @@ function nodeElement(app, answer, data, i, box) {
       h(
         "span.part",
         null,
-        value === null || value === undefined
-          ? ""
-          : `${amount(value, answer.unit, answer.decimals)} · ${percent(value, answer.total)}`,
+        valueText(answer, value, box.w),
       ),
       recursionMark(block.recursion),
     ),

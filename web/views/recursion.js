@@ -248,7 +248,7 @@ function alonePart(app, answer, groups) {
     deepest: group.deepest,
   }));
   return h(
-    "article.group",
+    "article.group.alone",
     {"aria-labelledby": "alone"},
     h(
       "header",

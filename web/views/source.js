@@ -236,7 +236,12 @@ class FileView {
             "tr",
             null,
             ["Self", "Overall"].map(title =>
-              h("th.num", {scope: "col"}, h("span.title", null, title), amountHead(scale)),
+              h(
+                "th.num." + title.toLowerCase(),
+                {scope: "col"},
+                h("span.title", null, title),
+                amountHead(scale),
+              ),
             ),
             h("th.line", {scope: "col"}, h("span.title", null, "Line")),
             has ? h("th.text", {scope: "col"}, h("span.title", null, "Text")) : null,

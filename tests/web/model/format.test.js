@@ -129,6 +129,7 @@ test("a_box_keeps_the_end_of_a_qualified_name", () => {
     "cmd/compile/internal/ssa.Compile",
   );
   assert.equal(boxLabel("cmd/compile/internal/ssa.Compile", 14), "ssa.Compile");
+  assert.equal(boxLabel("/Std/List%.Append", 14), "List%.Append");
   assert.equal(boxLabel("ns::type::call(int, a::b)", 16), "call(int, a::b)");
   assert.equal(boxLabel("operator/(a, b) const", 10), "operator/…");
   assert.equal(boxLabel("a/", 1), "…");

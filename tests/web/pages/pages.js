@@ -78,11 +78,11 @@ test("columns_do_not_move_when_the_numbers_change", async page => {
 
 test("numbers_and_names_of_a_row_stand_on_one_line", async page => {
   const {url} = await view([fixtures.bytecode()]);
-  for (const at of ["/self", "/block?block=main", "/tree"]) {
+  for (const at of ["/self", "/block?block=main", "/tree", "/paths?search=collatz"]) {
     await open(page, url + at);
     const apart = await page.locator("tbody tr").evaluateAll(all =>
       all.map(row => {
-        const lines = [...row.querySelectorAll(".value, .part, .ref bdi, .where bdi")].map(one => {
+        const lines = [...row.querySelectorAll(".value, .part, .ref bdi, .where bdi, .aside")].map(one => {
           // The baseline: where an empty inline block would stand.
           const mark = document.createElement("span");
           mark.style.display = "inline-block";
@@ -111,6 +111,8 @@ test("the_call_graph_around_a_block_is_drawn_and_followed", async page => {
   assert.ok(told.includes("run calls dispatch: 80, 80.0%"), told.join("\n"));
   assert.ok(told.includes("dispatch calls mul: 20, 20.0%"), told.join("\n"));
   assert.equal(await graph.locator(".arrow").count(), told.length);
+  const hidden = await graph.evaluate(one => one.scrollWidth - one.clientWidth);
+  assert.equal(hidden, 0, "nothing sticks out of it");
   await graph.getByRole("link", {name: "mul"}).focus();
   assert.equal(await graph.locator(".arrow.lit").count(), 1);
   await leads(page, () => page.keyboard.press("Enter"));
