@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The viewer as one file, for the html format: made by tools/embed_page of web/ and the module of
-// src/page.
+// The viewer as one file, for the html format. tools/embed_page makes it of web/ and the module of
+// src/page: see its README.
 
 #ifndef OURO_PAGE_PIECES_H
 #define OURO_PAGE_PIECES_H

@@ -349,7 +349,9 @@ const EVENTS = {
   "log.entryAdded": (page, {type, level, text, stackTrace, source: from}) => {
     const place = stackTrace?.callFrames?.[0]?.url ?? "";
     if (/favicon\.ico/.test(text)) return; // the browser asks, not the page
-    if (type === "javascript" && level === "error") page.emit("pageerror", new Error(text));
+    const policy = text.startsWith("Content-Security-Policy"); // Chromium has it on the console
+    if (type === "javascript" && level === "error" && !policy)
+      page.emit("pageerror", new Error(text));
     else
       page.emit("console", {
         type: () => (level === "warn" ? "warning" : level),

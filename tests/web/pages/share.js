@@ -261,6 +261,29 @@ test("names_in_a_page_that_is_one_file_are_text", async page => {
   assert.equal(await page.evaluate(() => window.evil), undefined);
 });
 
+test(
+  "a_page_that_is_one_file_runs_its_own_scripts_only",
+  async page => {
+    await open(page, onePage(dispatch()));
+    await page.evaluate(() => {
+      const main = document.getElementById("main");
+      main.innerHTML = `<img src="x:" onerror="window.evil=1"><a href="javascript:window.evil=1">`;
+      main.querySelector("a").click();
+      main.append(Object.assign(document.createElement("style"), {textContent: "p{color:red}"}));
+      return new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)));
+    });
+    assert.equal(await page.evaluate(() => window.evil), undefined);
+    const asked = await page.evaluate(() =>
+      fetch("http://127.0.0.1:9/").then(
+        () => "allowed",
+        () => "refused",
+      ),
+    );
+    assert.equal(asked, "refused");
+  },
+  {mayFail: /./},
+);
+
 test("the_source_page_of_one_file_says_where_sources_are_shown", async page => {
   await open(page, onePage(withSource()) + "#/source?file=program.x");
   assert.match(await page.locator("main").innerText(), /ouro view PROFILE/);
