@@ -42,7 +42,8 @@ static void add_filters(char **filters, part_info *part, const char *word, const
 
 // What the filters are about to take a part of. false: there are none.
 static bool part_start(part_info *part, const options *o, const profile *p) {
-    size_t count = o->select.count + o->exclude.count + o->fold.count;
+    size_t count = o->select.count + o->exclude.count + o->fold.count + o->select_match.count +
+                   o->exclude_match.count + o->fold_match.count + o->label.count;
     char **filters = count ? calloc(count, sizeof *filters) : NULL;
     int64_t *sums = calloc((size_t)p->metric_count + 1, sizeof *sums);
     if (!sums || (count && !filters)) fail_memory();
@@ -52,6 +53,10 @@ static bool part_start(part_info *part, const options *o, const profile *p) {
     add_filters(filters, part, "select", &o->select);
     add_filters(filters, part, "exclude", &o->exclude);
     add_filters(filters, part, "fold", &o->fold);
+    add_filters(filters, part, "select-match", &o->select_match);
+    add_filters(filters, part, "exclude-match", &o->exclude_match);
+    add_filters(filters, part, "fold-match", &o->fold_match);
+    add_filters(filters, part, "label", &o->label);
     return count;
 }
 
@@ -91,6 +96,7 @@ int cmd_convert(int argc, char **argv) {
         fail_usage("convert", "expected an input and an output, found %zu files", o.inputs.count);
     const char *in = o.inputs.items[0], *path = o.inputs.items[1];
     const format *to = output_format(&o, path);
+    o.keep_labels = strcmp(to->name, "html") == 0; // the page filters by them
     profile *p = load_profile(&o, in, strcmp(to->name, "pprof") == 0);
     part_info part;
     bool filtered = part_start(&part, &o, p);

@@ -103,6 +103,18 @@ static void get_blocks(reader *r, profile *p) {
     free(blocks);
 }
 
+static void get_recursion(reader *r, profile *p) {
+    for (uint32_t b = 0; b < p->block_count && !r->failed; b++) {
+        recursion read = {.direct = get_number(r)};
+        read.through = get_number(r);
+        read.deepest = get_up_to(r, UINT32_MAX);
+        if (!read.direct && !read.through && !read.deepest) continue;
+        recursion *to = ouro__profile_recursed(p, b);
+        if (!to) r->failed = true;
+        if (to) *to = read;
+    }
+}
+
 // The parent of each path: `up` levels above the path before.
 static void get_parents(reader *r, uint32_t count, uint32_t *parent) {
     uint32_t *line = malloc(((size_t)count + 1) * sizeof *line), depth = 0; // nodes by depth
@@ -143,6 +155,30 @@ static void get_paths(reader *r, profile *p) {
         for (uint32_t n = 0; n <= count && !r->failed; n++) ouro__charge(p, m, n, get_signed(r));
     }
     free(parent);
+}
+
+// One sample with these labels; their set.
+static uint32_t get_set(reader *r, profile *p) {
+    uint32_t count = get_count(r);
+    for (uint32_t i = 0; i < count && !r->failed; i++) {
+        uint32_t key = get_text(r, p), value = get_text(r, p);
+        if (!r->failed) ouro__tags_put(p, key, value);
+    }
+    return r->failed ? 0 : ouro__tags_close(p);
+}
+
+static void get_labels(reader *r, profile *p) {
+    uint32_t sets = get_count(r);
+    uint32_t *set = calloc((size_t)sets + 1, sizeof *set);
+    if (!set) r->failed = true;
+    for (uint32_t s = 1; s <= sets && !r->failed; s++) set[s] = get_set(r, p);
+    uint32_t rows = get_count(r);
+    for (uint32_t i = 0; i < rows && !r->failed; i++) {
+        uint32_t node = get_up_to(r, p->node_count - 1), s = get_up_to(r, sets);
+        for (uint32_t m = 0; m < p->metric_count && !r->failed; m++)
+            ouro__tags_charge(p, m, node, set[s], get_signed(r));
+    }
+    free(set);
 }
 
 static void get_part(reader *r, columns *c) {
@@ -188,7 +224,9 @@ bool ouro__columns_read(columns *c, const unsigned char **at, const unsigned cha
     get_head(&r, c);
     if (!r.failed) get_metrics(&r, c->profile);
     if (!r.failed) get_blocks(&r, c->profile);
+    if (!r.failed) get_recursion(&r, c->profile);
     if (!r.failed) get_paths(&r, c->profile);
+    if (!r.failed) get_labels(&r, c->profile);
     if (!r.failed) get_part(&r, c);
     *at = r.at;
     if (!r.failed && ouro__profile_finish(c->profile, e)) {

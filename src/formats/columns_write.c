@@ -62,6 +62,16 @@ static void put_blocks(const profile *p, const uint32_t *place, uint32_t count, 
     }
 }
 
+static void put_recursion(const profile *p, const uint32_t *place, output *out) {
+    for (uint32_t b = 0; b < p->block_count; b++) {
+        if (place[b] == NO_BLOCK) continue;
+        recursion r = b < p->recursed_room ? p->recursed[b] : (recursion){0};
+        put_number(out, r.direct);
+        put_number(out, r.through);
+        put_number(out, r.deepest);
+    }
+}
+
 static uint32_t number_blocks(const profile *p, uint32_t *place) {
     uint32_t count = 0;
     for (uint32_t b = 0; b < p->block_count; b++) place[b] = NO_BLOCK;
@@ -85,6 +95,26 @@ static void put_paths(const profile *p, const uint32_t *place, uint32_t *depth, 
     }
 }
 
+static void put_labels(const profile *p, output *out) {
+    const tags *t = p->tags;
+    put_number(out, t ? t->set_count - 1 : 0);
+    for (uint32_t s = 1; t && s < t->set_count; s++) {
+        put_number(out, t->set_end[s] - ouro__set_first(t, s));
+        for (uint32_t i = ouro__set_first(t, s); i < t->set_end[s]; i++) {
+            const tag_info *tag = &t->tags[t->set_tags[i]];
+            put_string(out, ouro__text(&p->texts, t->keys[tag->key]));
+            put_string(out, ouro__text(&p->texts, tag->value));
+        }
+    }
+    put_number(out, t ? t->row_count : 0);
+    for (uint32_t i = 0; t && i < t->row_count; i++) {
+        put_number(out, t->row_node[i]);
+        put_number(out, t->row_set[i]);
+        for (uint32_t m = 0; m < p->metric_count; m++)
+            put_signed(out, m < t->metric_count && t->row_values[m] ? t->row_values[m][i] : 0);
+    }
+}
+
 static void put_part(const part_info *w, uint32_t metrics, output *out) {
     put_number(out, w != NULL);
     if (!w) return;
@@ -104,7 +134,9 @@ bool ouro__columns_put(const shared_profile *s, uint32_t m, output *out) {
         put_head(s, out);
         put_metrics(p, m, out);
         put_blocks(p, place, number_blocks(p, place), out);
+        put_recursion(p, place, out);
         put_paths(p, place, depth, out);
+        put_labels(p, out);
         put_part(s->part, p->metric_count, out);
     }
     free(place);

@@ -56,7 +56,8 @@ static void name_file(question *q, const char *title, const char *extension) {
 
 // ---------------------------------------------------------------- a part of what?
 
-static const char *const filter_names[] = {"select", "exclude", "fold"};
+static const char *const filter_names[] = {"select",        "exclude",    "fold",  "select-match",
+                                           "exclude-match", "fold-match", "label", "last"};
 
 static bool is_filter(const char *name) {
     for (size_t i = 0; i < sizeof filter_names / sizeof *filter_names; i++) {
@@ -72,32 +73,40 @@ static void free_filters(char **filters, uint32_t count) {
 
 // The filters of the question in words, behind those that the file itself was made with. The path
 // that a picture begins at is one of them.
-static char **filters_in_words(const question *q, const side *s, bool below, uint32_t *count) {
+static char **filters_in_words(const question *q, const side *s, uint32_t top, uint32_t *count) {
     const request *r = q->request;
     const part_info *of = s->part;
-    char **filters = calloc(r->count + (of ? of->filter_count : 0) + 1, sizeof *filters);
+    char **filters = calloc(r->count + (of ? of->filter_count : 0) + 2, sizeof *filters);
     bool ok = filters;
     *count = 0;
     for (uint32_t i = 0; ok && of && i < of->filter_count; i++)
         ok = (filters[(*count)++] = strdup(of->filters[i]));
     for (size_t i = 0; ok && i < r->count; i++) {
-        const char *name = r->parameters[i].name, *word = name;
-        if (strcmp(name, "at") == 0) word = below ? "below" : NULL;
-        if (!word || (word == name && !is_filter(name))) continue;
-        ok = asprintf(&filters[*count], "%s %s", word, r->parameters[i].value) >= 0;
+        const char *name = r->parameters[i].name;
+        if (!is_filter(name)) continue;
+        const char *unit = strcmp(name, "last") == 0 ? " s" : "";
+        ok = asprintf(&filters[*count], "%s %s%s", name, r->parameters[i].value, unit) >= 0;
         *count += ok;
     }
+    char *label = ok && top ? ouro__label(&s->labels, q->p->block[top]) : NULL;
+    if (ok && top) {
+        ok = label && asprintf(&filters[*count], "below %s", label) >= 0;
+        *count += ok;
+    }
+    free(label);
     if (ok) return filters;
     free_filters(filters, *count);
     return NULL;
 }
 
-// What a view of a side is a part of. false: out of memory.
-static bool whole_of(const question *q, const side *s, bool below, part_info *w, char ***filters) {
-    *w = (part_info){.totals = s->totals, .paths = s->profile->node_count - 1};
+// What a view is a part of; `top` is the node that a picture begins at. false: out of memory.
+static bool whole_of(const question *q, const view *v, uint32_t top, part_info *w,
+                     char ***filters) {
+    const side *s = v->side;
+    *w = (part_info){.totals = ouro__view_all(v), .paths = s->profile->node_count - 1};
     if (s->part) w->paths = s->part->paths;
     if (s->part) w->cut = s->part->cut;
-    *filters = filters_in_words(q, s, below, &w->filter_count);
+    *filters = filters_in_words(q, s, top, &w->filter_count);
     w->filters = (const char *const *)*filters;
     return *filters;
 }
@@ -114,8 +123,7 @@ static bool write_both(question *q, const export *as, write_options *o, const pr
     if (!v) return false;
     part_info w;
     char **filters;
-    const side *s = q->generation->sides[other];
-    bool ok = whole_of(q, s, false, &w, &filters) || ouro__fail_memory(e);
+    bool ok = whole_of(q, v, 0, &w, &filters) || ouro__fail_memory(e);
     shared_profile here = {p, o->title, o->part},
                    there = {v->profile, ouro__shelf_title(&q->api->shelf->files[other]),
                             ok && is_part(&w) ? &w : NULL};
@@ -131,12 +139,12 @@ static bool write_both(question *q, const export *as, write_options *o, const pr
     return ok;
 }
 
-static bool write_export(question *q, const export *as, const profile *p, bool below) {
+static bool write_export(question *q, const export *as, const profile *p, uint32_t top) {
     const shelf_file *f = &q->api->shelf->files[q->side_number];
     error e = {0};
     part_info w;
     char **filters;
-    if (!whole_of(q, q->side, below, &w, &filters)) return false;
+    if (!whole_of(q, q->view, top, &w, &filters)) return false;
     write_options o = {.title = ouro__shelf_title(f),
                        .metric = q->metric,
                        .share = PICTURE_SHARE,
@@ -168,7 +176,7 @@ bool ouro__api_export(question *q) {
     error e = {0};
     profile *part = node ? below(q->p, node, &e) : NULL;
     if (node && !part) return ouro__refuse_error(q, 503, "cannot-write", &e);
-    bool ok = write_export(q, as, part ? part : q->p, node != 0);
+    bool ok = write_export(q, as, part ? part : q->p, node);
     ouro__profile_free(part);
     return ok;
 }

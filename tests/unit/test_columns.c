@@ -13,9 +13,23 @@
 
 enum { BLOCKS = 12, STEPS = 60 };
 
+// Some samples have labels, some blocks recursed.
+static void add_labels(profile *p, uint32_t node) {
+    char value[16];
+    snprintf(value, sizeof value, "%u", random_below(3));
+    ouro__tags_put(p, ouro__profile_add_text(p, "thread"), ouro__profile_add_text(p, value));
+    if (random_below(2))
+        ouro__tags_put(p, ouro__profile_add_text(p, "host"), ouro__profile_add_text(p, "a"));
+    ouro__tags_charge(p, 0, node, ouro__tags_close(p), 1 + random_below(100));
+    if (random_below(3)) return;
+    recursion *r = ouro__profile_recursed(p, p->block[node]);
+    *r = (recursion){random_next() >> 30, random_below(9), random_below(7)};
+}
+
 static profile *random_profile(void) {
     profile *p = ouro__profile_new();
     uint32_t metrics = 1 + random_below(3);
+    bool labels = random_below(2);
     char text[32];
     for (uint32_t m = 0; m < metrics; m++) {
         snprintf(text, sizeof text, "metric %u", m);
@@ -35,6 +49,7 @@ static profile *random_profile(void) {
         uint32_t at = ouro__builder_enter(b, random_below(p->node_count), random_below(BLOCKS));
         for (uint32_t m = 0; m < metrics; m++)
             ouro__charge(p, m, at, (int64_t)(random_next() >> (random_next() % 60 + 4)) - 9);
+        if (labels && random_below(2)) add_labels(p, at);
     }
     ouro__builder_free(b);
     p->default_metric = metrics - 1;
@@ -62,7 +77,38 @@ static bool read_all(columns *c, const char *bytes, size_t size) {
 }
 
 // By block of p: the block of the copy, which has those with paths only.
+static void check_same_sets(const profile *p, uint32_t a, const profile *q, uint32_t b) {
+    const tags *s = p->tags, *t = q->tags;
+    uint32_t i = ouro__set_first(s, a), j = ouro__set_first(t, b);
+    CHECK_EQUAL(s->set_end[a] - i, t->set_end[b] - j);
+    for (; i < s->set_end[a]; i++, j++) {
+        tag_info x = s->tags[s->set_tags[i]], y = t->tags[t->set_tags[j]];
+        CHECK_TEXT(ouro__text(&p->texts, s->keys[x.key]), ouro__text(&q->texts, t->keys[y.key]));
+        CHECK_TEXT(ouro__text(&p->texts, x.value), ouro__text(&q->texts, y.value));
+    }
+}
+
+static void check_same_labels(const profile *p, const profile *q) {
+    if (!p->tags) return (void)CHECK(!q->tags);
+    if (!CHECK(q->tags && p->tags->row_count == q->tags->row_count)) return;
+    for (uint32_t i = 0; i < p->tags->row_count; i++) {
+        CHECK_EQUAL(p->tags->row_node[i], q->tags->row_node[i]);
+        CHECK_EQUAL(p->tags->row_values[0][i], q->tags->row_values[0][i]);
+        check_same_sets(p, p->tags->row_set[i], q, q->tags->row_set[i]);
+    }
+}
+
+static void check_same_recursion(const profile *p, const profile *q) {
+    recursion *r = ouro__recursion(p), *s = ouro__recursion(q);
+    for (uint32_t n = 1; n < p->node_count; n++)
+        CHECK(memcmp(&r[p->block[n]], &s[q->block[n]], sizeof *r) == 0);
+    free(r);
+    free(s);
+}
+
 static void check_same(const profile *p, const profile *q) {
+    check_same_labels(p, q);
+    check_same_recursion(p, q);
     CHECK(ouro__profile_is_valid(q));
     CHECK_EQUAL(p->node_count, q->node_count);
     CHECK_EQUAL(p->metric_count, q->metric_count);
