@@ -297,7 +297,7 @@ void report_knots(const options *o, const loaded *l, output *out, uint32_t top) 
     } else {
         json_writer w = json_head(out, l);
         recursion *recursed = ouro__recursion(l->profile);
-        if (!recursed) fail_memory();
+        if (!recursed || !ouro__knot_edges(l->profile, l->metric, &k)) fail_memory();
         ouro__write_rows(&w, "rows");
         for (uint32_t i = 0; i < k.count && i < top; i++)
             knot_json(&w, l, &k.knots[i], recursed, k.has_calls);

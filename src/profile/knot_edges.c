@@ -92,7 +92,7 @@ static bool keep_edges(sums *s, const uint32_t *knot_of, knots *k) {
     return ok;
 }
 
-bool ouro__knot_edges(const knot_walk *w, const uint32_t *knot_of, knots *k) {
+static bool sum_edges(const knot_walk *w, const uint32_t *knot_of, knots *k) {
     size_t blocks = (size_t)w->profile->block_count + 1;
     steps order = {0};
     sums s = {.walk = w,
@@ -109,5 +109,30 @@ bool ouro__knot_edges(const knot_walk *w, const uint32_t *knot_of, knots *k) {
     free(s.to);
     free(s.until);
     free(s.met);
+    return ok;
+}
+
+static void forget_edges(knots *k) {
+    for (uint32_t i = 0; i < k->count; i++) {
+        free(k->knots[i].edges);
+        k->knots[i].edges = NULL;
+        k->knots[i].edge_count = 0;
+    }
+}
+
+bool ouro__knot_edges(const profile *p, uint32_t m, knots *k) {
+    size_t blocks = (size_t)p->block_count + 1;
+    int64_t *running = ouro__running(p, m);
+    uint32_t *knot_of = malloc(blocks * sizeof *knot_of);
+    bool ok = running && knot_of;
+    if (ok) memset(knot_of, 0xff, blocks * sizeof *knot_of); // NO_ROW
+    for (uint32_t i = 0; ok && i < k->count; i++) {
+        for (uint32_t j = 0; j < k->knots[i].block_count; j++) knot_of[k->knots[i].blocks[j]] = i;
+    }
+    knot_walk w = ouro__knot_walk(p, m, running);
+    ok = ok && sum_edges(&w, knot_of, k);
+    if (!ok) forget_edges(k);
+    free(running);
+    free(knot_of);
     return ok;
 }

@@ -12,12 +12,18 @@ typedef struct {
     const int64_t *values, *running, *calls, *direct; // the last two NULL if not known
 } knot_walk;
 
+static inline knot_walk ouro__knot_walk(const profile *p, uint32_t m, const int64_t *running) {
+    uint32_t calls = ouro__calls_metric(p), direct = ouro__profile_find_metric(p, "direct");
+    return (knot_walk){.profile = p,
+                       .values = p->values[m],
+                       .running = running,
+                       .calls = calls == NO_ROW ? NULL : p->values[calls],
+                       .direct = direct == NO_ROW ? NULL : p->values[direct]};
+}
+
 // Calls of a node by the block above it: what a block calls itself does not flow.
 static inline int64_t ouro__calls_from_above(const knot_walk *w, uint32_t n) {
     return w->calls ? w->calls[n] - (w->direct ? w->direct[n] : 0) : 0;
 }
-
-// Fills the edges of all knots; knot_of[b] is the knot of block b or NO_ROW.
-bool ouro__knot_edges(const knot_walk *w, const uint32_t *knot_of, knots *k);
 
 #endif

@@ -256,20 +256,14 @@ static bool flow_node(flow_walk *w, knots *k, uint32_t n) {
 }
 
 static bool walk_flows(const profile *p, uint32_t m, const uint32_t *knot_of, knots *k) {
-    uint32_t calls = ouro__calls_metric(p), direct = ouro__profile_find_metric(p, "direct");
     int64_t *running = ouro__running(p, m);
-    flow_walk w = {.on = {.profile = p,
-                          .values = p->values[m],
-                          .running = running,
-                          .calls = calls == NO_ROW ? NULL : p->values[calls],
-                          .direct = direct == NO_ROW ? NULL : p->values[direct]},
+    flow_walk w = {.on = ouro__knot_walk(p, m, running),
                    .knot_of = knot_of,
                    .until = calloc((size_t)k->count + 1, sizeof *w.until)};
     bool ok = running && w.until;
-    k->has_calls = calls != NO_ROW;
+    k->has_calls = w.on.calls != NULL;
     for (uint32_t n = 1; ok && n < p->node_count; n++) ok = flow_node(&w, k, n);
-    ok = ok && take_flows(&w.in, k, false) && take_flows(&w.out, k, true) &&
-         ouro__knot_edges(&w.on, knot_of, k);
+    ok = ok && take_flows(&w.in, k, false) && take_flows(&w.out, k, true);
     flows_free(&w.in);
     flows_free(&w.out);
     free(w.until);

@@ -154,7 +154,7 @@ typedef struct {
     recursion recursion;           // sums over the blocks; the largest deepest, 0 = not known
     neighbour *in, *out;           // by overall: callers and callees outside the group
     uint32_t in_count, out_count;
-    knot_edge *edges;    // the strongest EDGES_KEPT, by value
+    knot_edge *edges;    // the strongest EDGES_KEPT, by value; NULL until they are asked for
     uint32_t edge_count; // of all
 } knot;
 
@@ -165,6 +165,9 @@ typedef struct {
 } knots;
 
 bool ouro__knots(const profile *p, uint32_t m, knots *k);
+// The edges of all knots, for drawing them. Asked once; in a profile that is one knot they cost as
+// much as all the rest.
+bool ouro__knot_edges(const profile *p, uint32_t m, knots *k);
 void ouro__knots_free(knots *k);
 
 // ---------------------------------------------------------------- findings

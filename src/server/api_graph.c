@@ -245,34 +245,42 @@ static int64_t knot_member_count(void *of, uint32_t i) { return knot_of(of, i)->
 static int64_t knot_in_count(void *of, uint32_t i) { return knot_of(of, i)->in_count; }
 static int64_t knot_out_count(void *of, uint32_t i) { return knot_of(of, i)->out_count; }
 
-static const column knot_columns[] = {
-    {"blocks", COLUMN_BLOCKS, IN_CSV, .blocks = knot_blocks},
-    {"members", COLUMN_BLOCKS, IN_JSON, .blocks = knot_members},
-    {"self", COLUMN_VALUE, IN_JSON | IN_CSV, .number = knot_self},
-    {"overall", COLUMN_VALUE, IN_JSON | IN_CSV | SORTS, .number = knot_overall},
-    {"calls", COLUMN_COUNT, IN_JSON | IN_CSV, .number = knot_calls},
-    {"deepest", COLUMN_COUNT, IN_JSON | IN_CSV, .number = knot_deepest},
-    {"in", COLUMN_ROWS, IN_JSON, .rows = knot_in},
-    {"out", COLUMN_ROWS, IN_JSON, .rows = knot_out},
-    {"member_count", COLUMN_COUNT, IN_JSON, .number = knot_member_count},
-    {"in_count", COLUMN_COUNT, IN_JSON, .number = knot_in_count},
-    {"out_count", COLUMN_COUNT, IN_JSON, .number = knot_out_count},
-    {"direct", COLUMN_COUNT, IN_JSON | IN_CSV, .number = knot_direct},
-    {"through", COLUMN_COUNT, IN_JSON | IN_CSV, .number = knot_through},
+// Of a row in the first page, and of the whole.
+// clang-format off
+#define ROW_COLUMNS \
+    {"blocks", COLUMN_BLOCKS, IN_CSV, .blocks = knot_blocks}, \
+    {"members", COLUMN_BLOCKS, IN_JSON, .blocks = knot_members}, \
+    {"self", COLUMN_VALUE, IN_JSON | IN_CSV, .number = knot_self}, \
+    {"overall", COLUMN_VALUE, IN_JSON | IN_CSV | SORTS, .number = knot_overall}, \
+    {"calls", COLUMN_COUNT, IN_JSON | IN_CSV, .number = knot_calls}, \
+    {"deepest", COLUMN_COUNT, IN_JSON | IN_CSV, .number = knot_deepest}, \
+    {"in", COLUMN_ROWS, IN_JSON, .rows = knot_in}, \
+    {"out", COLUMN_ROWS, IN_JSON, .rows = knot_out}, \
+    {"member_count", COLUMN_COUNT, IN_JSON, .number = knot_member_count}, \
+    {"in_count", COLUMN_COUNT, IN_JSON, .number = knot_in_count}, \
+    {"out_count", COLUMN_COUNT, IN_JSON, .number = knot_out_count}, \
+    {"direct", COLUMN_COUNT, IN_JSON | IN_CSV, .number = knot_direct}, \
+    {"through", COLUMN_COUNT, IN_JSON | IN_CSV, .number = knot_through}, \
     {"member_rows", COLUMN_ROWS, IN_JSON, .rows = knot_member_rows},
-    {"edges", COLUMN_ROWS, IN_JSON, .rows = knot_edges},
+// clang-format on
+
+static const column brief_columns[] = {ROW_COLUMNS{0}};
+static const column knot_columns[] = {
+    ROW_COLUMNS{"edges", COLUMN_ROWS, IN_JSON, .rows = knot_edges},
     {"edge_count", COLUMN_COUNT, IN_JSON, .number = knot_edge_count},
     {0},
 };
 
 // false: out of memory. `rows` stays the caller's, and must live as long.
-static bool knot_table(question *q, knot_rows *rows, table *t) {
+static bool knot_table(question *q, knot_rows *rows, bool drawn, table *t) {
     *rows = (knot_rows){.q = q,
-                        .knots = ouro__view_knots(q->view, q->metric),
+                        .knots = drawn ? ouro__view_drawn_knots(q->view, q->metric)
+                                       : ouro__view_knots(q->view, q->metric),
                         .totals = ouro__view_totals(q->view, q->metric)};
     if (!rows->knots || !rows->totals) return false;
-    *t = (table){.columns = knot_columns,
-                 .usual = &knot_columns[3],
+    const column *columns = drawn ? knot_columns : brief_columns;
+    *t = (table){.columns = columns,
+                 .usual = &columns[3],
                  .of = rows,
                  .count = rows->knots->count,
                  .decimals = q->p->metrics[q->metric].decimals};
@@ -283,7 +291,7 @@ static bool knot_table(question *q, knot_rows *rows, table *t) {
 bool ouro__write_knots(question *q, uint32_t most) {
     knot_rows rows;
     table t;
-    if (!knot_table(q, &rows, &t)) return false;
+    if (!knot_table(q, &rows, false, &t)) return false;
     ouro__table_rows(q, "knots", &t, NULL, t.count < most ? t.count : most);
     ouro__write_integer(&q->json, "knot_count", t.count);
     return true;
@@ -300,7 +308,7 @@ bool ouro__api_knots(question *q) {
     table t;
     bool ok;
     uint8_t *match = ouro__question_search(q, &ok), *keep = NULL;
-    ok = ok && knot_table(q, &rows, &t) && (!match || (keep = malloc((size_t)t.count + 1)));
+    ok = ok && knot_table(q, &rows, true, &t) && (!match || (keep = malloc((size_t)t.count + 1)));
     for (uint32_t i = 0; ok && keep && i < t.count; i++)
         keep[i] = knot_matches(knot_of(&rows, i), match);
     if (ok) t.keep = keep;

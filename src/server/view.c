@@ -56,7 +56,7 @@ static void part_free(view_metric *part) {
     part->running = NULL;
     ouro__totals_free(&part->totals);
     ouro__knots_free(&part->knots);
-    part->has_totals = part->has_knots = part->has_findings = false;
+    part->has_totals = part->has_knots = part->has_edges = part->has_findings = false;
 }
 
 static void view_free(cache *c, view *v) {
@@ -400,6 +400,20 @@ const knots *ouro__view_knots(view *v, uint32_t m) {
         v->bytes += knots_bytes(&part->knots);
     }
     bool ok = part->has_knots;
+    pthread_mutex_unlock(&part->locks[PART_KNOTS]);
+    return ok ? &part->knots : NULL;
+}
+
+const knots *ouro__view_drawn_knots(view *v, uint32_t m) {
+    view_metric *part = &v->metrics[m];
+    if (!ouro__view_knots(v, m)) return NULL;
+    pthread_mutex_lock(&part->locks[PART_KNOTS]);
+    if (!part->has_edges) {
+        v->bytes -= knots_bytes(&part->knots);
+        part->has_edges = ouro__knot_edges(v->profile, m, &part->knots);
+        v->bytes += knots_bytes(&part->knots);
+    }
+    bool ok = part->has_edges;
     pthread_mutex_unlock(&part->locks[PART_KNOTS]);
     return ok ? &part->knots : NULL;
 }

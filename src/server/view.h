@@ -26,7 +26,7 @@ typedef struct {
     totals totals;
     knots knots;
     findings findings;
-    bool has_totals, has_knots, has_findings;
+    bool has_totals, has_knots, has_edges, has_findings;
 } view_metric;
 
 typedef struct {
@@ -88,6 +88,8 @@ static inline const int64_t *ouro__view_all(const view *v) {
 const int64_t *ouro__view_running(view *v, uint32_t m);
 const totals *ouro__view_totals(view *v, uint32_t m);
 const knots *ouro__view_knots(view *v, uint32_t m);
+// The same with edges; only who asks for them may look at them.
+const knots *ouro__view_drawn_knots(view *v, uint32_t m);
 const findings *ouro__view_findings(view *v, uint32_t m);
 const uint8_t *ouro__view_present(view *v);
 const recursion *ouro__view_recursed(view *v); // by block

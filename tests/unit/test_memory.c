@@ -130,7 +130,7 @@ static bool ask_for_findings(void *data, error *e) {
     findings f;
     recursion *recursed = ouro__recursion(p);
     bool ok = recursed && ouro__totals(p, 0, NULL, 0, &t) && ouro__knots(p, 0, &k) &&
-              ouro__findings(p, 0, &t, &k, recursed, &f);
+              ouro__knot_edges(p, 0, &k) && ouro__findings(p, 0, &t, &k, recursed, &f);
     ouro__totals_free(&t);
     ouro__knots_free(&k);
     free(recursed);

@@ -353,7 +353,7 @@ TEST(a_block_that_only_calls_itself_is_a_knot) {
     ouro__builder_free(b);
     CHECK(ouro__profile_finish(p, NULL));
     knots k;
-    CHECK(ouro__knots(p, 0, &k));
+    CHECK(ouro__knots(p, 0, &k) && ouro__knot_edges(p, 0, &k));
     const knot *one = knot_of(&k, 1);
     CHECK_EQUAL(k.count, 1);
     if (CHECK(one)) {
@@ -386,7 +386,7 @@ TEST(the_edges_of_a_knot_are_the_steps_inside) {
         recursion model[LETTERS] = {0};
         profile *p = made(RULE_LOOPS, 0, model);
         knots k;
-        CHECK(ouro__knots(p, 0, &k));
+        CHECK(ouro__knots(p, 0, &k) && ouro__knot_edges(p, 0, &k));
         for (uint32_t i = 0; i < k.count; i++) {
             const knot *one = &k.knots[i];
             uint32_t count = 0;
