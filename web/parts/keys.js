@@ -31,12 +31,11 @@ const KEYS = [
   ["Backspace", "in the flame graph: zoom out"],
   ["arrows", "in the flame graph: to the caller, the widest callee, the neighbours"],
   ["+  -  0", "in the flame graph: magnify, shrink, show the whole width; Shift and ← → move"],
-  ["n  N", "in the flame graph and the call tree: next and previous match of the search"],
+  ["n  N", "next and previous: match of the search in the flame graph and the call tree, hot line in a source"],
   [
     "g then a letter",
     "go to: o overview, s self, a overall, p paths, f flame graph, t call tree, r recursion, c source",
   ],
-  ["n  N", "in a source: next and previous hot line"],
   ["?", "this page"],
 ];
 const GOES = {

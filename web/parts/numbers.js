@@ -100,12 +100,14 @@ export function countCell(value) {
   return h("td.calls", null, countValue(value));
 }
 
+const NOT_COUNTED = "Not known: samples do not count calls";
+
 /** How often something happened. @param {number|null|undefined} value @param {string} [units] */
 function countValue(value, units = "unit") {
   const known = value !== null && value !== undefined;
   return h(
     "span.value",
-    known ? {title: exact(value, "", 0), data: {exact: String(value)}} : null,
+    known ? {title: exact(value, "", 0), data: {exact: String(value)}} : {title: NOT_COUNTED},
     digits(compact(value, "", 0), units),
   );
 }

@@ -298,7 +298,7 @@ export function mount(app) {
   const name = state => state.block[state.block.length - 1] ?? "Block";
   const query = (state, more) => question(state, {block: state.block, ...more});
   return {
-    element: h("div.page", null, head, drawn, sandwich.element, sides),
+    element: h("div.page", null, head, drawn, sides, sandwich.element),
     title: state =>
       state.block.length > 1 ? state.block.join(" → ").slice(0, 200) : name(state).slice(0, 200),
     async load(state, signal) {

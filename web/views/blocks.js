@@ -8,7 +8,7 @@ import {question} from "../model/url.js";
 import {blockLink, whereOf} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {h} from "../parts/dom.js";
-import {amountColumn, callsAreKnown, countCell} from "../parts/numbers.js";
+import {amountColumn, countCell} from "../parts/numbers.js";
 import {Table} from "../parts/table.js";
 
 const TEXTS = {
@@ -29,7 +29,6 @@ export function blockColumns(app) {
       title: "Calls",
       sort: "calls",
       kind: "calls",
-      when: answer => callsAreKnown(answer.rows),
       cell: row => countCell(row.calls),
     },
     {

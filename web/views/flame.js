@@ -53,8 +53,8 @@ export function notDrawn({hidden, hidden_deep: deep, hidden_more: more}) {
 }
 
 const MEANS = {
-  "": "As wide as what was charged to a path and all below it. ↻ marks recursion.",
-  yes: "Upside down: the blocks where something was charged, the hottest first, and below each its callers.",
+  "": "As wide as what was spent on a path and on all below it. ↻ marks recursion.",
+  yes: "Upside down: the blocks where something was spent, the hottest first, and below each its callers.",
 };
 
 class FlameView {
@@ -199,7 +199,7 @@ class FlameView {
     this.showCrumbs(state, answer);
     this.showLegend(by, answer);
     const empty = !answer.value?.[0];
-    fill(this.note, empty ? "Nothing was charged here." : notDrawn(answer));
+    fill(this.note, empty ? "Nothing was spent here." : notDrawn(answer));
     this.pick(graph.focus < 0 ? 0 : graph.focus, false);
     this.fitWindow();
   }

@@ -67,7 +67,7 @@ export function mount(app) {
         h(
           "p",
           null,
-          "Paths with their recursion compacted, from the root to where something was charged.",
+          "Paths with their recursion compacted, from the root to where something was spent.",
         ),
       ),
       table.element,

@@ -95,7 +95,7 @@ test("a_profile_of_nothing_is_told_as_such", async page => {
     await showsNumbers(page, address);
   }
   await open(page, url + "/flame");
-  assert.match(await page.locator(".note").textContent(), /Nothing was charged here/);
+  assert.match(await page.locator(".note").textContent(), /Nothing was spent here/);
 });
 
 test("one_block_is_enough", async page => {
