@@ -19,12 +19,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const allowed[] = {
-    "no-open",      "port",          "host",       "source",    "metric",
-    "select",       "exclude",       "fold",       "from",      "compact",
-    "period",       "min",           "limit",      "no-secret", "source-extension",
-    "select-match", "exclude-match", "fold-match", "label",     "source-map",
-    NULL};
+static const char *const allowed[] = {"no-open",      "port",          "host",
+                                      "source",       "metric",        "select",
+                                      "exclude",      "fold",          "from",
+                                      "compact",      "period",        "min",
+                                      "limit",        "no-secret",     "source-extension",
+                                      "select-match", "exclude-match", "fold-match",
+                                      "label",        "source-map",    NULL};
 
 // ---------------------------------------------------------------- profiles
 

@@ -14,8 +14,8 @@
 //   paths      their count without the root, and the columns: how many levels up from the path
 //              before is the parent, block
 //   values     a column per metric, the root first
-//   labels     the sets but the empty one: their count, of each its tags as key and value; rows: their
-//              count, of each its node, set and values
+//   labels     the sets but the empty one: their count, of each its tags as key and value; rows:
+//              their count, of each its node, set and values
 //   part       0, or 1 and: totals by metric, paths, cut, the count of filters and their texts
 
 #ifndef OURO_COLUMNS_H

@@ -44,7 +44,7 @@ typedef struct {
     uint64_t bytes;
     uint32_t kind, lane, first;
     uint32_t count; // of nodes
-    size_t next; // 1 + the next segment of the same lane; 0: none
+    size_t next;    // 1 + the next segment of the same lane; 0: none
 } segment;
 
 typedef struct {

@@ -15,7 +15,7 @@ typedef struct {
     uint32_t metric_count;
     int compaction, edge_length;
     uint32_t max_nodes;
-    bool full; // there was no space for more nodes
+    bool full;     // there was no space for more nodes
     bool running;  // the writer is alive and has not finished
     bool finished; // the writer closed the profile; neither: it was killed
     uint64_t process;

@@ -2,9 +2,9 @@
 //
 // The live file, written: live_format.h is the layout. The nodes of a lane are mapped from it into
 // the lane's own address space, segment by segment, so the hot path does not know that there is a
-// file. The file grows in steps that follow what is in use, each reserved before it is used: nothing
-// is ever written to a page that the file system has not promised. Where there is no more space, the
-// lanes keep the nodes that they have, and prune themselves.
+// file. The file grows in steps that follow what is in use, each reserved before it is used:
+// nothing is ever written to a page that the file system has not promised. Where there is no more
+// space, the lanes keep the nodes that they have, and prune themselves.
 
 #include "live_format.h"
 #include "own_path.h"

@@ -247,8 +247,8 @@ bool ouro__shelf_open(shelf *s, const server_options *options, error *e) {
         f->live = options->read_again && is_live(options->files[i].profile, f->path);
         if (f->live && (stat(f->path, &f->seen) != 0 || !S_ISREG(f->seen.st_mode))) f->live = false;
         f->history = f->live ? ouro__history_new(HISTORY_MOST) : NULL;
-        sides[i] =
-            ok ? seen_side(f, side_new(options->files[i].profile, options->files[i].part, e)) : NULL;
+        sides[i] = ok ? seen_side(f, side_new(options->files[i].profile, options->files[i].part, e))
+                      : NULL;
         if (!ok) ouro__profile_free(options->files[i].profile);
         ok = ok && sides[i];
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Profiles of many recordings, in an engine that others wrote: a SQLite file, or ClickHouse. Nothing
-// outside this folder knows SQL. docs/fleet.md is for users.
+// Profiles of many recordings, in an engine that others wrote: a SQLite file. Nothing outside this
+// folder knows SQL.
 //
 // WORDS
 //   recording  one run of a program, with an id of 16 bytes
@@ -87,8 +87,8 @@ typedef struct {
 
 // `service=web build=7,8 host!=a* since=2h until=now`. A time is an age (90s, 5m, 2h, 3d), now, a
 // date (2026-11-15, with THH:MM or THH:MM:SS for more) in UTC, or seconds since 1970. A backslash
-// takes the meaning of the next character; a value in double quotes may have spaces. `now` is in
-// milliseconds.
+// takes the meaning of the next character; a value in double quotes may have spaces. `now` counts
+// milliseconds since 1970.
 bool ouro__choice_parse(const char *text, uint64_t now, choice *c, error *e);
 void ouro__choice_free(choice *c);
 bool ouro__term_holds(const term *t, const char *value); // NULL: there is no such label

@@ -219,8 +219,8 @@ for name in PLACES:
 ASKS = ["profile", "overview", "blocks", "blocks?sort=-self&limit=1000", "blocks?search=f", "blocks?format=csv",
         "sequences", "sequences?format=csv", "around?block=f1", "around?block=f1&block=f2", "neighbourhood?block=f1",
         "flame", "flame?limit=8000", "flame?invert=true", "flame?invert=true&limit=8000", "sandwich?block=f1",
-        "matches?search=f", "tree", "tree?hot=true", "knots", "files", "find?search=f", "total", "compare", "difference",
-        "difference?side=after&limit=8000", "blocks?select=f1", "overview?exclude=f1",
+        "matches?search=f", "tree", "tree?hot=true", "knots", "files", "find?search=f", "total", "compare",
+        "difference", "difference?side=after&limit=8000", "blocks?select=f1", "overview?exclude=f1",
         "flame?fold=f1", "export?as=svg", "export?as=html", "export?as=pprof", "export?as=folded",
         "export?as=speedscope"]
 

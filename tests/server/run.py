@@ -18,6 +18,6 @@ import harness, suite
 # process exits. Races and everything else are still reported.
 os.environ.setdefault("TSAN_OPTIONS", "report_thread_leaks=0")
 harness.Server.ouro, harness.LIVE_WRITER = suite.arguments("OURO", "LIVE_WRITER")
-import answers, attacks, compare, filters, inverted, life, neighbourhood, paths, recent, recursion  # noqa: they register
+import answers, attacks, compare, filters, inverted, life, neighbourhood, paths, recent, recursion  # noqa
 
 suite.main()
