@@ -154,8 +154,8 @@ OURO_API int ouro_compaction_from_name(const char *name, ouro_options *options);
 // used, so a full disk is never a SIGBUS: it is ENOSPC here, and later the cap stands where it is
 // (see ouro_stats.no_space). Put it on a tmpfs (/dev/shm, /run/user/UID): the kernel then never
 // writes it out. An existing file of that name is replaced, and a process that still writes to the
-// old one is not disturbed. A child of fork(2) has its own copy of the profile in memory and leaves the file
-// to its parent.
+// old one is not disturbed. A child of fork(2) has its own copy of the profile in memory and leaves
+// the file to its parent.
 //
 // Memory: each OS thread that records reserves address space for the whole cap (165 MB with the
 // defaults), of which only what is used is ever touched. Set max_nodes lower where `ulimit -v` or a
