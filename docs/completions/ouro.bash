@@ -5,9 +5,10 @@ _ouro() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
     local filters='--select --exclude --fold --select-match --exclude-match --fold-match --label'
     local reading='--from --compact --limit --help --version' words=
+    local choosing='--store --where --paths'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        COMPREPLY=($(compgen -W 'view report diff convert merge lua run cc c++ help --help --version' -- "$current"))
+        COMPREPLY=($(compgen -W 'view report diff convert merge push store lua run cc c++ help --help --version' -- "$current"))
         return
     fi
     case $previous in
@@ -17,12 +18,13 @@ _ouro() {
     --limit) words='1G 4G 16G' ;;
     --colour) words='auto always never' ;;
     --clock) words='cpu wall off' ;;
-    --source)
+    --source | --root)
         COMPREPLY=($(compgen -d -- "$current"))
         return
         ;;
     --port | --host | --metric | --select | --exclude | --fold | --select-match | --exclude-match | --fold-match | \
-        --label | --block | --top | --min | --period | --fail-above | --hz | --max-nodes) return ;;
+        --label | --block | --top | --min | --period | --fail-above | --hz | --max-nodes | --where | --with | --paths | \
+        --service | --build | --keep) return ;;
     esac
     if [ -z "$words" ]; then
         case $command in
@@ -31,16 +33,18 @@ _ouro() {
             words="$words --period --min $reading"
             ;;
         report) words="--self --overall --sequences --tree --block --knots --metric $filters --top --json --csv --min
-                       --colour $reading" ;;
-        diff) words="--fail-above --metric $filters --top --json --csv --colour $reading" ;;
-        convert) words="--to --metric $filters --period --min $reading" ;;
+                       --colour $choosing $reading" ;;
+        diff) words="--fail-above --metric $filters --top --json --csv --colour $choosing --with $reading" ;;
+        convert) words="--to --metric $filters --period --min $choosing $reading" ;;
+        push) words="--store --service --build --label --root $reading" ;;
+        store) words='--keep --top --json --help --version' ;;
         merge) words="--output --to --metric --period --min $reading" ;;
         lua) words='--output --view --quiet --hz --precise --instructions --memory --live --max-nodes --compact --luajit
                     --help --version' ;;
         run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder
                     --symbolise --help --version' ;;
         cc | c++) words='--xray --all --help' ;;
-        help) words='view report diff convert merge lua run cc c++' ;;
+        help) words='view report diff convert merge push store lua run cc c++' ;;
         esac
         if [ "$command" != help ] && [ "${current#-}" = "$current" ]; then
             COMPREPLY=($(compgen -f -- "$current"))

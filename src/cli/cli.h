@@ -10,6 +10,7 @@
 #include "format.h"
 #include "json_writer.h"
 #include "questions.h"
+#include "store.h"
 
 #include <stdio.h>
 
@@ -54,8 +55,14 @@ typedef struct {
     const char *host;      // NULL: not asked
     unsigned port;         // 0: any
     names source;          // folders
-    names extensions;      // of sources
-    names maps;            // of sources: FROM=TO
+    const char *store;     // where profiles of many recordings are; NULL: not asked
+    const char *where;     // which of them; NULL: all
+    const char *with;      // diff: which of them to compare with
+    const char *service, *build, *root;
+    uint64_t keep;    // milliseconds; 0: not asked
+    uint32_t paths;   // most paths of an answer
+    names extensions; // of sources
+    names maps;       // of sources: FROM=TO
     bool no_open, no_secret;
     bool keep_labels; // of samples, even if --label is not given
     bool help, version;
@@ -65,6 +72,7 @@ typedef struct {
 void options_parse(options *o, int argc, char **argv, const char *command,
                    const char *const *allowed);
 void options_free(options *o);
+void add_name(names *n, const char *item);
 
 bool has_filters(const options *o);
 
@@ -82,7 +90,11 @@ loaded load(const options *o, const char *path);
 // The same of a profile that must not be empty.
 loaded load_some(const options *o, const char *path);
 void loaded_free(loaded *l);
-// Reads only.
+// For commands that take --store where they take a file: what was chosen is an input like a file, by
+// the text of the choice.
+void use_store(options *o);
+choice choice_option(const options *o, const char *where);
+// Reads only: a file, or with --store what was chosen.
 profile *load_profile(const options *o, const char *path, bool keep_origin);
 // On stderr, if it is a terminal and the command takes long.
 void show_merging(size_t done, size_t of);
@@ -169,6 +181,8 @@ int cmd_report(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
+int cmd_push(int argc, char **argv);
+int cmd_store(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 // Runs the program of a language host: lua, run, cc or c++.
 int cmd_host(int argc, char **argv);

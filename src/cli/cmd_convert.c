@@ -13,8 +13,9 @@
 #include <string.h>
 
 static const char *const allowed[] = {
-    "from",    "to",   "compact",      "limit",         "period",     "min",   "metric", "select",
-    "exclude", "fold", "select-match", "exclude-match", "fold-match", "label", NULL};
+    "store", "where",        "paths",         "from",       "to",     "compact",
+    "limit", "period",       "min",           "metric",     "select", "exclude",
+    "fold",  "select-match", "exclude-match", "fold-match", "label",  NULL};
 
 // Pictures leave out what cannot be seen, unless --min says otherwise.
 #define PICTURE_SHARE 0.0005
@@ -92,6 +93,7 @@ void write_output(const options *o, const profile *p, const char *title, const p
 int cmd_convert(int argc, char **argv) {
     options o;
     options_parse(&o, argc, argv, "convert", allowed);
+    use_store(&o);
     if (o.inputs.count != 2)
         fail_usage("convert", "expected an input and an output, found %zu files", o.inputs.count);
     const char *in = o.inputs.items[0], *path = o.inputs.items[1];

@@ -15,9 +15,9 @@
 enum { TOP_TEXT = 30, NAME_MOST = 60 };
 
 static const char *const allowed[] = {
-    "metric", "select",       "exclude",       "fold",       "top",        "json",
-    "csv",    "from",         "compact",       "limit",      "fail-above", "colour",
-    "label",  "select-match", "exclude-match", "fold-match", NULL};
+    "store",      "where",  "with",  "paths",        "metric",        "select",     "exclude",
+    "fold",       "top",    "json",  "csv",          "from",          "compact",    "limit",
+    "fail-above", "colour", "label", "select-match", "exclude-match", "fold-match", NULL};
 
 // One file with two counts per path is a comparison by itself.
 typedef struct {
@@ -282,6 +282,7 @@ static void same_decimals(profile *a, uint32_t m, profile *b, uint32_t n) {
 int cmd_diff(int argc, char **argv) {
     options o;
     options_parse(&o, argc, argv, "diff", allowed);
+    use_store(&o);
     if (o.inputs.count < 1 || o.inputs.count > 2)
         fail_usage("diff", "expected two files, found %zu", o.inputs.count);
     pair p = load_pair(&o);

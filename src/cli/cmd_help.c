@@ -31,22 +31,31 @@
     "bytes,\n"                                                                                    \
     "                     such as 4G. Without it: 256M, and 128 for each byte of the input\n"
 
-static const char general[] = "ouro: profiles with recursion, compacted\n"
-                              "\n"
-                              "  ouro view FILE...           a profile, or two compared, in the "
-                              "browser\n"
-                              "  ouro report FILE            what a profile says, as tables\n"
-                              "  ouro diff BEFORE AFTER      what got slower and faster\n"
-                              "  ouro convert IN OUT         from one format to another\n"
-                              "  ouro merge IN... -o OUT     the sum of profiles\n"
-                              "  ouro lua SCRIPT [args]      run and profile a Lua program\n"
-                              "  ouro run PROGRAM ...        profile a C or C++ program\n"
-                              "  ouro cc, ouro c++ ...       compile one that can be profiled\n"
-                              "  ouro help [COMMAND]         this text, or how a command is used\n"
-                              "  ouro --version              also of each command\n"
-                              "\n"
-                              "FILE may be `-` for standard input. Formats are found by content:\n"
-                              "\n";
+#define CHOOSING                                                                                 \
+    "  --store FILE.db    instead of a file: the sum of what is in a store (`ouro help push`)\n" \
+    "  --where CHOICE     of these labels and times only: 'service=web build=7,8 host=a* "       \
+    "since=2h'\n"                                                                                \
+    "  --paths N          at most so many paths; what the smallest have is in [small] (100,000)\n"
+
+static const char general[] =
+    "ouro: profiles with recursion, compacted\n"
+    "\n"
+    "  ouro view FILE...           a profile, or two compared, in the "
+    "browser\n"
+    "  ouro report FILE            what a profile says, as tables\n"
+    "  ouro diff BEFORE AFTER      what got slower and faster\n"
+    "  ouro convert IN OUT         from one format to another\n"
+    "  ouro merge IN... -o OUT     the sum of profiles\n"
+    "  ouro push --store S FILE... profiles of many machines into a store\n"
+    "  ouro store S                what is in a store\n"
+    "  ouro lua SCRIPT [args]      run and profile a Lua program\n"
+    "  ouro run PROGRAM ...        profile a C or C++ program\n"
+    "  ouro cc, ouro c++ ...       compile one that can be profiled\n"
+    "  ouro help [COMMAND]         this text, or how a command is used\n"
+    "  ouro --version              also of each command\n"
+    "\n"
+    "FILE may be `-` for standard input. Formats are found by content:\n"
+    "\n";
 
 static const char general_examples[] = "\nExamples:\n"
                                        "  ouro view program.pb.gz\n"
@@ -94,6 +103,7 @@ static const char view[] =
 
 static const char report[] =
     "ouro report [options] FILE\n"
+    "ouro report [options] --store FILE.db [--where CHOICE]\n"
     "\n"
     "Without a table option: a screen with the totals, findings, the top of self and overall, and "
     "what\nrecurses.\n"
@@ -112,18 +122,20 @@ static const char report[] =
     "  --top N            so many rows (text: 30; --json and --csv: all)\n"
     "  --json, --csv      for programs\n"
     "  --min PERCENT      leave out what is below (as [pruned], except in --tree)\n" READING
-    "  --colour WHEN      auto, always or never\n"
+        CHOOSING "  --colour WHEN      auto, always or never\n"
     "\n"
     "Examples:\n"
     "  ouro report program.pb.gz\n"
     "  ouro report --overall --top 50 --metric time program.pb\n"
     "  ouro report --block parse --fold 'map@list.fble:12' program.ouro\n"
     "  perf script | ouro report --tree -\n"
-    "  ouro report --self --json program.folded | jq '.rows[0].name'\n";
+    "  ouro report --self --json program.folded | jq '.rows[0].name'\n"
+    "  ouro report --store fleet.db --where 'service=web since=1d'\n";
 
 static const char diff[] =
     "ouro diff [options] BEFORE AFTER\n"
     "ouro diff [options] FILE          folded stacks with two counts per line\n"
+    "ouro diff [options] --store FILE.db --where CHOICE --with CHOICE\n"
     "\n"
     "The first line says what changed most. Blocks are the same if their names are; of several of "
     "a\n"
@@ -137,14 +149,18 @@ static const char diff[] =
     "                        than PERCENT of BEFORE's total\n"
     "  --metric NAME      which metric; both files must have it, in the same unit\n" FILTERS
     "  --top N            so many rows (text: 30; --json and --csv: all)\n"
-    "  --json, --csv      for programs\n" READING "  --colour WHEN      auto, always or never\n"
+    "  --json, --csv      for programs\n" READING CHOOSING
+    "  --with CHOICE      what to compare it with\n"
+    "  --colour WHEN      auto, always or never\n"
     "\n"
     "Examples:\n"
     "  ouro diff main.pb branch.pb\n"
-    "  ouro diff --metric calls --fail-above 5 main.pb branch.pb || echo slower\n";
+    "  ouro diff --metric calls --fail-above 5 main.pb branch.pb || echo slower\n"
+    "  ouro diff --store fleet.db --where build=7 --with build=8 --fail-above 5\n";
 
 static const char convert[] =
     "ouro convert [options] IN OUT\n"
+    "ouro convert [options] --store FILE.db [--where CHOICE] OUT\n"
     "\n"
     "The format of OUT is told by its extension or by --to; a .gz at the end packs it.\n"
     "\n"
@@ -152,7 +168,7 @@ static const char convert[] =
     "  --metric NAME      for formats that hold one metric, and as the one to show first\n" FILTERS
     "  --period N         divide all values by N, carrying remainders; what becomes 0 is dropped\n"
     "  --min PERCENT      what is below in every metric goes to a [pruned] block of its "
-    "caller\n" READING "\n"
+    "caller\n" READING CHOOSING "\n"
     "Examples:\n"
     "  ouro convert program.pb flame.svg\n"
     "  ouro convert program.cpuprofile report.html\n"
@@ -174,14 +190,50 @@ static const char merge[] =
     "  ouro merge worker-*.pb.gz -o all.pb.gz\n"
     "  ouro merge --period 100 monday.pb tuesday.pb -o week.pb\n";
 
+static const char push[] =
+    "ouro push --store FILE.db [options] FILE...\n"
+    "\n"
+    "Puts profiles of any format into a store, which is made if it is not there. Each becomes a "
+    "slice with\nlabels, by which `report`, `diff` and `convert` choose. The same profile with the "
+    "same labels counts\nonce, however often it is pushed; of a live file, what is new since it "
+    "was "
+    "pushed last is added.\n"
+    "\n"
+    "  --store FILE.db    where to; several processes may push at the same time\n"
+    "  --service NAME     the label `service`; without it the name of the file up to its first "
+    "dot\n"
+    "  --build NAME       the label `build`\n"
+    "  --label NAME=VALUE another label; `host` is the name of this machine unless it is given\n"
+    "  --root DIR         the folder of the sources: files are named relative to it, so that "
+    "checkouts\n"
+    "                     in different places are one. Without it: the folder above the sources "
+    "that has\n"
+    "                     .git or the like, if it is on this machine\n" READING "\n"
+    "Examples:\n"
+    "  ouro push --store fleet.db --service web --build 7 web-*.pb.gz\n"
+    "  ouro report --store fleet.db --where 'service=web since=1d'\n";
+
+static const char store_page[] =
+    "ouro store FILE.db [options]\n"
+    "\n"
+    "Shows what is in a store: recordings, slices, labels and their values, times, bytes.\n"
+    "\n"
+    "  --keep AGE         first forget the slices that ended longer ago: 12h, 30d, 8w\n"
+    "  --top N            so many values of each label (10)\n"
+    "  --json             for programs\n"
+    "\n"
+    "Examples:\n"
+    "  ouro store fleet.db\n"
+    "  ouro store fleet.db --keep 30d\n";
+
 static const char help[] =
     "ouro help [COMMAND]\n\nShows how ouro, or one of its commands, is used.\n\nExamples:\n"
     "  ouro help\n  ouro help report\n";
 
 static const struct {
     const char *command, *text;
-} pages[] = {{"view", view},       {"report", report}, {"diff", diff},
-             {"convert", convert}, {"merge", merge},   {"help", help}};
+} pages[] = {{"view", view},   {"report", report}, {"diff", diff},        {"convert", convert},
+             {"merge", merge}, {"push", push},     {"store", store_page}, {"help", help}};
 
 static void print_formats(void) {
     for (size_t i = 0; i < ouro__format_count; i++) {

@@ -13,10 +13,10 @@
 enum { TOP_TEXT = 30, TOP_SUMMARY = 10, KNOTS_SUMMARY = 5, INDENT_DEEPEST = 40, PATH_SHOWN = 12 };
 
 static const char *const allowed[] = {
-    "self",   "overall",      "sequences",     "tree",       "block", "knots",
-    "metric", "select",       "exclude",       "fold",       "top",   "json",
-    "csv",    "from",         "compact",       "limit",      "min",   "colour",
-    "label",  "select-match", "exclude-match", "fold-match", NULL};
+    "store", "where",        "paths",         "self",       "overall", "sequences", "tree",
+    "block", "knots",        "metric",        "select",     "exclude", "fold",      "top",
+    "json",  "csv",          "from",          "compact",    "limit",   "min",       "colour",
+    "label", "select-match", "exclude-match", "fold-match", NULL};
 
 // Text shows a screen, programs get everything, unless --top says.
 static uint32_t top_of(const options *o, uint32_t text) {
@@ -390,6 +390,7 @@ static void report(const options *o, const loaded *l, output *out) {
 int cmd_report(int argc, char **argv) {
     options o;
     options_parse(&o, argc, argv, "report", allowed);
+    use_store(&o);
     if (o.inputs.count != 1) fail_usage("report", "expected one file, found %zu", o.inputs.count);
     loaded l = load(&o, o.inputs.items[0]);
     if (o.min > 0 && o.show != SHOW_TREE) l.profile = apply_shrinking(&o, l.path, l.profile);

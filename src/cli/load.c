@@ -97,7 +97,59 @@ const format *format_option(const char *name) {
     exit(EXIT_USAGE);
 }
 
+// ---------------------------------------------------------------- a store
+
+enum { PATHS_MOST = 100000 };
+
+void use_store(options *o) {
+    if (!o->store && (o->where || o->with))
+        fail_usage(o->command, "--where chooses from a store: --store FILE.db");
+    if (!o->store) return;
+    names files = o->inputs; // convert still has its output
+    o->inputs = (names){0};
+    add_name(&o->inputs, o->where ? o->where : "");
+    if (o->with) add_name(&o->inputs, o->with);
+    for (size_t i = 0; i < files.count; i++) add_name(&o->inputs, files.items[i]);
+    free(files.items);
+}
+
+choice choice_option(const options *o, const char *where) {
+    struct timespec now;
+    error e = {0};
+    choice c;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t milliseconds = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    if (!ouro__choice_parse(where, milliseconds, &c, &e)) fail_usage(o->command, "%s", e.message);
+    c.paths_most = o->paths ? o->paths : PATHS_MOST;
+    return c;
+}
+
+static profile *ask_store(const options *o, const char *where) {
+    error e = {0};
+    choice c = choice_option(o, where);
+    store *s = ouro__store_open(o->store, false, &e);
+    profile *p = s ? ouro__store_ask(s, &c, &e) : NULL;
+    if (!p) fail_with(o->store, &e);
+    ouro__store_close(s);
+    ouro__choice_free(&c);
+    if (o->rule == RULE_DEFAULT) return p;
+    profile *compacted = ouro__compacted(p, o->rule, o->edge_length, &e);
+    if (!compacted) fail_with(o->store, &e);
+    ouro__profile_free(p);
+    return compacted;
+}
+
+// ---------------------------------------------------------------- files
+
+static void say_no_space(const char *path, const profile *p) {
+    if (p->no_space)
+        ouro__say("ouro: %s: its disk had no space for more paths; what is cold is in [pruned]",
+                  path);
+}
+
 profile *load_profile(const options *o, const char *path, bool keep_origin) {
+    if (o->store && path == o->inputs.items[0]) return ask_store(o, path);
+    if (o->store && o->with && path == o->inputs.items[1]) return ask_store(o, path);
     error e = {0};
     progress_start();
     read_options r = {.rule = o->rule,
@@ -110,6 +162,7 @@ profile *load_profile(const options *o, const char *path, bool keep_origin) {
     profile *p = ouro__profile_read(path, format_option(o->from), &r, &e);
     progress_end();
     if (!p) fail_with(path, &e);
+    say_no_space(path, p);
     return p;
 }
 

@@ -46,6 +46,14 @@ enum {
     O_SOURCE,
     O_SOURCE_EXTENSION,
     O_SOURCE_MAP,
+    O_STORE,
+    O_WHERE,
+    O_WITH,
+    O_PATHS,
+    O_SERVICE,
+    O_BUILD,
+    O_ROOT,
+    O_KEEP,
     O_NO_OPEN,
     O_NO_SECRET,
     O_VERSION
@@ -82,6 +90,14 @@ static const struct option table_of_options[] = {
     {"source", required_argument, NULL, O_SOURCE},
     {"source-extension", required_argument, NULL, O_SOURCE_EXTENSION},
     {"source-map", required_argument, NULL, O_SOURCE_MAP},
+    {"store", required_argument, NULL, O_STORE},
+    {"where", required_argument, NULL, O_WHERE},
+    {"with", required_argument, NULL, O_WITH},
+    {"paths", required_argument, NULL, O_PATHS},
+    {"service", required_argument, NULL, O_SERVICE},
+    {"build", required_argument, NULL, O_BUILD},
+    {"root", required_argument, NULL, O_ROOT},
+    {"keep", required_argument, NULL, O_KEEP},
     {"no-open", no_argument, NULL, O_NO_OPEN},
     {"no-secret", no_argument, NULL, O_NO_SECRET},
     {"output", required_argument, NULL, 'o'},
@@ -102,7 +118,7 @@ void fail_usage(const char *command, const char *pattern, ...) {
     exit(EXIT_USAGE);
 }
 
-static void add_name(names *n, const char *item) {
+void add_name(names *n, const char *item) {
     const char **items = realloc(n->items, (n->count + 1) * sizeof *items);
     if (!items) fail_memory();
     n->items = items;
@@ -142,6 +158,18 @@ static uint64_t parse_size(const options *o, const char *option, const char *tex
     if (!good || (*end && (!unit || end[1])))
         fail_usage(o->command, "%s %s: expected a size such as 500M or 4G", option, text);
     return (uint64_t)value << shift;
+}
+
+// 12h, 30d or 8w, in milliseconds.
+static uint64_t parse_age(const options *o, const char *option, const char *text) {
+    static const char units[] = "mhdw";
+    static const uint64_t minutes[] = {1, 60, 1440, 10080};
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    if (*text < '0' || *text > '9' || !unit || end[1] || !value || value > 1000000)
+        fail_usage(o->command, "%s %s: expected an age such as 12h, 30d or 8w", option, text);
+    return value * minutes[unit - units] * 60000;
 }
 
 static unsigned parse_port(const options *o, const char *text) {
@@ -215,6 +243,30 @@ static void take_value(options *o, int option, const char *value) {
         break;
     case O_SOURCE:
         add_name(&o->source, value);
+        break;
+    case O_STORE:
+        o->store = value;
+        break;
+    case O_WHERE:
+        o->where = value;
+        break;
+    case O_WITH:
+        o->with = value;
+        break;
+    case O_PATHS:
+        o->paths = (uint32_t)parse_count(o, "--paths", value, 1);
+        break;
+    case O_SERVICE:
+        o->service = value;
+        break;
+    case O_BUILD:
+        o->build = value;
+        break;
+    case O_ROOT:
+        o->root = value;
+        break;
+    case O_KEEP:
+        o->keep = parse_age(o, "--keep", value);
         break;
     case O_SOURCE_MAP:
         add_name(&o->maps, value);

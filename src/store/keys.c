@@ -130,8 +130,8 @@ char *ouro__find_root(const profile *p) {
 
 // ---------------------------------------------------------------- labels
 
-static bool label_make(label *l, const char *name, const char *value) {
-    *l = (label){strdup(name), strdup(value)};
+static bool label_make(label_pair *l, const char *name, const char *value) {
+    *l = (label_pair){strdup(name), strdup(value)};
     if (l->name && l->value) return true;
     free(l->name);
     free(l->value);
@@ -139,11 +139,11 @@ static bool label_make(label *l, const char *name, const char *value) {
 }
 
 bool ouro__label_set_put(label_set *l, const char *name, const char *value) {
-    label new;
+    label_pair new;
     size_t at = 0;
     while (at < l->count && strcmp(l->items[at].name, name) < 0) at++;
     bool there = at < l->count && strcmp(l->items[at].name, name) == 0;
-    label *items = there ? l->items : realloc(l->items, (l->count + 1) * sizeof *items);
+    label_pair *items = there ? l->items : realloc(l->items, (l->count + 1) * sizeof *items);
     if (items) l->items = items;
     if (!items || !label_make(&new, name, value)) return false;
     if (there) {

@@ -460,7 +460,7 @@ static key label_set_key(const label_set *l) {
     return k;
 }
 
-static bool add_label(file_store *f, int64_t set, const label *l, error *e) {
+static bool add_label(file_store *f, int64_t set, const label_pair *l, error *e) {
     sqlite3_stmt *s = prepared(f, ADD_LABEL, e);
     if (!s) return false;
     sqlite3_bind_int64(s, 1, set);

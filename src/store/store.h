@@ -46,10 +46,10 @@ char *ouro__find_root(const profile *p);
 
 typedef struct {
     char *name, *value;
-} label;
+} label_pair;
 
 typedef struct {
-    label *items; // sorted by name
+    label_pair *items; // sorted by name
     size_t count;
 } label_set;
 

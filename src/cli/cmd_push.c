@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+//
+// ouro push: profiles of any format into a store, a slice each. The same profile with the same
+// labels counts once; of a live file, what is new since it was pushed last.
+
+#include "cli.h"
+
+#include "printable.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const allowed[] = {"store", "service", "build", "label", "root",
+                                      "from",  "compact", "limit", NULL};
+
+// ---------------------------------------------------------------- labels
+
+static void put_label(label_set *l, const char *name, const char *value) {
+    if (!ouro__label_set_put(l, name, value)) fail_memory();
+}
+
+// NAME=VALUE
+static void put_option(label_set *l, const char *text) {
+    const char *sign = strchr(text, '=');
+    if (!sign || sign == text) fail_usage("push", "--label %s: expected NAME=VALUE", text);
+    char *name = strndup(text, (size_t)(sign - text));
+    if (!name) fail_memory();
+    if (strcmp(name, "since") == 0 || strcmp(name, "until") == 0)
+        fail_usage("push", "--label %s: since and until are times, no labels", text);
+    put_label(l, name, sign + 1);
+    free(name);
+}
+
+// The name of a file up to its first dot: what a recording is called if nobody says it.
+static void put_service(label_set *l, const char *path) {
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    size_t length = strcspn(base, ".");
+    char *name = length ? strndup(base, length) : strdup(base);
+    if (!name) fail_memory();
+    put_label(l, "service", name);
+    free(name);
+}
+
+static label_set labels_of(const options *o, const char *path) {
+    label_set l = {0};
+    char host[256] = "";
+    if (gethostname(host, sizeof host - 1) == 0 && *host) put_label(&l, "host", host);
+    put_service(&l, path);
+    if (o->service) put_label(&l, "service", o->service);
+    if (o->build) put_label(&l, "build", o->build);
+    for (size_t i = 0; i < o->label.count; i++) put_option(&l, o->label.items[i]);
+    return l;
+}
+
+// ---------------------------------------------------------------- pushing
+
+// When the file was written, for profiles that do not say when they were recorded.
+static uint64_t time_of(const char *path) {
+    struct stat status;
+    struct timespec now;
+    if (strcmp(path, "-") != 0 && stat(path, &status) == 0)
+        now = status.st_mtim;
+    else
+        clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+// Keys are those of canonical paths.
+static profile *canonical(const char *path, profile *p) {
+    error e = {0};
+    if (p->rule == RULE_LOOPS) return p;
+    profile *compacted = ouro__compacted(p, RULE_LOOPS, 0, &e);
+    if (!compacted) fail_with(path, &e);
+    memcpy(compacted->recording, p->recording, sizeof p->recording);
+    ouro__profile_free(p);
+    return compacted;
+}
+
+static void say_pushed(const char *path, const pushed *done) {
+    char paths[GROUPED_ROOM];
+    output *out = stdout_open();
+    ouro__grouped(paths, done->paths);
+    if (done->known)
+        put_line(out, "%s: is in the store already", path);
+    else if (done->paths == 0)
+        put_line(out, "%s: nothing new", path);
+    else
+        put_line(out, "%s: %s paths as slice %llu", path, paths, (unsigned long long)done->number);
+    stdout_close(out);
+}
+
+static void push_file(const options *o, const options *read, store *s, const char *path) {
+    error e = {0};
+    pushed done;
+    label_set l = labels_of(o, path);
+    profile *p = canonical(path, load_profile(read, path, false));
+    char *root = o->root ? strdup(o->root) : ouro__find_root(p);
+    push_options how = {.labels = &l, .root = root, .time = time_of(path)};
+    if (!ouro__store_push(s, p, &how, &done, &e)) fail_with(o->store, &e);
+    say_pushed(path, &done);
+    free(root);
+    ouro__profile_free(p);
+    ouro__label_set_free(&l);
+}
+
+int cmd_push(int argc, char **argv) {
+    options o;
+    error e = {0};
+    options_parse(&o, argc, argv, "push", allowed);
+    if (!o.store) fail_usage("push", "expected --store FILE.db");
+    if (o.inputs.count == 0) fail_usage("push", "expected at least one file");
+    const char *url = o.store;
+    store *s = ouro__store_open(url, true, &e);
+    if (!s) fail_with(url, &e);
+    options read = o;
+    read.store = NULL; // files are read as files
+    read.label = (names){0};
+    for (size_t i = 0; i < o.inputs.count; i++) {
+        label_set unused = labels_of(&o, o.inputs.items[i]); // wrong labels are told first
+        ouro__label_set_free(&unused);
+    }
+    for (size_t i = 0; i < o.inputs.count; i++) push_file(&o, &read, s, o.inputs.items[i]);
+    ouro__store_close(s);
+    options_free(&o);
+    return EXIT_GOOD;
+}

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Profiles of many machines: tests/cli/store.py OURO [WORD...]
+
+push, store, and --store of report, diff and convert, held against `ouro merge` of the same files, and keys against
+hashlib.
+"""
+import hashlib, json, os, random, sqlite3, struct, subprocess, sys, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, HERE + "/../support"]
+from pprof import random_profile
+from suite import arguments, case, has, lacks, main, run, same, write
+
+OURO, = arguments("OURO")
+SEED = int(os.environ.get("OURO_SEED", time.time_ns() % 1_000_000_000))
+
+
+def ouro(*words, status=0, stdin=""):
+    done = run(OURO, *words, status=status, stdin=stdin)
+    return done.out if status == 0 else done.err
+
+
+def push(*words, **more):
+    return ouro("push", "--store", "s.db", *words, **more)
+
+
+def folded(*words):
+    """Paths and their values."""
+    lines = ouro("convert", "--to", "folded", *words, "-").splitlines()
+    return dict((path, int(n)) for path, n in (line.rsplit(" ", 1) for line in lines))
+
+
+def chosen(where, *words):
+    return folded("--store", "s.db", "--where", where, *words)
+
+
+@case
+def the_sum_of_a_choice_is_that_of_merge():
+    print(f"# the seed is {SEED}")
+    dice, names = random.Random(SEED), {}
+    for i in range(12):
+        name = write(f"p{i}.pb", random_profile(dice.randrange(10 ** 9), True).bytes())
+        labels = {"service": dice.choice(["web", "db"]), "host": dice.choice(["a1", "a2", "b1"])}
+        names[name] = labels
+        push("--service", labels["service"], "--label", "host=" + labels["host"], name)
+    for where, fits in (("", lambda l: True), ("service=web", lambda l: l["service"] == "web"),
+                        ("host=a*", lambda l: l["host"][0] == "a"), ("host!=a1", lambda l: l["host"] != "a1"),
+                        ("service=db host=b1,a2", lambda l: l["service"] == "db" and l["host"] in ("b1", "a2"))):
+        files = [n for n, l in names.items() if fits(l)]
+        if not files:
+            same(chosen(where), {}, where)
+            continue
+        for metric in "samples", "bytes":
+            ouro("merge", "--compact", "loops", *files, "-o", "sum.pb")
+            same(chosen(where, "--metric", metric), folded("--metric", metric, "sum.pb"), (where, metric))
+
+
+@case
+def the_same_profile_with_the_same_labels_counts_once():
+    write("x.folded", "main;f 3\nmain;g 4\n")
+    has(push("--build", "7", "x.folded"), "2 paths as slice 0")
+    has(push("--build", "7", "x.folded"), "is in the store already")
+    has(push("--build", "8", "x.folded"), "2 paths")
+    same(chosen("build=7"), {"main;f": 3, "main;g": 4})
+    same(chosen(""), {"main;f": 6, "main;g": 8})
+    is_in = json.loads(ouro("store", "s.db", "--json"))
+    same([is_in[n] for n in ("recordings", "slices", "samples", "paths", "blocks")], [2, 2, 4, 3, 3])
+    has(ouro("store", "s.db"), "recordings   2", "service", "  x  (2 slices)", "build", "  7  (1 slices)")
+
+
+@case
+def keys_are_those_of_hashlib():
+    write("x.folded", "main;f;main 3\n")
+    push("x.folded")
+
+    def text(s):
+        return struct.pack("<I", len(s)) + s
+
+    def block(name):
+        return hashlib.sha256(text(name) + text(b"") + struct.pack("<II", 0, 0)).digest()[:16]
+
+    def node(parent, name):
+        return hashlib.sha256(parent + block(name)).digest()[:16]
+    first = node(bytes(16), b"main")
+    second = node(first, b"f")
+    with sqlite3.connect("s.db") as db:
+        keys = [row[0] for row in db.execute("SELECT key FROM nodes ORDER BY id")]
+    same(keys, [first, second, node(second, b"main")])
+
+
+@case
+def two_checkouts_are_one_by_their_root():
+    frame = '{"shared":{"frames":[{"name":"f","file":"%s/src/f.c","line":3}]},"profiles":[{"type":"sampled","name":"x",' \
+            '"unit":"none","startValue":0,"endValue":1,"samples":[[0]],"weights":[%d]}],' \
+            '"$schema":"https://www.speedscope.app/file-format-schema.json"}'
+    write("a.speedscope.json", frame % ("/home/a/web", 2))
+    write("b.speedscope.json", frame % ("/build/b", 5))
+    push("--root", "/home/a/web", "a.speedscope.json")
+    push("--root", "/build/b/", "b.speedscope.json")
+    rows = json.loads(ouro("report", "--store", "s.db", "--self", "--json"))["rows"]
+    same([(r["name"], r["file"], r["line"], r["self"]) for r in rows], [("f", "src/f.c", 3, 7)])
+
+
+@case
+def diff_and_its_limit_compare_two_choices():
+    write("x.folded", "main;f 100\n")
+    write("y.folded", "main;f 104\nmain;g 20\n")
+    push("--build", "7", "x.folded")
+    push("--build", "8", "y.folded")
+    words = ["diff", "--store", "s.db", "--where", "build=7", "--with", "build=8"]
+    has(ouro(*words), "100 -> 124", "g new +20")
+    ouro(*words, "--fail-above", "30")
+    has(ouro(*words, "--fail-above", "5", status=3), "grew by 24.00%")
+
+
+@case
+def labels_may_hold_anything():
+    odd = ["a b", "it's", 'say "x"', "a\\b", "x,y", "*", "a\nb", "'; DROP TABLE slices; --", "é\xff", "x" * 10000, ""]
+    write("x.folded", "f 1\n")
+    for value in odd:
+        push("--label", "odd=" + value, "x.folded")
+    for value in odd:
+        quoted = "".join("\\" + c if c in '\\*",' or c.isspace() else c for c in value)
+        same(chosen("odd=" + quoted), {"f": 1}, value[:40])
+    same(chosen(""), {"f": len(odd)})
+    listed = json.loads(ouro("store", "s.db", "--json"))["labels"]
+    same(len([l for l in listed if l["name"] == "odd"]), len(odd))
+
+
+@case
+def several_pushes_at_once_lose_nothing():
+    for i in range(6):
+        write(f"{i}.folded", "".join(f"main;f{n} {n + i}\n" for n in range(1, 200)))
+    pushes = [subprocess.Popen([OURO, "push", "--store", "s.db", f"{i}.folded"], stdout=subprocess.DEVNULL)
+              for i in range(6)]
+    same([p.wait() for p in pushes], [0] * 6)
+    same(chosen(""), {f"main;f{n}": 6 * n + 15 for n in range(1, 200)})
+
+
+@case
+def a_push_that_is_killed_leaves_the_slice_whole_or_not_at_all():
+    print(f"# the seed is {SEED}")
+    dice = random.Random(SEED)
+    write("x.folded", "".join(f"main;f{n};g{n % 7} {n}\n" for n in range(1, 20000)))
+    total = sum(range(1, 20000))
+    for i in range(12):
+        p = subprocess.Popen([OURO, "push", "--store", "s.db", "--label", f"n={i}", "x.folded"],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(dice.random() * 0.2)
+        p.kill()
+        p.wait()
+        if os.path.exists("s.db") and os.path.getsize("s.db"):
+            done = run(OURO, "convert", "--store", "s.db", "--where", f"n={i}", "--to", "folded", "-")
+            if done.status == 0:
+                has([0, total], sum(int(line.rsplit(" ", 1)[1]) for line in done.out.splitlines()))
+        push("--label", f"n={i}", "x.folded")
+        same(sum(chosen(f"n={i}").values()), total, i)
+
+
+@case
+def what_is_old_is_forgotten():
+    write("x.folded", "f 1\n")
+    os.utime("x.folded", (time.time() - 40 * 86400,) * 2)
+    push("--label", "age=old", "x.folded")
+    write("y.folded", "f 2\n")
+    push("y.folded")
+    same(chosen("since=30d"), {"f": 2})
+    same(chosen("until=35d"), {"f": 1})
+    has(run(OURO, "store", "s.db", "--keep", "30d", status=0).err, "1 slices forgotten")
+    same(chosen(""), {"f": 2})
+
+
+@case
+def paths_beyond_a_limit_are_one_and_totals_stay():
+    write("x.folded", "".join(f"main;f{n} {n}\n" for n in range(1, 101)))
+    push("x.folded")
+    few = chosen("", "--paths", "10")
+    same((len(few), few["main;f100"], few["[small]"], sum(few.values())), (11, 100, sum(range(1, 91)), 5050))
+
+
+@case
+def mistakes_are_told_in_words():
+    write("x.folded", "f 1\n")
+    has(ouro("push", "x.folded", status=2), "expected --store FILE.db")
+    has(push("--label", "x", "x.folded", status=2), "expected NAME=VALUE")
+    has(push("--label", "since=1", "x.folded", status=2), "no labels")
+    has(ouro("report", "--store", "none.db", status=1), "none.db", "ouro push --store")
+    lacks(os.listdir("."), "none.db")
+    has(ouro("report", "--where", "a=b", "x.folded", status=2), "--store FILE.db")
+    push("x.folded")
+    has(ouro("report", "--store", "s.db", "--where", "since=soon", status=2), "soon is no time")
+    has(ouro("report", "--store", "https://x/y", status=1), "no store is reached like this")
+    has(ouro("report", "--store", "x.folded", status=1), "x.folded", "not a database")
+    with sqlite3.connect("other.db") as db:
+        db.execute("CREATE TABLE t (x)")
+    has(push("--store", "other.db", "x.folded", status=1), "a database of another program")
+    with sqlite3.connect("s.db") as db:
+        db.execute("PRAGMA user_version=99")
+    has(ouro("report", "--store", "s.db", status=1), "version 99", "use a newer ouro")
+
+
+main()
