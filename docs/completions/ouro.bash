@@ -8,7 +8,8 @@ _ouro() {
     local choosing='--store --where --paths'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        COMPREPLY=($(compgen -W 'view report diff convert merge push store lua run cc c++ help --help --version' -- "$current"))
+        words='view report diff convert merge push store lua run cc c++ help --help --version'
+        COMPREPLY=($(compgen -W "$words" -- "$current"))
         return
     fi
     case $previous in
@@ -23,8 +24,8 @@ _ouro() {
         return
         ;;
     --port | --host | --metric | --select | --exclude | --fold | --select-match | --exclude-match | --fold-match | \
-        --label | --block | --top | --min | --period | --fail-above | --hz | --max-nodes | --where | --with | --paths | \
-        --service | --build | --keep) return ;;
+        --label | --block | --top | --min | --period | --fail-above | --hz | --max-nodes | --where | --with | \
+        --paths | --service | --build | --keep) return ;;
     esac
     if [ -z "$words" ]; then
         case $command in

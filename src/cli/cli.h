@@ -90,8 +90,8 @@ loaded load(const options *o, const char *path);
 // The same of a profile that must not be empty.
 loaded load_some(const options *o, const char *path);
 void loaded_free(loaded *l);
-// For commands that take --store where they take a file: what was chosen is an input like a file, by
-// the text of the choice.
+// For commands that take --store where they take a file: what was chosen is an input like a file,
+// by the text of the choice.
 void use_store(options *o);
 choice choice_option(const options *o, const char *where);
 // Reads only: a file, or with --store what was chosen.
