@@ -91,8 +91,8 @@ def keys_are_those_of_hashlib():
 
 @case
 def two_checkouts_are_one_by_their_root():
-    frame = '{"shared":{"frames":[{"name":"f","file":"%s/src/f.c","line":3}]},"profiles":[{"type":"sampled","name":"x",' \
-            '"unit":"none","startValue":0,"endValue":1,"samples":[[0]],"weights":[%d]}],' \
+    frame = '{"shared":{"frames":[{"name":"f","file":"%s/src/f.c","line":3}]},"profiles":[{"type":"sampled",' \
+            '"name":"x","unit":"none","startValue":0,"endValue":1,"samples":[[0]],"weights":[%d]}],' \
             '"$schema":"https://www.speedscope.app/file-format-schema.json"}'
     write("a.speedscope.json", frame % ("/home/a/web", 2))
     write("b.speedscope.json", frame % ("/build/b", 5))
