@@ -7,7 +7,7 @@
 // caller's environment: secure_getenv sees no variable there, so nothing is recorded.
 //
 //   OURO_NATIVE          the folder
-//   OURO_NATIVE_NODES    the cap; halved as often as the file system has no room
+//   OURO_NATIVE_NODES    the cap
 //   OURO_NATIVE_COMPACT  loops, cycles, edges, edges:1 to edges:3, none
 //   OURO_NATIVE_CLOCK    cpu, wall or off
 //   OURO_NATIVE_HZ       ticks of the clock per second
@@ -28,7 +28,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NODES_DEFAULT = 1 << 18, NODES_LEAST = 1 << 10, NAME_CUT = 200 };
+enum { NODES_DEFAULT = 1 << 18, NAME_CUT = 200 };
 
 native_session ouro_native_session;
 
@@ -108,12 +108,7 @@ static ouro_profile *open_profile(const char *folder) {
     if (!options.max_nodes) options.max_nodes = NODES_DEFAULT;
     read_compaction(&options);
     read_clock(&options);
-    ouro_profile *profile = ouro_profile_new(&options);
-    while (!profile && errno == ENOSPC && options.max_nodes / 2 >= NODES_LEAST) {
-        options.max_nodes /= 2;
-        profile = ouro_profile_new(&options);
-    }
-    return profile;
+    return ouro_profile_new(&options);
 }
 
 // ---------------------------------------------------------------- fork(2)

@@ -213,9 +213,12 @@ static int folder_problem(const char *folder) {
     ouro_profile *profile =
         ouro_profile_new(&(ouro_options){.path = path, .max_nodes = NODES_LEAST});
     if (!profile) return errno;
+    ouro_thread *thread = ouro_thread_new(profile); // takes room for the first nodes
+    int problem = thread ? 0 : errno;
+    ouro_thread_free(thread);
     ouro_profile_free(profile);
     unlink(path);
-    return 0;
+    return problem;
 }
 
 // A program that does not start is better than one that runs for an hour in vain.
