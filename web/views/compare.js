@@ -5,15 +5,14 @@
 
 import {
   amount,
+  compact,
   count,
   exact,
   fileLine,
   growth,
-  number,
   percent,
-  scaleFor,
   share,
-  signed,
+  unitAbove,
 } from "../model/format.js";
 import {shownMetric} from "../model/metrics.js";
 import {window} from "../model/table.js";
@@ -26,13 +25,20 @@ import {DifferenceGraph} from "./difference.js";
 
 const STATES = {slower: "▲ more", faster: "▼ less", new: "+ new", gone: "− gone", same: "= same"};
 
-/** @param {any} answer */
-function scaleOf(answer) {
-  return scaleFor(
-    answer.unit,
-    answer.decimals,
-    Math.max(Math.abs(answer.total_before), Math.abs(answer.total_after)),
-  );
+/** Three digits with their unit. @param {number} value @param {any} answer */
+function short(value, answer) {
+  const {text, unit} = compact(value, answer.unit, answer.decimals);
+  return unit ? `${text} ${unit}` : text;
+}
+
+/** The same of a change, with its sign. @param {number} value @param {any} answer */
+function signedShort(value, answer) {
+  return (value > 0 ? "+" : "") + short(value, answer);
+}
+
+/** What a copy has. @param {number} value @param {any} answer */
+function everyDigit(value, answer) {
+  return (value / 10 ** answer.decimals).toFixed(answer.decimals);
 }
 
 /**
@@ -56,7 +62,7 @@ function changeCell(row, answer, kind) {
   return h(
     `td.num.change.${sign}${kind === "overall" ? ".extra" : ""}`,
     {title: exact(by, answer.unit, answer.decimals)},
-    h("span.value", null, signed(by, scaleOf(answer))),
+    h("span.value", {data: {exact: everyDigit(by, answer)}}, signedShort(by, answer)),
     h("span.part", null, growth(before, after)),
     h("span.both-ways", {
       "aria-hidden": "true",
@@ -70,7 +76,7 @@ function sideCell(value, answer, side) {
   return h(
     side === "before" ? "td.num.extra" : "td.num",
     {title: exact(value, answer.unit, answer.decimals)},
-    h("span.value", null, number(value, scaleOf(answer))),
+    h("span.value", {data: {exact: everyDigit(value, answer)}}, short(value, answer)),
     h("span.part", null, percent(value, answer["total_" + side])),
     answer.filtered
       ? h("span.part.of-left", null, percent(value, answer["left_" + side]))
@@ -116,7 +122,7 @@ function columns(app) {
       h(
         "span.units",
         null,
-        h("span.value", null, scaleOf(answer).unit),
+        h("span.value", null, unitAbove(answer.unit)),
         texts.filter(Boolean).map(text => h("span.part", null, text)),
       );
   return [
@@ -226,7 +232,7 @@ function headline(app, answer) {
       h(
         change > 0 ? "span.worse" : "span.better",
         {title: exact(change, answer.unit, answer.decimals)},
-        signedAmount(change, answer),
+        signedShort(change, answer),
       ),
     ];
   };
@@ -237,12 +243,6 @@ function headline(app, answer) {
     leading.map((row, i) => [i ? ", " : "", one(row)]),
     others ? `, and ${count(others)} ${others === 1 ? "other" : "others"}` : "",
   ];
-}
-
-/** With its unit. @param {number} value @param {any} answer */
-function signedAmount(value, answer) {
-  const scale = scaleOf(answer);
-  return signed(value, scale) + (scale.unit ? " " + scale.unit : "");
 }
 
 /**
