@@ -229,13 +229,14 @@ export class App {
     }
     this.answer = answer;
     forgetSearchProblem(this.main);
-    const placed = Boolean(view.show(state, answer));
-    const title = view.title(state);
-    document.title = visible(`${title} · ${this.file?.title || "profile"} · Ouro`);
+    // What stands above the page comes first: a page may measure the room that is left.
     showFilters(this, state, answer);
     this.live?.recent.show();
     showHint(state.page);
     showPart(this, state);
+    const placed = Boolean(view.show(state, answer));
+    const title = view.title(state);
+    document.title = visible(`${title} · ${this.file?.title || "profile"} · Ouro`);
     if (moved && this.started) this.say(title);
     return placed;
   }

@@ -77,6 +77,7 @@ export function showHint(page) {
   const close = () => {
     hints.on = false;
     place.hidden = true;
+    dispatchEvent(new Event("resize")); // a page may use the room
     document.querySelector("main h1")?.focus({preventScroll: true});
   };
   fill(

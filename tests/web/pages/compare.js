@@ -133,11 +133,11 @@ test("the_same_function_of_another_folder_is_neither_new_nor_gone", async page =
   await open(page, url + "/compare");
   const cells = Object.fromEntries((await rows(page)).map(row => [row.at(-1), row.slice(-3, -1)]));
   assert.deepEqual(cells, {
-    "extra src/x.c:1": ["+ new", "–"],
-    "parse src/parse.c:33": ["▲ more", "name"],
-    "init lib/a.c:5": ["= same", "path"],
-    "init src/a.c:5": ["= same", "path"],
-    "main src/main.c:9": ["▲ more", "name"],
+    "extra /tmp/branch/src/x.c:1": ["+ new", "–"],
+    "parse /tmp/branch/src/parse.c:33": ["▲ more", "name"],
+    "init /tmp/branch/lib/a.c:5": ["= same", "path"],
+    "init /tmp/branch/src/a.c:5": ["= same", "path"],
+    "main /tmp/branch/src/main.c:9": ["▲ more", "name"],
   });
   const init = page.locator("tr", {hasText: "lib/a.c:5"});
   for (const cell of ["td.matched", "td.state"])

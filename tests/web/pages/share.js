@@ -192,7 +192,7 @@ test("a_page_that_is_one_file_is_used_like_the_viewer", async page => {
   await open(page, file);
   await leads(page, () => page.getByRole("link", {name: "Self", exact: true}).click());
   assert.match(page.url(), /dispatch\.folded\.html#\/self$/);
-  assert.equal((await rowOf(page, "add"))[0], "55 55.0% 55.0%");
+  assert.equal((await rowOf(page, "add"))[0], "55 55.0%");
   await leads(page, async () => {
     await link(page, "add").hover();
     await link(page, "add").locator("xpath=..").locator("button.more").click();
