@@ -9,6 +9,7 @@
 
 #include "questions.h"
 #include "valid.h"
+#include "widest.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -105,49 +106,12 @@ bool ouro__flame_tree(const profile *p, uint32_t m, double share, flame **rows, 
 
 // ---------------------------------------------------------------- the widest, below a node
 
-// A heap of nodes whose parents are rows already, the widest on top.
-typedef struct {
-    flame *heap;
-    uint32_t count, room;
-} candidates;
-
-static bool narrower(const flame *a, const flame *b) {
-    return a->value != b->value ? a->value < b->value : a->node > b->node;
-}
-
-static bool candidate_add(candidates *c, const flame *f) {
-    if (c->count == c->room) {
-        uint32_t room = c->room ? c->room * 2 : 1024;
-        flame *heap = realloc(c->heap, room * sizeof *heap);
-        if (!heap) return false;
-        c->heap = heap;
-        c->room = room;
-    }
-    uint32_t at = c->count++;
-    for (uint32_t up; at && narrower(&c->heap[up = (at - 1) / 2], f); at = up)
-        c->heap[at] = c->heap[up];
-    c->heap[at] = *f;
-    return true;
-}
-
-static flame candidate_take(candidates *c) {
-    flame widest = c->heap[0], last = c->heap[--c->count];
-    uint32_t at = 0;
-    for (uint32_t child; (child = 2 * at + 1) < c->count; at = child) {
-        if (child + 1 < c->count && narrower(&c->heap[child], &c->heap[child + 1])) child++;
-        if (!narrower(&last, &c->heap[child])) break;
-        c->heap[at] = c->heap[child];
-    }
-    c->heap[at] = last;
-    return widest;
-}
-
-static bool add_children(candidates *c, const profile *p, const int64_t *running, uint32_t row,
+static bool add_children(widest *w, const profile *p, const int64_t *running, uint32_t row,
                          const flame *of) {
     for (uint32_t n = of->node + 1; n < p->end[of->node]; n = p->end[n]) {
         int64_t value = ouro__inclusive(p, running, n);
-        if (value > 0 && !candidate_add(c, &(flame){n, row, of->depth + 1, value, 0, 0}))
-            return false;
+        box child = {.row = {n, row, of->depth + 1, value, 0, 0}};
+        if (value > 0 && !ouro__widest_add(w, &child)) return false;
     }
     return true;
 }
@@ -156,7 +120,7 @@ static bool add_children(candidates *c, const profile *p, const int64_t *running
 // stands where the one before it ends: next[row] is where the next child of a row begins.
 bool ouro__flame_below(const profile *p, const int64_t *running, uint32_t node, uint32_t limit,
                        flame **rows, uint32_t *count) {
-    candidates c = {0};
+    widest w = {0};
     uint32_t nodes = p->end[node] - node;
     if (limit > nodes) limit = nodes;
     int64_t *next = calloc((size_t)limit + 1, sizeof *next);
@@ -165,18 +129,18 @@ bool ouro__flame_below(const profile *p, const int64_t *running, uint32_t node, 
     bool ok = next && *rows;
     if (ok) {
         (*rows)[0] = (flame){.node = node, .value = ouro__inclusive(p, running, node)};
-        ok = add_children(&c, p, running, 0, &(*rows)[0]);
+        ok = add_children(&w, p, running, 0, &(*rows)[0]);
     }
-    while (ok && c.count && *count < limit) {
-        flame f = candidate_take(&c);
+    while (ok && w.count && *count < limit) {
+        flame f = ouro__widest_take(&w).row;
         f.left = next[f.parent];
         next[f.parent] += f.value;
         next[*count] = f.left;
         (*rows)[*count] = f;
-        ok = add_children(&c, p, running, *count, &f);
+        ok = add_children(&w, p, running, *count, &f);
         (*count)++;
     }
-    free(c.heap);
+    free(w.boxes);
     free(next);
     assert(!ok || ouro__flame_is_valid(*rows, *count));
     if (ok) return true;

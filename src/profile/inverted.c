@@ -12,6 +12,7 @@
 
 #include "questions.h"
 #include "valid.h"
+#include "widest.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -23,12 +24,6 @@ typedef struct {
     uint32_t node, end;
 } entry;
 
-// A box and its entries.
-typedef struct {
-    flame row;
-    uint32_t from, to;
-} box;
-
 typedef struct {
     const profile *profile;
     const int64_t *weight; // by node: what an entry that ends there counts
@@ -36,45 +31,11 @@ typedef struct {
     uint32_t entry_count;
     uint32_t *slot; // by block: used while a segment is sorted, 0 between
     uint32_t *seen; // the blocks of the segment
-    box *heap;      // boxes whose parents are rows already, the widest on top
-    uint32_t heap_count, heap_room;
+    widest boxes;   // `from` and `to` are their entries
     uint64_t work, work_most;
     enum { TO_CALLERS, TO_CALLEES } way;
     bool at_ends; // row 0 is everything: the entries are at the ends of their paths
 } cutting;
-
-// ---------------------------------------------------------------- the heap
-
-static bool narrower(const box *a, const box *b) {
-    return a->row.value != b->row.value ? a->row.value < b->row.value : a->row.node > b->row.node;
-}
-
-static bool heap_add(cutting *c, const box *b) {
-    if (c->heap_count == c->heap_room) {
-        uint32_t room = c->heap_room ? c->heap_room * 2 : 1024;
-        box *heap = realloc(c->heap, room * sizeof *heap);
-        if (!heap) return false;
-        c->heap = heap;
-        c->heap_room = room;
-    }
-    uint32_t at = c->heap_count++;
-    for (uint32_t up; at && narrower(&c->heap[up = (at - 1) / 2], b); at = up)
-        c->heap[at] = c->heap[up];
-    c->heap[at] = *b;
-    return true;
-}
-
-static box heap_take(cutting *c) {
-    box widest = c->heap[0], last = c->heap[--c->heap_count];
-    uint32_t at = 0;
-    for (uint32_t child; (child = 2 * at + 1) < c->heap_count; at = child) {
-        if (child + 1 < c->heap_count && narrower(&c->heap[child], &c->heap[child + 1])) child++;
-        if (!narrower(&last, &c->heap[child])) break;
-        c->heap[at] = c->heap[child];
-    }
-    c->heap[at] = last;
-    return widest;
-}
 
 // ---------------------------------------------------------------- sets of nodes
 
@@ -99,7 +60,7 @@ static bool add_boxes(cutting *c, uint32_t from, uint32_t to, uint32_t parent, u
         box add = {.from = start, .to = c->slot[c->seen[b]]};
         add.row = (flame){c->entries[start].node, parent, depth, 0, 0, c->entries[start].end};
         for (uint32_t i = start; i < add.to; i++) add.row.value += c->weight[c->entries[i].end];
-        if (add.row.value > 0) ok = ok && heap_add(c, &add);
+        if (add.row.value > 0) ok = ok && ouro__widest_add(&c->boxes, &add);
         start = add.to;
         c->slot[c->seen[b]] = 0;
     }
@@ -141,7 +102,7 @@ static void cutting_free(cutting *c) {
     free(c->sorted);
     free(c->slot);
     free(c->seen);
-    free(c->heap);
+    free(c->boxes.boxes);
 }
 
 static bool cutting_init(cutting *c, const profile *p, const int64_t *weight) {
@@ -175,9 +136,9 @@ static bool cut(cutting *c, const box *top, uint32_t limit, flame **rows, uint32
     int64_t *next = calloc((size_t)limit + 1, sizeof *next);
     *rows = malloc(((size_t)limit + 1) * sizeof **rows);
     *count = 0;
-    bool ok = next && *rows && heap_add(c, top);
-    while (ok && c->heap_count && *count < limit) {
-        box b = heap_take(c);
+    bool ok = next && *rows && ouro__widest_add(&c->boxes, top);
+    while (ok && c->boxes.count && *count < limit) {
+        box b = ouro__widest_take(&c->boxes);
         flame *row = &(*rows)[*count];
         *row = b.row;
         if (*count) {
@@ -189,9 +150,9 @@ static bool cut(cutting *c, const box *top, uint32_t limit, flame **rows, uint32
         if (c->work < c->work_most) ok = add_next(c, &b, *count);
         ++*count;
     }
-    rest->boxes = c->heap_count;
-    for (uint32_t i = 0; ok && i < c->heap_count; i++)
-        rest->wide += (double)c->heap[i].row.value >= FLAME_NARROW * (double)top->row.value;
+    rest->boxes = c->boxes.count;
+    for (uint32_t i = 0; ok && i < c->boxes.count; i++)
+        rest->wide += (double)c->boxes.boxes[i].row.value >= FLAME_NARROW * (double)top->row.value;
     free(next);
     assert(!ok || ouro__flame_is_valid(*rows, *count));
     if (ok) return true;

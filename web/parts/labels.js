@@ -210,13 +210,20 @@ class Chooser {
     if (on) this.chosen.add(label);
     else this.chosen.delete(label);
     this.showKeys();
-    this.load();
+    this.mark();
+  }
+
+  /** The same values with other marks. A key that is down on one of them still comes up on it. */
+  mark() {
+    for (const box of this.values.querySelectorAll("input")) box.checked = this.chosen.has(box.dataset.key);
+    for (const button of this.values.querySelectorAll("button[aria-pressed]"))
+      button.setAttribute("aria-pressed", String(this.chosen.has(button.dataset.key)));
   }
 
   clear() {
     this.chosen.clear();
     this.showKeys();
-    this.load();
+    this.mark();
   }
 
   /** Arrows go from value to value. @param {KeyboardEvent} event */
