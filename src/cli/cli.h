@@ -58,6 +58,7 @@ typedef struct {
     const char *store;     // where profiles of many recordings are; NULL: not asked
     const char *where;     // which of them; NULL: all
     const char *with;      // diff: which of them to compare with
+    size_t choices;        // so many of the inputs are choices from the store
     const char *service, *build, *root;
     uint64_t keep;    // milliseconds; 0: not asked
     uint32_t paths;   // most paths of an answer
@@ -93,7 +94,6 @@ void loaded_free(loaded *l);
 // For commands that take --store where they take a file: what was chosen is an input like a file,
 // by the text of the choice.
 void use_store(options *o);
-choice choice_option(const options *o, const char *where);
 // Reads only: a file, or with --store what was chosen.
 profile *load_profile(const options *o, const char *path, bool keep_origin);
 // On stderr, if it is a terminal and the command takes long.

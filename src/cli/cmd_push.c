@@ -93,11 +93,11 @@ static void say_pushed(const char *path, const pushed *done) {
     stdout_close(out);
 }
 
-static void push_file(const options *o, const options *read, store *s, const char *path) {
+static void push_file(const options *o, store *s, const char *path) {
     error e = {0};
     pushed done;
     label_set l = labels_of(o, path);
-    profile *p = canonical(path, load_profile(read, path, false));
+    profile *p = canonical(path, load_profile(o, path, false));
     char *root = o->root ? strdup(o->root) : ouro__find_root(p);
     push_options how = {.labels = &l, .root = root, .time = time_of(path)};
     if (!ouro__store_push(s, p, &how, &done, &e)) fail_with(o->store, &e);
@@ -116,14 +116,11 @@ int cmd_push(int argc, char **argv) {
     const char *url = o.store;
     store *s = ouro__store_open(url, true, &e);
     if (!s) fail_with(url, &e);
-    options read = o;
-    read.store = NULL; // files are read as files
-    read.label = (names){0};
     for (size_t i = 0; i < o.inputs.count; i++) {
         label_set unused = labels_of(&o, o.inputs.items[i]); // wrong labels are told first
         ouro__label_set_free(&unused);
     }
-    for (size_t i = 0; i < o.inputs.count; i++) push_file(&o, &read, s, o.inputs.items[i]);
+    for (size_t i = 0; i < o.inputs.count; i++) push_file(&o, s, o.inputs.items[i]);
     ouro__store_close(s);
     options_free(&o);
     return EXIT_GOOD;

@@ -109,11 +109,18 @@ void use_store(options *o) {
     o->inputs = (names){0};
     add_name(&o->inputs, o->where ? o->where : "");
     if (o->with) add_name(&o->inputs, o->with);
+    o->choices = o->inputs.count;
     for (size_t i = 0; i < files.count; i++) add_name(&o->inputs, files.items[i]);
     free(files.items);
 }
 
-choice choice_option(const options *o, const char *where) {
+static bool is_choice(const options *o, const char *path) {
+    size_t i = 0;
+    while (i < o->choices && o->inputs.items[i] != path) i++;
+    return i < o->choices;
+}
+
+static choice choice_option(const options *o, const char *where) {
     struct timespec now;
     error e = {0};
     choice c;
@@ -148,8 +155,7 @@ static void say_no_space(const char *path, const profile *p) {
 }
 
 profile *load_profile(const options *o, const char *path, bool keep_origin) {
-    if (o->store && path == o->inputs.items[0]) return ask_store(o, path);
-    if (o->store && o->with && path == o->inputs.items[1]) return ask_store(o, path);
+    if (is_choice(o, path)) return ask_store(o, path);
     error e = {0};
     progress_start();
     read_options r = {.rule = o->rule,

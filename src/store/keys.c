@@ -2,8 +2,7 @@
 //
 // Keys of blocks and paths, the names of files that they are made of, and labels.
 
-#include "sha256.h"
-#include "store.h"
+#include "keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,7 @@ static void add_text(sha256 *s, const char *text) {
     ouro__sha256_add(s, text, length);
 }
 
-static key first_half(sha256 *s) {
+key ouro__key_end(sha256 *s) {
     unsigned char digest[32];
     key k;
     ouro__sha256_end(s, digest);
@@ -38,7 +37,7 @@ key ouro__block_key(const char *name, const char *file, uint32_t line, uint32_t 
     add_text(&s, file);
     add_number(&s, line);
     add_number(&s, column);
-    return first_half(&s);
+    return ouro__key_end(&s);
 }
 
 key ouro__node_key(key parent, key block) {
@@ -46,7 +45,7 @@ key ouro__node_key(key parent, key block) {
     ouro__sha256_init(&s);
     ouro__sha256_add(&s, parent.bytes, sizeof parent.bytes);
     ouro__sha256_add(&s, block.bytes, sizeof block.bytes);
-    return first_half(&s);
+    return ouro__key_end(&s);
 }
 
 // Parents come before their children.
@@ -170,4 +169,14 @@ void ouro__label_set_free(label_set *l) {
     }
     free(l->items);
     *l = (label_set){0};
+}
+
+key ouro__label_set_key(const label_set *l) {
+    sha256 s;
+    ouro__sha256_init(&s);
+    for (size_t i = 0; i < l->count; i++) {
+        ouro__sha256_add(&s, l->items[i].name, strlen(l->items[i].name) + 1);
+        ouro__sha256_add(&s, l->items[i].value, strlen(l->items[i].value) + 1);
+    }
+    return ouro__key_end(&s);
 }

@@ -5,8 +5,7 @@
 // recording has and the store does not: counters only grow, so after an outage the next slice is
 // longer, and nothing is lost or doubled.
 
-#include "sha256.h"
-#include "store.h"
+#include "keys.h"
 
 #include "questions.h"
 
@@ -17,19 +16,11 @@ enum { MILLISECOND = 1000000 }; // nanoseconds
 
 static void add_text(sha256 *s, const char *text) { ouro__sha256_add(s, text, strlen(text) + 1); }
 
-static void add_labels(sha256 *s, const label_set *labels) {
-    for (size_t i = 0; i < labels->count; i++) {
-        add_text(s, labels->items[i].name);
-        add_text(s, labels->items[i].value);
-    }
-}
-
 static key content_key(const profile *p, const keys *k, const label_set *labels) {
-    unsigned char digest[32];
     sha256 s;
-    key id;
+    key set = ouro__label_set_key(labels);
     ouro__sha256_init(&s);
-    add_labels(&s, labels);
+    ouro__sha256_add(&s, set.bytes, sizeof set.bytes);
     for (uint32_t m = 0; m < p->metric_count; m++) {
         add_text(&s, ouro__metric_name(p, m));
         add_text(&s, ouro__metric_unit(p, m));
@@ -37,9 +28,7 @@ static key content_key(const profile *p, const keys *k, const label_set *labels)
     }
     ouro__sha256_add(&s, k->nodes, p->node_count * sizeof *k->nodes);
     ouro__sha256_add(&s, &p->start_time, sizeof p->start_time);
-    ouro__sha256_end(&s, digest);
-    memcpy(id.bytes, digest, sizeof id.bytes);
-    return id;
+    return ouro__key_end(&s);
 }
 
 // Files are named relative to the root from here on.

@@ -13,7 +13,7 @@
 
 #include "engine.h"
 
-#include "sha256.h"
+#include "keys.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -445,21 +445,6 @@ static bool put_metric(writer *w, int64_t slice_id, uint32_t m, sample *list, er
     return ok;
 }
 
-// Of the names and values, each with its NUL.
-static key label_set_key(const label_set *l) {
-    unsigned char digest[32];
-    sha256 sum;
-    key k;
-    ouro__sha256_init(&sum);
-    for (size_t i = 0; i < l->count; i++) {
-        ouro__sha256_add(&sum, l->items[i].name, strlen(l->items[i].name) + 1);
-        ouro__sha256_add(&sum, l->items[i].value, strlen(l->items[i].value) + 1);
-    }
-    ouro__sha256_end(&sum, digest);
-    memcpy(k.bytes, digest, sizeof k.bytes);
-    return k;
-}
-
 static bool add_label(file_store *f, int64_t set, const label_pair *l, error *e) {
     sqlite3_stmt *s = prepared(f, ADD_LABEL, e);
     if (!s) return false;
@@ -470,7 +455,7 @@ static bool add_label(file_store *f, int64_t set, const label_pair *l, error *e)
 }
 
 static bool label_set_id(file_store *f, const label_set *l, int64_t *id, error *e) {
-    key k = label_set_key(l);
+    key k = ouro__label_set_key(l);
     sqlite3_stmt *s = prepared(f, FIND_LABEL_SET, e);
     if (!s) return false;
     bind_key(s, 1, &k);

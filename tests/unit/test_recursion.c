@@ -142,6 +142,17 @@ TEST(a_stack_of_a_million_is_a_million_deep) {
 
 // ---------------------------------------------------------------- files
 
+// What a file tells of the model's blocks, whose numbers may be others there.
+static void check_read(const char *path, int rule, const recursion model[static LETTERS]) {
+    error e = {0};
+    recursion in_order[LETTERS] = {0};
+    profile *read = ouro__profile_read(path, NULL, &(read_options){.rule = rule}, &e);
+    for (uint32_t b = 0; CHECK(read) && b < read->block_count; b++)
+        in_order[b] = model[ouro__block_name(read, b)[0] - 'a'];
+    if (read) check_same(read, in_order);
+    ouro__profile_free(read);
+}
+
 TEST(files_of_ours_keep_the_recursion_of_compacted_paths) {
     static const int again[] = {RULE_DEFAULT, RULE_LOOPS, RULE_NONE};
     char *path = strdup(test_path("r.pb.gz"));
@@ -151,12 +162,7 @@ TEST(files_of_ours_keep_the_recursion_of_compacted_paths) {
         profile *p = made(rules[round % RULES].rule, rules[round % RULES].k, model);
         CHECK(ouro__profile_write(p, path, ouro__format_named("pprof"), &(write_options){0}, &e));
         for (size_t i = 0; i < sizeof again / sizeof *again; i++) {
-            profile *read = ouro__profile_read(path, NULL, &(read_options){.rule = again[i]}, &e);
-            recursion in_order[LETTERS] = {0};
-            for (uint32_t b = 0; CHECK(read) && b < read->block_count; b++)
-                in_order[b] = model[ouro__block_name(read, b)[0] - 'a'];
-            if (read) check_same(read, in_order);
-            ouro__profile_free(read);
+            check_read(path, again[i], model);
         }
         ouro__profile_free(p);
     }
@@ -306,15 +312,11 @@ TEST(what_metrics_told_is_kept_where_nodes_are_moved_together) {
 TEST(files_of_the_recorder_are_compacted_after_their_recursion_was_told) {
     char *path = strdup(test_path("n.pb"));
     for (int rule = RULE_LOOPS; rule <= RULE_NONE; rule++) {
-        recursion model[LETTERS] = {0}, in_order[LETTERS] = {0};
+        recursion model[LETTERS] = {0};
         error e = {0};
         profile *p = recorded(RULE_NONE, model);
         CHECK(ouro__profile_write(p, path, ouro__format_named("pprof"), &(write_options){0}, &e));
-        profile *read = ouro__profile_read(path, NULL, &(read_options){.rule = rule}, &e);
-        for (uint32_t b = 0; CHECK(read) && b < read->block_count; b++)
-            in_order[b] = model[ouro__block_name(read, b)[0] - 'a'];
-        if (read) check_same(read, in_order);
-        ouro__profile_free(read);
+        check_read(path, rule, model);
         ouro__profile_free(p);
     }
     free(path);

@@ -198,15 +198,23 @@ static void check_paths(const profile *left, const asked *a, const sample *sampl
     }
 }
 
+// Random samples, their profile, and a filter of it.
+static profile *random_question(sample samples[SAMPLES], int *count, asked *a) {
+    *count = 1 + (int)random_below(SAMPLES);
+    for (int i = 0; i < *count; i++) random_sample(&samples[i]);
+    profile *p = profile_of(samples, *count);
+    *a = (asked){.count = 0};
+    ask_labels(a, p);
+    ask_blocks(a);
+    return p;
+}
+
 TEST(filters_by_labels_leave_what_a_look_at_every_sample_leaves) {
     for (int round = 0; round < ROUNDS && !test_failures(); round++) {
         sample samples[SAMPLES];
-        int count = 1 + (int)random_below(SAMPLES);
-        for (int i = 0; i < count; i++) random_sample(&samples[i]);
-        profile *p = profile_of(samples, count);
-        asked a = {.count = 0};
-        ask_labels(&a, p);
-        ask_blocks(&a);
+        int count;
+        asked a;
+        profile *p = random_question(samples, &count, &a);
         error e = {0};
         profile *left = ouro__filter(p, &a.filter, &e);
         if (CHECK(left)) check_paths(left, &a, samples, count);
@@ -240,12 +248,9 @@ static void check_key(const profile *p, const label_amounts *l, const asked *a,
 TEST(what_each_label_has_is_what_its_samples_have) {
     for (int round = 0; round < ROUNDS && !test_failures(); round++) {
         sample samples[SAMPLES];
-        int count = 1 + (int)random_below(SAMPLES);
-        for (int i = 0; i < count; i++) random_sample(&samples[i]);
-        profile *p = profile_of(samples, count);
-        asked a = {.count = 0};
-        ask_labels(&a, p);
-        ask_blocks(&a);
+        int count;
+        asked a;
+        profile *p = random_question(samples, &count, &a);
         label_amounts l;
         CHECK(ouro__label_amounts(p, 0, &a.filter, &l));
         for (int k = 0; k < KEYS; k++) check_key(p, &l, &a, samples, count, k);

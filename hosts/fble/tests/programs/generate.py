@@ -1057,8 +1057,8 @@ class Generator:
     def header(self, files, imports, kinds):
         """Sometimes: what dependents see of the module instead of its source."""
         if self.chance(0.4):
-            stubs = " ".join(f"{t} {quoted(n)};" for n, t in kinds.items())
-            files[self.package + ".fble.@"] = self.layout(f"{imports} {stubs} @({', '.join(map(quoted, kinds))});")
+            declared = " ".join(f"{t} {quoted(n)};" for n, t in kinds.items())
+            files[self.package + ".fble.@"] = self.layout(f"{imports} {declared} @({', '.join(map(quoted, kinds))});")
 
     def keep(self, files, imports):
         """A module with a value of every private type, or a function that makes one of its parameters' values, for
