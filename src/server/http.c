@@ -237,12 +237,15 @@ static void answer_entry(const server *s, const char *target, bool right, answer
 }
 
 // A link on another site led here: whether there is a cookie is seen when our own page asks again.
+// Until then nothing is said of a lock, which most who follow a link would only see flash by.
 static void answer_locked(const server *s, const char *target, const headers *h, bool is_page,
                           answer *to) {
-    if (is_page && ouro__asset_answer(s->assets, "/locked.html", NULL, to)) {
+    bool asks_again = is_from_elsewhere(h);
+    const char *page = asks_again ? "/entered.html" : "/locked.html";
+    if (is_page && ouro__asset_answer(s->assets, page, NULL, to)) {
         to->status = 403;
         to->etag[0] = '\0';
-        to->refresh = is_from_elsewhere(h) ? ouro__secret_removed(target) : NULL;
+        to->refresh = asks_again ? ouro__secret_removed(target) : NULL;
     } else {
         ouro__answer_error(to, 403, "no-secret",
                            "only who has the address that `ouro view` printed may ask: open it "

@@ -171,8 +171,9 @@ def a_link_from_another_site_is_tried_again_by_a_page_of_ours():
     with small(secret=True) as s:
         for site, again in ("cross-site", "0; url=/flame?at=main"), ("same-site", "0; url=/flame?at=main"), \
                 ("same-origin", None), ("none", None):
-            status, h, _ = s.get("/flame?at=main", headers={"Sec-Fetch-Site": site})
+            status, h, body = s.get("/flame?at=main", headers={"Sec-Fetch-Site": site})
             same((status, h["Refresh"]), (403, again), site)
+            same(b"locked" in body, not again, site)
             same(s.get("/api/v1/blocks", headers={"Sec-Fetch-Site": site})[1]["Refresh"], None)
 
 

@@ -33,7 +33,7 @@ async function opened(name) {
 
 async function isLocked(page) {
   await page.getByRole("heading", {name: "This profile is locked"}).waitFor();
-  assert.doesNotMatch(await page.content(), /dispatch/);
+  assert.doesNotMatch(await page.locator("html").evaluate(e => e.innerHTML), /dispatch/);
 }
 
 test("the_file_that_the_browser_is_given_leads_to_the_profile_without_the_secret", async (page, context) => {
