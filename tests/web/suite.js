@@ -42,11 +42,26 @@ async function finish() {
   for (const end of endings) await end();
 }
 
+const LONGEST = 600_000; // milliseconds of a case; without it one that waits forever stops all
+
+/** @param {() => any} body */
+async function atMost(body) {
+  let late;
+  const over = new Promise((_, reject) => {
+    late = setTimeout(() => reject(new Failure(`no end after ${LONGEST / 1000} s`)), LONGEST);
+  });
+  try {
+    return await Promise.race([body(), over]);
+  } finally {
+    clearTimeout(late);
+  }
+}
+
 /** @param {string} name @param {() => any} body */
 async function passes(name, body) {
   const began = performance.now();
   try {
-    const done = await body();
+    const done = await atMost(body);
     if (done instanceof Skipped) {
       console.log(`# skipped ${name}: ${done.reason}`);
       return null;

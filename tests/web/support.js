@@ -13,7 +13,7 @@ import {NotHere, launchFirefox} from "./firefox/browser.js";
 import * as suite from "./suite.js";
 
 // Milliseconds that a slow machine may take for one thing.
-export const PATIENCE = Number(process.env.PATIENCE ?? 30_000);
+export const PATIENCE = Number(process.env.PATIENCE ?? 120_000);
 
 export const build = path.resolve(process.argv[2] ?? "build");
 export const ouro = path.join(build, "ouro");
@@ -100,7 +100,7 @@ export async function stop(child) {
   if (!running.has(child)) return;
   const gone = new Promise(resolve => child.on("exit", resolve));
   child.kill("SIGTERM");
-  const hard = setTimeout(() => child.kill("SIGKILL"), 5000);
+  const hard = setTimeout(() => child.kill("SIGKILL"), PATIENCE / 4);
   await gone;
   clearTimeout(hard);
 }
@@ -113,6 +113,7 @@ export async function browser(options = {}) {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
+    timeout: PATIENCE,
     ...options,
   });
 }

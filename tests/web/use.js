@@ -3,8 +3,26 @@
 // What a reader of the pages does, in words: open, wait until it is shown, read a table.
 
 import assert from "node:assert/strict";
+import {PATIENCE} from "./support.js";
 
 /** @typedef {import("playwright-core").Page} Page */
+
+/**
+ * Repeats a check until its assertions hold. For what a page shows a moment after it was asked: a
+ * pointer that moved, a layout, numbers of a program that runs.
+ * @template T @param {() => Promise<T>} check @returns {Promise<T>}
+ */
+export async function eventually(check) {
+  const late = Date.now() + PATIENCE;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (!(error instanceof assert.AssertionError) || Date.now() > late) throw error;
+    }
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+}
 
 /** Until what the address says is on the screen. @param {Page} page */
 export async function shown(page) {
@@ -98,10 +116,12 @@ export function query(page) {
 
 /** Nothing sticks out to the right. @param {Page} page */
 export async function fits(page) {
-  const by = await page.evaluate(
-    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-  );
-  assert.ok(by <= 0, `${page.url()} is ${by} pixels too wide at ${page.viewportSize().width}`);
+  await eventually(async () => {
+    const by = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+    assert.ok(by <= 0, `${page.url()} is ${by} pixels too wide at ${page.viewportSize().width}`);
+  });
 }
 
 /**

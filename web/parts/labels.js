@@ -62,8 +62,8 @@ class Chooser {
   async open() {
     document.body.append(this.dialog);
     this.dialog.showModal();
+    this.search.focus(); // not later: a reader may be elsewhere when the answer comes
     await this.loadKeys();
-    this.search.focus();
   }
 
   /** Down, from the search to the first value; Enter applies. @param {KeyboardEvent} event */

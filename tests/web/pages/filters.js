@@ -55,12 +55,30 @@ test("the_chooser_filters_by_labels_with_the_keyboard_alone", async page => {
   assert.deepEqual(query(page).getAll("label"), []);
 });
 
+test("the_chooser_leaves_the_focus_where_the_reader_put_it", async page => {
+  const {url} = await perf();
+  let answer;
+  const asked = new Promise(resolve => (answer = resolve));
+  await page.route("**/api/v1/labels?*key=*", async route => {
+    await asked;
+    await route.continue();
+  });
+  await open(page, url + "/self?metric=samples");
+  await page.keyboard.press("l");
+  const key = page.getByRole("dialog").getByRole("button", {name: /^tid/});
+  await key.focus();
+  answer(null);
+  await page.getByRole("dialog").locator(".values li").first().waitFor();
+  assert.ok(await key.evaluate(e => e === document.activeElement));
+});
+
 test("a_value_can_be_left_out", async page => {
   const {url} = await perf();
   await open(page, url + "/self?metric=samples");
   await page.getByRole("button", {name: "Labels"}).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", {name: /^tid/}).click();
+  await dialog.getByText("100 of 153 values.").waitFor(); // other labels have a value 1, too
   await dialog.getByRole("button", {name: "Without 1", exact: true}).click();
   await leads(page, () => dialog.getByRole("button", {name: "Apply"}).click());
   assert.deepEqual(query(page).getAll("label"), ["tid!=1"]);

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import * as fixtures from "../fixtures.js";
 import {test, view} from "../support.js";
-import {leads, link, open, query, rows, zoomedTo} from "../use.js";
+import {eventually, leads, link, open, query, rows, zoomedTo} from "../use.js";
 
 let server, deep;
 const dispatch = () => (server ??= view([fixtures.dispatch()]));
@@ -20,7 +20,7 @@ async function point(page, share, level, graph = page.locator(".flame").first())
   return [box.x + 1 + share * (box.width - 2), box.y + 1 + (level + 0.5) * ROW];
 }
 /** The boxes of a level by what their tooltips say, from left to right. */
-async function level(page, number) {
+async function namesOf(page, number) {
   const names = [];
   for (let share = 0.02; share < 1; share += 0.04) {
     await page.mouse.move(...(await point(page, share, number)));
@@ -29,6 +29,14 @@ async function level(page, number) {
     if (names.at(-1) !== name) names.push(name);
   }
   return names.filter(Boolean);
+}
+/** A tooltip follows the pointer a moment later, and so does what the wheel magnifies. */
+const levelIs = (page, number, names, why) =>
+  eventually(async () => assert.deepEqual(await namesOf(page, number), names, why));
+/** What the tooltip says; "" if there is none. */
+async function tipOf(page) {
+  const tip = page.locator(".tooltip");
+  return (await tip.isVisible()) ? tip.textContent() : "";
 }
 
 test("the_tooltip_goes_away_with_a_click_a_menu_a_key_and_scrolling", async page => {
@@ -90,13 +98,13 @@ test("upside_down_the_hottest_ends_come_first_and_below_them_their_callers", asy
   await leads(page, () => page.getByRole("button", {name: "Invert"}).click());
   assert.equal(query(page).get("invert"), "yes");
   // add 55, mul 20, setup 12, gc 8, dispatch 5
-  assert.deepEqual(await level(page, 1), ["add", "mul", "setup", "gc", "dispatch"]);
+  await levelIs(page, 1, ["add", "mul", "setup", "gc", "dispatch"]);
   await leads(page, async () => page.mouse.click(...(await point(page, 0.2, 1))));
   assert.match(await facts(page), /^add.*spent55, 55\.0% of all$/);
   assert.equal((await page.locator(".crumbs bdi").allTextContents()).join(" "), "all add");
   assert.match(query(page).get("path"), /^[\w-]{11}\.1$/);
   // add < dispatch < run, then main (30) and call (25)
-  assert.deepEqual(await level(page, 4), ["main", "call"]);
+  await levelIs(page, 4, ["main", "call"]);
   await leads(page, async () => page.mouse.click(...(await point(page, 0.9, 4))));
   assert.match(await facts(page), /^call.*spent25/);
   await leads(page, () => page.goBack());
@@ -104,7 +112,7 @@ test("upside_down_the_hottest_ends_come_first_and_below_them_their_callers", asy
   await leads(page, () => page.keyboard.press("i"));
   assert.equal(page.url(), url + "/flame", "the same key turns it back");
   await open(page, (await deepest()).url + "/flame?invert=yes");
-  assert.deepEqual(await level(page, 1), ["g", "f99999"]);
+  await levelIs(page, 1, ["g", "f99999"]);
   assert.match(await page.locator(".note").textContent(), /^Not drawn: 1 box too deep, what is below/);
 });
 
@@ -112,12 +120,12 @@ test("the_wheel_with_ctrl_and_keys_magnify_dragging_moves_and_nothing_zooms", as
   const {url} = await dispatch();
   await open(page, url + "/flame");
   const before = page.url();
-  assert.deepEqual(await level(page, 2), ["run", "setup"]);
+  await levelIs(page, 2, ["run", "setup"]);
   await page.mouse.move(...(await point(page, 0.99, 2)));
   await page.keyboard.down("Control");
   for (let n = 0; n < 5; n++) await page.mouse.wheel(0, -200);
   await page.keyboard.up("Control");
-  assert.deepEqual(await level(page, 2), ["setup"], "what is under the pointer stays there");
+  await levelIs(page, 2, ["setup"], "what is under the pointer stays there");
   // To the right: what lies left of it comes back.
   const [x, y] = await point(page, 0.1, 2);
   await page.mouse.move(x, y);
@@ -125,15 +133,15 @@ test("the_wheel_with_ctrl_and_keys_magnify_dragging_moves_and_nothing_zooms", as
   await page.mouse.move(x + 500, y, {steps: 4});
   await page.mouse.move(x + 1000, y, {steps: 4});
   await page.mouse.up();
-  assert.deepEqual(await level(page, 2), ["run", "setup"]);
+  await levelIs(page, 2, ["run", "setup"]);
   await page.locator(".flame").focus();
   await page.keyboard.press("0");
-  assert.deepEqual(await level(page, 2), ["run", "setup"]);
+  await levelIs(page, 2, ["run", "setup"]);
   for (let n = 0; n < 6; n++) await page.keyboard.press("+");
   for (let n = 0; n < 40; n++) await page.keyboard.press("Shift+ArrowRight");
-  assert.deepEqual(await level(page, 2), ["setup"]);
+  await levelIs(page, 2, ["setup"]);
   for (let n = 0; n < 9; n++) await page.keyboard.press("-");
-  assert.deepEqual(await level(page, 2), ["run", "setup"]);
+  await levelIs(page, 2, ["run", "setup"]);
   assert.equal(page.url(), before, "a drag is no click");
 });
 
@@ -163,8 +171,10 @@ test("a_map_shows_where_a_part_is_and_leads_to_others", async page => {
   const map = page.locator(".minimap"),
     box = await map.boundingBox();
   await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
-  const scrolled = await page.locator(".flame").evaluate(e => e.scrollTop / e.scrollHeight);
-  assert.ok(scrolled > 0.4 && scrolled < 0.6, String(scrolled));
+  await eventually(async () => {
+    const scrolled = await page.locator(".flame").evaluate(e => e.scrollTop / e.scrollHeight);
+    assert.ok(scrolled > 0.4 && scrolled < 0.6, String(scrolled));
+  });
   await open(page, (await dispatch()).url + "/flame");
   assert.ok(!(await map.isVisible()), "all is shown already");
 });
@@ -174,8 +184,10 @@ test("the_graph_is_as_tall_as_the_window_has_room_for", async page => {
   for (const height of [700, 1400]) {
     await page.setViewportSize({width: 1280, height});
     await open(page, url + "/flame");
-    const end = await page.locator(".note").evaluate(e => e.getBoundingClientRect().bottom);
-    assert.ok(end > height - 60 && end <= height, `${end} of ${height}`);
+    await eventually(async () => {
+      const end = await page.locator(".note").evaluate(e => e.getBoundingClientRect().bottom);
+      assert.ok(end > height - 60 && end <= height, `${end} of ${height}`);
+    });
   }
 });
 
@@ -196,7 +208,7 @@ test(
     await touch("touchEnd");
     const box = await page.locator(".flame").boundingBox();
     await page.mouse.move(box.x + 0.6 * box.width, y);
-    assert.equal(await page.locator(".tooltip .name").textContent(), "setup", "it is wide now");
+    await eventually(async () => assert.match(await tipOf(page), /^setup/, "it is wide now"));
   },
   {hasTouch: true},
 );
@@ -288,17 +300,20 @@ test("a_block_stands_between_its_callers_and_its_callees", async page => {
   const {url} = await dispatch();
   await open(page, url + "/block?block=dispatch");
   const [callers, callees] = [0, 1].map(n => page.locator(".sandwich .flame").nth(n));
-  const tip = page.locator(".tooltip");
-  const at = async (graph, share, line) => {
-    const box = await graph.boundingBox();
-    await page.mouse.move(box.x + share * box.width, box.y + (line + 0.5) * 17);
-    return (await tip.isVisible()) ? tip.textContent() : "";
-  };
+  const tells = (graph, share, line, pattern) =>
+    eventually(async () => {
+      await graph.scrollIntoViewIfNeeded(); // which hides a tooltip a moment later
+      const box = await graph.boundingBox();
+      const [x, y] = [box.x + share * box.width, box.y + (line + 0.5) * 17];
+      await page.mouse.move(x - 2, y);
+      await page.mouse.move(x, y);
+      assert.match(await tipOf(page), pattern);
+    });
   // Callers grow up: main, run, dispatch. Callees grow down: dispatch, then add, call, mul.
-  assert.match(await at(callers, 0.5, 0), /^mainspent80, 80\.0% of all$/);
-  assert.match(await at(callers, 0.5, 1), /^runspent80/);
-  assert.match(await at(callees, 0.1, 1), /^addspent30, 30\.0% of all$/);
-  assert.match(await at(callees, 0.5, 1), /^callspent25/);
+  await tells(callers, 0.5, 0, /^mainspent80, 80\.0% of all$/);
+  await tells(callers, 0.5, 1, /^runspent80/);
+  await tells(callees, 0.1, 1, /^addspent30, 30\.0% of all$/);
+  await tells(callees, 0.5, 1, /^callspent25/);
   await callers.focus();
   await page.keyboard.press("ArrowUp");
   await page.keyboard.press("ArrowUp");

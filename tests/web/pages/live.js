@@ -6,32 +6,11 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import {createRequire} from "node:module";
-import path from "node:path";
-import {build, folder, said, start, stop, test, view} from "../support.js";
-import {leads, open, query, rowOf, rows} from "../use.js";
+import {growing} from "../growing.js";
+import {test} from "../support.js";
+import {eventually, leads, open, query, rowOf} from "../use.js";
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-/** A program that recurses once per call of `step`. The page must be gone before the server that it asks.
- * @param {import("playwright-core").Page} page @param {string} name */
-async function growing(page, name) {
-  const file = path.join(folder, name);
-  const program = start(path.join(build, "tests", "web_grow"), [file]);
-  let round = 0;
-  const step = async () => {
-    const answered = said(program, new RegExp(`^${++round}$`, "m"));
-    program.stdin.write("go\n");
-    await answered;
-  };
-  await step();
-  const server = await view([file]);
-  const end = async () => {
-    await page.goto("about:blank");
-    await stop(program);
-    await server.stop();
-  };
-  return {program, step, url: server.url, end};
-}
 
 test("the_last_seconds_of_a_live_file_are_what_happened_since", async page => {
   const {program, step, url, end} = await growing(page, "recent.ouro");
@@ -39,7 +18,7 @@ test("the_last_seconds_of_a_live_file_are_what_happened_since", async page => {
   assert.equal(await page.locator("tbody a[data-label]").count(), 0, "nothing happened since then");
   await step();
   await page.getByRole("link", {name: "late", exact: true}).waitFor();
-  assert.match((await rowOf(page, "late"))[0], /^100 90\.9%/);
+  await eventually(async () => assert.match((await rowOf(page, "late"))[0], /^100 90\.9%/));
   assert.equal(await page.getByRole("link", {name: "leaf", exact: true}).count(), 0);
   program.stdin.end();
   await page.waitForFunction(() => document.getElementById("live").textContent === "Ended");
@@ -81,6 +60,8 @@ test("sparklines_show_how_fast_each_metric_grows", async page => {
   const names = await list.locator("span:first-child").allTextContents();
   assert.deepEqual(names.slice(0, 3), ["calls", "recursions", "direct"]);
   assert.match(await list.first().locator(".rate").textContent(), /\/s$/);
+  await page.keyboard.press("p"); // axe looks at a page that does not change under it
+  await eventually(async () => assert.equal(await page.locator("#live").textContent(), "Paused"));
   await page.evaluate(axe);
   const {violations} = await page.evaluate(() => /** @type {any} */ (window).axe.run(document));
   assert.deepEqual(
@@ -96,7 +77,7 @@ test("a_key_pauses_and_goes_on", async page => {
   const {step, url, end} = await growing(page, "pause.ouro");
   await open(page, url + "/self");
   await page.keyboard.press("p");
-  assert.equal(await page.locator("#live").textContent(), "Paused");
+  await eventually(async () => assert.equal(await page.locator("#live").textContent(), "Paused"));
   await step();
   await page.keyboard.press("p");
   await page.getByRole("link", {name: "late", exact: true}).waitFor();

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import * as fixtures from "../fixtures.js";
 import {test, view, write} from "../support.js";
-import {fits, leads, link, open, rows} from "../use.js";
+import {eventually, fits, leads, link, open, rows} from "../use.js";
 
 const MILLION = 4_452_345_678;
 
@@ -111,8 +111,10 @@ test("the_call_graph_around_a_block_is_drawn_and_followed", async page => {
   assert.ok(told.includes("run calls dispatch: 80, 80.0%"), told.join("\n"));
   assert.ok(told.includes("dispatch calls mul: 20, 20.0%"), told.join("\n"));
   assert.equal(await graph.locator(".arrow").count(), told.length);
-  const hidden = await graph.evaluate(one => one.scrollWidth - one.clientWidth);
-  assert.equal(hidden, 0, "nothing sticks out of it");
+  await eventually(async () => {
+    const hidden = await graph.evaluate(one => one.scrollWidth - one.clientWidth);
+    assert.equal(hidden, 0, "nothing sticks out of it");
+  });
   await graph.getByRole("link", {name: "mul"}).focus();
   assert.equal(await graph.locator(".arrow.lit").count(), 1);
   await leads(page, () => page.keyboard.press("Enter"));

@@ -9,7 +9,7 @@ import {createRequire} from "node:module";
 import path from "node:path";
 import * as fixtures from "../fixtures.js";
 import {folder, test, view, write} from "../support.js";
-import {rows, shown} from "../use.js";
+import {eventually, rows, shown} from "../use.js";
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const REFUSED = /Failed to load resource.*403/;
@@ -27,7 +27,7 @@ async function opened(name) {
   const env = {...process.env, BROWSER: browser, XDG_RUNTIME_DIR: folder};
   const server = await view([fixtures.dispatch()], ["--fold", "dispatch"], {secret: true, env});
   const given = path.join(folder, name);
-  while (!fs.existsSync(given)) await new Promise(resolve => setTimeout(resolve, 20));
+  await eventually(async () => assert.ok(fs.existsSync(given), "no browser was started"));
   return {...server, given: fs.readFileSync(given, "utf8")};
 }
 

@@ -6,8 +6,9 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import * as fixtures from "../fixtures.js";
-import {build, folder, ouro, run, said, start, stop, test, view} from "../support.js";
-import {chips, leads, link, open, query, rowOf, rows, shown} from "../use.js";
+import {growing} from "../growing.js";
+import {folder, ouro, run, test, view} from "../support.js";
+import {chips, eventually, leads, link, open, query, rowOf, rows, shown} from "../use.js";
 
 const once = make => {
   let made;
@@ -59,30 +60,22 @@ test("more_is_orange_and_less_is_blue", async page => {
 });
 
 test("the_page_follows_a_live_file_without_losing_the_place", async page => {
-  const file = path.join(folder, "grow.ouro");
-  const program = start(path.join(build, "tests", "web_grow"), [file]);
-  const once_ = async n => {
-    const answered = said(program, new RegExp(`^${n}$`, "m"));
-    program.stdin.write("go\n");
-    await answered;
-  };
-  await once_(1);
-  const {url, stop: stopServer} = await view([file]);
+  const {program, step, url, end} = await growing(page, "grow.ouro");
   await open(page, url + "/self");
   assert.equal(await page.locator("#live").textContent(), "Live");
   assert.match((await rowOf(page, "leaf"))[0], /^100 90\.9%/);
   await link(page, "leaf").focus();
-  await once_(2);
+  await step();
   await page.getByRole("link", {name: "late", exact: true}).waitFor();
-  assert.match((await rowOf(page, "late"))[0], /^100 45\.5%/);
+  await eventually(async () => assert.match((await rowOf(page, "late"))[0], /^100 45\.5%/));
   assert.equal(
     await page.evaluate(() => document.activeElement?.textContent),
     "leaf",
     "the focus stays where it was",
   );
   await page.locator("#live").click();
-  assert.equal(await page.locator("#live").textContent(), "Paused");
-  await once_(3);
+  await eventually(async () => assert.equal(await page.locator("#live").textContent(), "Paused"));
+  await step();
   await page.locator("#live").click();
   await page.waitForFunction(() =>
     [...document.querySelectorAll("tbody tr")].some(row =>
@@ -92,20 +85,11 @@ test("the_page_follows_a_live_file_without_losing_the_place", async page => {
   program.stdin.end();
   await page.waitForFunction(() => document.getElementById("live").textContent === "Ended");
   assert.match((await rowOf(page, "late"))[0], /^200 60\.6%/);
-  await stop(program);
-  await stopServer();
+  await end();
 });
 
 test("the_flame_graph_of_a_live_file_keeps_its_zoom_and_its_focus", async page => {
-  const file = path.join(folder, "flames.ouro");
-  const program = start(path.join(build, "tests", "web_grow"), [file]);
-  const step = async n => {
-    const answered = said(program, new RegExp(`^${n}$`, "m"));
-    program.stdin.write("go\n");
-    await answered;
-  };
-  await step(1);
-  const {url, stop: stopServer} = await view([file]);
+  const {step, url, end} = await growing(page, "flames.ouro");
   await open(page, url + "/flame?at=main");
   const zoomed = page.url();
   await page.setViewportSize({width: 1280, height: 260});
@@ -113,15 +97,14 @@ test("the_flame_graph_of_a_live_file_keeps_its_zoom_and_its_focus", async page =
   for (const key of ["ArrowDown", "ArrowDown", "ArrowDown"]) await page.keyboard.press(key);
   assert.match(await page.locator(".facts").textContent(), /^leaf.*overall.*100,/);
   await page.evaluate(() => scrollTo(0, 170));
-  await step(2);
+  await step();
   await page.waitForFunction(() =>
     /45\.5% of all/.test(document.querySelector(".facts").textContent),
   );
   assert.match(await page.locator(".facts").textContent(), /^leaf/, "the same box");
   assert.equal(await page.evaluate(() => scrollY), 170, "the page does not jump");
   assert.equal(page.url(), zoomed);
-  await stop(program);
-  await stopServer();
+  await end();
 });
 
 test("source_has_numbers_beside_its_lines", async page => {
@@ -141,17 +124,16 @@ test("source_has_numbers_beside_its_lines", async page => {
   ]);
   assert.ok(lines.length < 900, "a long file is not shown whole");
   await page.getByRole("button", {name: "lines from 10"}).click();
-  assert.ok((await rows(page)).some(cells => cells[3] === "line 200 <b>of</b> the program"));
+  await eventually(async () =>
+    assert.ok((await rows(page)).some(cells => cells[3] === "line 200 <b>of</b> the program")),
+  );
   await open(page, url + "/block?block=work");
   await leads(page, () => page.getByRole("link", {name: "Source"}).last().click());
   assert.equal(await page.locator("tr.wanted th.line").textContent(), "700");
-  assert.ok(
-    await page.locator("tr.wanted").evaluate(e => {
-      const box = e.getBoundingClientRect();
-      return box.top >= 0 && box.bottom <= innerHeight;
-    }),
-    "the line is in sight",
-  );
+  await page.waitForFunction(() => {
+    const box = document.querySelector("tr.wanted").getBoundingClientRect();
+    return box.top >= 0 && box.bottom <= innerHeight;
+  }); // the line is in sight
   await open(page, url + "/source?file=" + encodeURIComponent("short.x") + "&line=300");
   await page.waitForFunction(() => scrollY > 1000);
 });
