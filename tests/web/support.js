@@ -109,7 +109,8 @@ const inFirefox = process.env.OURO_BROWSER === "firefox";
 
 /** @param {any} [options] of playwright @returns {Promise<any>} */
 export async function browser(options = {}) {
-  if (inFirefox) return launchFirefox(start, said, stop, path.join(folder, "firefox"));
+  if (inFirefox)
+    return launchFirefox({start, said, stop, patience: PATIENCE}, path.join(folder, "firefox"));
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],

@@ -298,6 +298,8 @@ class Keyboard {
 class Mouse {
   constructor(page) {
     this.page = page;
+    this.x = 0;
+    this.y = 0;
   }
 
   act(...actions) {
@@ -305,7 +307,9 @@ class Mouse {
   }
 
   to(x, y) {
-    return {type: "pointerMove", x: Math.round(x), y: Math.round(y)};
+    this.x = Math.round(x);
+    this.y = Math.round(y);
+    return {type: "pointerMove", x: this.x, y: this.y};
   }
 
   move(x, y) {
@@ -337,11 +341,61 @@ class Mouse {
     return this.act(this.to(x, y), ...press, ...press);
   }
 
-  async wheel(deltaX, deltaY) {
-    const {x, y} = await this.page.inPage("() => ({x: innerWidth / 2, y: innerHeight / 2})");
-    const action = {type: "scroll", x: Math.round(x), y: Math.round(y), deltaX, deltaY};
+  /** Where the pointer is. */
+  wheel(deltaX, deltaY) {
+    const action = {type: "scroll", x: this.x, y: this.y, deltaX, deltaY};
     return this.page.act({type: "wheel", id: "wheel", actions: [action]});
   }
+}
+
+/** A finger. */
+class Touchscreen {
+  constructor(page) {
+    this.page = page;
+  }
+
+  tap(x, y) {
+    const actions = [
+      {type: "pointerMove", x: Math.round(x), y: Math.round(y)},
+      {type: "pointerDown", button: 0},
+      {type: "pointerUp", button: 0},
+    ];
+    return this.page.act({type: "pointer", id: "finger", parameters: {pointerType: "touch"}, actions});
+  }
+}
+
+/** A request that waits for what the case does with it, see Page.route. */
+class Route {
+  constructor(page, request) {
+    this.page = page;
+    this.request_ = request;
+  }
+
+  /** The server's own answer. */
+  fetch() {
+    return this.page.request.get(this.request_.url);
+  }
+
+  async continue() {
+    await this.page.send("network.continueRequest", {request: this.request_.request});
+  }
+
+  async fulfill({json}) {
+    const header = (name, value) => ({name, value: {type: "string", value}});
+    await this.page.send("network.provideResponse", {
+      request: this.request_.request,
+      statusCode: 200,
+      reasonPhrase: "OK",
+      headers: [header("Content-Type", "application/json")],
+      body: {type: "string", value: JSON.stringify(json)},
+    });
+  }
+}
+
+/** An address with stars, as a pattern. @param {string} glob */
+function globPattern(glob) {
+  const plain = glob.replace(/[.+?^${}()|[\]\\]/g, "\\$&");
+  return new RegExp("^" + plain.replace(/\*\*/g, ".*").replace(/(?<!\.)\*/g, "[^/]*") + "$");
 }
 
 /** What the cases listen to. */
@@ -360,7 +414,16 @@ const EVENTS = {
         from,
       });
   },
-  "network.beforeRequestSent": (page, {request}) => page.emit("request", {url: () => request.url}),
+  "network.beforeRequestSent": (page, {request, isBlocked}) => {
+    if (isBlocked) return page.answer(request);
+    const headers = Object.fromEntries(
+      request.headers.map(({name, value}) => [name.toLowerCase(), value.value]),
+    );
+    page.emit("request", {url: () => request.url, allHeaders: async () => headers});
+  },
+  "network.responseStarted": (page, {navigation, response}) => {
+    if (navigation) page.statuses.set(navigation, response.status);
+  },
   "browsingContext.userPromptOpened": (page, {message}) =>
     page.emit("dialog", {
       message: () => message,
@@ -388,6 +451,11 @@ export class Page extends Locator {
     this.size = null;
     this.keyboard = new Keyboard(this);
     this.mouse = new Mouse(this);
+    this.touchscreen = new Touchscreen(this);
+    /** @type {{pattern: RegExp, handler: (route: Route) => any}[]} */
+    this.routes = [];
+    /** Of answers, by navigation. @type {Map<string, number>} */
+    this.statuses = new Map();
     /** @type {Map<string, Set<(value: any) => void>>} */
     this.listeners = new Map();
     context.connection.listeners.add((method, params) => {
@@ -508,12 +576,30 @@ export class Page extends Locator {
   }
 
   async go(method, params) {
-    await this.send(method, {context: this.id, ...params});
+    const result = await this.send(method, {context: this.id, ...params});
     await this.look();
+    return result;
   }
 
-  goto(url) {
-    return this.go("browsingContext.navigate", {url, wait: "complete"});
+  async goto(url) {
+    const {navigation} = await this.go("browsingContext.navigate", {url, wait: "complete"});
+    return {status: () => this.statuses.get(navigation)};
+  }
+
+  /** Requests for an address are answered by the handler. @param {string} glob */
+  async route(glob, handler) {
+    if (!this.routes.length)
+      await this.send("network.addIntercept", {
+        phases: ["beforeRequestSent"],
+        contexts: [this.id],
+      });
+    this.routes.push({pattern: globPattern(glob), handler});
+  }
+
+  answer(request) {
+    const one = this.routes.find(({pattern: wanted}) => wanted.test(request.url));
+    const route = new Route(this, request);
+    return (one ? one.handler(route) : route.continue()).catch(() => {}); // a page that has gone
   }
 
   reload() {
@@ -561,7 +647,7 @@ export class Page extends Locator {
 }
 
 // What a page of playwright has and this one does not.
-for (const name of ["addInitScript", "emulateMedia", "pdf", "route", "touchscreen"])
+for (const name of ["addInitScript", "emulateMedia", "pdf"])
   Page.prototype[name] = () => {
     throw new NotHere(`page.${name}`);
   };

@@ -9,7 +9,7 @@ import {createRequire} from "node:module";
 import path from "node:path";
 import * as fixtures from "../fixtures.js";
 import {folder, test, view, write} from "../support.js";
-import {eventually, rows, shown} from "../use.js";
+import {eventually, fits, rows, shown} from "../use.js";
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const REFUSED = /Failed to load resource.*403/;
@@ -92,28 +92,27 @@ test("a_link_on_another_site_opens_the_page_for_who_was_there_before", async pag
   await stop();
 }, {mayFail: REFUSED});
 
-test("without_the_secret_a_page_says_what_to_do", async page => {
-  const {url, stop} = await view([fixtures.dispatch()], [], {secret: true});
-  for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
-    await page.emulateMedia({colorScheme});
-    for (const width of [360, 1280]) {
-      await page.setViewportSize({width, height: 800});
-      const answer = await page.goto(`${url}/flame?at=main`);
-      assert.equal(answer.status(), 403);
-      await isLocked(page);
-      if (process.env.PICTURES)
-        await page.screenshot({path: path.join(process.env.PICTURES, `locked-${colorScheme}-${width}.png`)});
-      const by = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      assert.ok(by <= 0, `${by} pixels too wide`);
-      await page.evaluate(axe);
-      const {violations} = await page.evaluate(() => /** @type {any} */ (window).axe.run(document));
-      assert.deepEqual(violations.map(v => v.id), []);
-    }
-  }
-  const status = await page.evaluate(async () => (await fetch("/api/v1/blocks")).status);
-  assert.equal(status, 403);
-  await stop();
-}, {mayFail: REFUSED});
+for (const colorScheme of /** @type {const} */ (["light", "dark"]))
+  test(
+    `without_the_secret_a_page_says_what_to_do_in_${colorScheme}`,
+    async page => {
+      const {url, stop} = await view([fixtures.dispatch()], [], {secret: true});
+      for (const width of [360, 1280]) {
+        await page.setViewportSize({width, height: 800});
+        const answer = await page.goto(`${url}/flame?at=main`);
+        assert.equal(answer.status(), 403);
+        await isLocked(page);
+        await fits(page);
+        await page.evaluate(axe);
+        const {violations} = await page.evaluate(() => /** @type {any} */ (window).axe.run(document));
+        assert.deepEqual(violations.map(v => v.id), []);
+      }
+      const status = await page.evaluate(async () => (await fetch("/api/v1/blocks")).status);
+      assert.equal(status, 403);
+      await stop();
+    },
+    {mayFail: REFUSED, colorScheme},
+  );
 
 test("a_page_whose_viewer_was_started_again_says_what_to_do", async (page, context) => {
   const {url, address, stop} = await view([fixtures.dispatch()], [], {secret: true});
