@@ -30,15 +30,15 @@ static uint64_t *hash_labels(const profile *p, const labels *l) {
     return hashes;
 }
 
-uint64_t *ouro__path_ids(const profile *p, const labels *l) {
-    uint64_t *labelled = hash_labels(p, l), *ids = malloc(p->node_count * sizeof *ids);
+uint64_t *ouro__path_ids_of(const profile *p, const labels *l, const uint8_t *wanted) {
+    uint64_t *labelled = hash_labels(p, l), *ids = calloc(p->node_count, sizeof *ids);
     if (!labelled || !ids) {
         free(labelled);
         free(ids);
         return NULL;
     }
-    ids[0] = 0;
     for (uint32_t n = 1; n < p->node_count; n++) {
+        if (wanted && !wanted[n]) continue;
         sip_state s = ouro__sip_start(&id_key);
         ouro__sip_word(&s, ids[p->parent[n]]);
         ouro__sip_word(&s, labelled[p->block[n]]);
@@ -46,6 +46,10 @@ uint64_t *ouro__path_ids(const profile *p, const labels *l) {
     }
     free(labelled);
     return ids;
+}
+
+uint64_t *ouro__path_ids(const profile *p, const labels *l) {
+    return ouro__path_ids_of(p, l, NULL);
 }
 
 // Six bits per character, the highest first; the first has four.

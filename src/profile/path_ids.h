@@ -14,6 +14,9 @@ enum { PATH_ID_LENGTH = 11, PATH_ID_ROOM = PATH_ID_LENGTH + 1 };
 // By node; freed by the caller. `l` are the labels of the profile that p was filtered from, or of p
 // itself. The root has no id. NULL: out of memory.
 uint64_t *ouro__path_ids(const profile *p, const labels *l);
+// The same for some nodes: those with wanted[n], which are wanted together with their parents. The
+// others have 0.
+uint64_t *ouro__path_ids_of(const profile *p, const labels *l, const uint8_t *wanted);
 
 // As text: letters, digits, - and _.
 void ouro__path_id_print(uint64_t id, char text[PATH_ID_ROOM]);

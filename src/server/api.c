@@ -82,15 +82,17 @@ void ouro__write_recursion(question *q, const char *name, const recursion *r) {
     ouro__write_end(&q->json);
 }
 
+// A flame graph has thousands of blocks: what most of them do not have is left out.
 void ouro__write_block_info(question *q, const side *s, const profile *p, uint32_t b) {
+    const char *mark = mark_of(ouro__block_name(p, b));
     char *label = label_of(s, p, b);
     if (!label) ouro__output_fail_memory(q->out);
     ouro__write_text(&q->json, "label", label);
     ouro__write_text(&q->json, "name", ouro__block_name(p, b));
     ouro__write_text(&q->json, "file", ouro__block_file(p, b));
     ouro__write_integer(&q->json, "line", p->blocks[b].line);
-    ouro__write_integer(&q->json, "column", p->blocks[b].column);
-    ouro__write_text(&q->json, "mark", mark_of(ouro__block_name(p, b)));
+    if (p->blocks[b].column) ouro__write_integer(&q->json, "column", p->blocks[b].column);
+    if (mark) ouro__write_text(&q->json, "mark", mark);
     free(label);
 }
 
@@ -172,12 +174,11 @@ static bool find_view(question *q, bool common) {
     q->calls = ouro__calls_metric(q->p);
     q->recursions = ouro__profile_find_metric(q->p, "recursions");
     q->recursed = ouro__view_recursed(q->view);
-    const totals *t = ouro__view_totals(q->view, q->metric);
     q->total = ouro__view_all(q->view)[q->metric];
-    q->left = t ? t->total : 0;
+    q->left = ouro__view_left(q->view, q->metric);
     q->place_of = calloc((size_t)q->p->block_count + 1, sizeof *q->place_of);
     q->blocks = malloc(((size_t)q->p->block_count + 1) * sizeof *q->blocks);
-    return t && q->recursed && q->place_of && q->blocks;
+    return q->recursed && q->place_of && q->blocks;
 }
 
 // Files spell out every path and every name: where there are files, they do not go through memory.

@@ -235,20 +235,35 @@ static void write_inverted_place(question *q, const uint64_t *ids, uint32_t end,
     ouro__write_end(&q->json);
 }
 
+// The ids of the paths that boxes end, and of nothing else: to hash all paths of a deep profile
+// takes as long as to turn it. Freed by the caller.
+static uint64_t *ids_of_ends(const question *q, const flame *boxes, uint32_t count) {
+    uint8_t *wanted = calloc(q->p->node_count, 1);
+    for (uint32_t i = 0; wanted && i < count; i++) {
+        for (uint32_t n = boxes[i].path_end; n && !wanted[n]; n = q->p->parent[n]) wanted[n] = 1;
+    }
+    uint64_t *ids = wanted ? ouro__path_ids_of(q->p, &q->view->side->labels, wanted) : NULL;
+    free(wanted);
+    return ids;
+}
+
 static bool write_inverted(question *q, uint32_t limit) {
-    const uint64_t *ids = ouro__view_ids(q->view);
     uint32_t end, level, count;
     flame *boxes;
     flame_rest rest;
-    if (!ids || !inverted_place(q, &end, &level) ||
+    if (!inverted_place(q, &end, &level) ||
         !ouro__inverted(q->p, q->p->values[q->metric], end, level, limit, &boxes, &count, &rest))
         return false;
+    uint64_t *ids = ids_of_ends(q, boxes, count);
     flame_rows rows = {.p = q->p, .boxes = boxes, .ids = ids, .inverted = true, .level = level};
-    write_inverted_place(q, ids, end, level);
-    write_boxes(q, &rows, count);
-    write_rest(q, &rest);
+    if (ids) {
+        write_inverted_place(q, ids, end, level);
+        write_boxes(q, &rows, count);
+        write_rest(q, &rest);
+    }
+    free(ids);
     free(boxes);
-    return true;
+    return ids;
 }
 
 // ---------------------------------------------------------------- the questions

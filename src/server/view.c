@@ -378,6 +378,17 @@ const int64_t *ouro__view_running(view *v, uint32_t m) {
     return running;
 }
 
+int64_t ouro__view_left(view *v, uint32_t m) {
+    view_metric *part = &v->metrics[m];
+    if (!v->own) return ouro__view_all(v)[m];
+    pthread_mutex_lock(&part->locks[PART_RUNNING]);
+    if (!part->has_left) part->left = ouro__total(v->profile, m);
+    part->has_left = true;
+    int64_t left = part->left;
+    pthread_mutex_unlock(&part->locks[PART_RUNNING]);
+    return left;
+}
+
 const totals *ouro__view_totals(view *v, uint32_t m) {
     view_metric *part = &v->metrics[m];
     v->metric = m;

@@ -26,7 +26,8 @@ typedef struct {
     totals totals;
     knots knots;
     findings findings;
-    bool has_totals, has_knots, has_edges, has_findings;
+    int64_t left;
+    bool has_left, has_totals, has_knots, has_edges, has_findings;
 } view_metric;
 
 typedef struct {
@@ -83,6 +84,9 @@ void ouro__cache_release(cache *c, view *v);
 static inline const int64_t *ouro__view_all(const view *v) {
     return v->totals ? v->totals : v->side->totals;
 }
+
+// What the filters leave of a metric. Computed on the first call and kept.
+int64_t ouro__view_left(view *v, uint32_t m);
 
 // Each is computed on the first call and kept. NULL: out of memory.
 const int64_t *ouro__view_running(view *v, uint32_t m);

@@ -455,5 +455,6 @@ def every_table_has_one_order_and_one_page_in_json_and_csv():
         same(table[1:], ["x,,0,0,5,7,,block", "main,,0,0,,3,,caller", "[pruned],,0,0,,2,,callee"])
         message = s.api("blocks", status=400, sort="none")["error"]["message"]
         same(message, "sort is one of self, overall, calls, name, file; - in front for descending")
-        marks = {b["name"]: b["mark"] for b in s.api("compare")["blocks"]}
-        same((marks["[pruned]"], marks["x"]), ("pruned", None))
+        blocks = {b["name"]: b for b in s.api("compare")["blocks"]}
+        same(blocks["[pruned]"]["mark"], "pruned")
+        same([key for key in ("mark", "column") if key in blocks["x"]], [])

@@ -208,6 +208,27 @@ TEST(an_id_finds_its_path_and_the_same_path_in_another_profile) {
     }
 }
 
+TEST(ids_of_some_paths_are_those_of_all) {
+    for (int round = 0; round < 8; round++) {
+        profile *p = random_profile(120);
+        labels l;
+        CHECK(ouro__labels_init(&l, p));
+        uint8_t *wanted = calloc(p->node_count, 1);
+        for (uint32_t i = 0; i < 10; i++) {
+            for (uint32_t n = (uint32_t)random_below(p->node_count); n; n = p->parent[n])
+                wanted[n] = 1;
+        }
+        uint64_t *all = ouro__path_ids(p, &l), *some = ouro__path_ids_of(p, &l, wanted);
+        for (uint32_t n = 0; n < p->node_count; n++)
+            CHECK_EQUAL(some[n], wanted[n] ? all[n] : 0);
+        free(wanted);
+        free(all);
+        free(some);
+        ouro__labels_free(&l);
+        ouro__profile_free(p);
+    }
+}
+
 TEST(two_paths_with_one_id_are_noticed) {
     bool several;
     const uint64_t ids[] = {0, 7, 9, 7, 8};
