@@ -219,8 +219,7 @@ TEST(ids_of_some_paths_are_those_of_all) {
                 wanted[n] = 1;
         }
         uint64_t *all = ouro__path_ids(p, &l), *some = ouro__path_ids_of(p, &l, wanted);
-        for (uint32_t n = 0; n < p->node_count; n++)
-            CHECK_EQUAL(some[n], wanted[n] ? all[n] : 0);
+        for (uint32_t n = 0; n < p->node_count; n++) CHECK_EQUAL(some[n], wanted[n] ? all[n] : 0);
         free(wanted);
         free(all);
         free(some);
