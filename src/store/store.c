@@ -295,6 +295,18 @@ profile *ouro__store_ask(store *s, const choice *c, error *e) {
     return NULL;
 }
 
+bool ouro__store_offer(store *s, const choice *c, store_offer *to, error *e) {
+    return ouro__offer_make(s->engine, s->open, c, to, e);
+}
+
+bool ouro__store_series(store *s, const choice *c, const series_question *q, series *to, error *e) {
+    *to = (series){0};
+    if (!q->step || !q->steps || q->steps > SERIES_STEPS || q->most > SERIES_VALUES)
+        return ouro__fail(e, EINVAL, "a chart has 1 to %d steps of time, and at most %d values",
+                          SERIES_STEPS, SERIES_VALUES);
+    return ouro__series_make(s->engine, s->open, c, q, to, e);
+}
+
 bool ouro__store_summary(store *s, store_summary *to, error *e) {
     *to = (store_summary){0};
     bool ok = s->engine->summary(s->open, to, e);
