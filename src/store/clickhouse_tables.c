@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCHEMA_VERSION = 1, SHARDS_MOST = 1000 };
+enum { SCHEMA_VERSION = 1, SHARDS_MOST = 1000, ATTEMPTS = 6 };
 
 static const struct {
     const char *name, *columns, *engine, *shard_by;
@@ -165,14 +165,26 @@ static bool look_for_version(clickhouse *c, bool this_host, bool *there, error *
     return ok;
 }
 
+// Several may make the same tables at once: who is refused looks again.
+static bool make_here(clickhouse *c, error *e) {
+    error first = {0};
+    bool ok = false, there = false;
+    for (unsigned i = 0; !ok && i < ATTEMPTS; i++) {
+        if (i) ouro__clickhouse_pause(i);
+        ok = look_for_version(c, true, &there, &first) && (there || make_on_host(c, &first));
+        if (first.code != EIO) break;
+    }
+    if (!ok && e) *e = first;
+    return ok;
+}
+
 // Makes the tables on every host of a cluster where they are not; else on one.
 static bool make_everywhere(clickhouse *c, error *e) {
     size_t first = c->host, count = c->url.cluster ? c->url.host_count : 1;
     bool ok = true;
     for (size_t i = 0; ok && i < count; i++) {
-        bool there;
         c->host = c->url.cluster ? i : first;
-        ok = look_for_version(c, true, &there, e) && (there || make_on_host(c, e));
+        ok = make_here(c, e);
     }
     c->host = first;
     return ok;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """ClickHouse servers of a test's own: a temporary folder, free ports of the loopback interface, little memory, and
 nothing left at the end. Cluster `one` has the first server, cluster `fleet` has all of them."""
-import os, shutil, signal, socket, subprocess, tempfile, time, urllib.error, urllib.parse, urllib.request
+import ctypes, os, shutil, signal, socket, subprocess, tempfile, time, urllib.error, urllib.parse, urllib.request
 
 SERVER = shutil.which("clickhouse-server", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
 PATIENCE = 120  # seconds until a server that starts is given up
@@ -49,6 +49,11 @@ def free_ports(count):
     return ports
 
 
+def end_with_the_test():
+    """The kernel ends the server when the test ends, however that happens."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
 class Shard:
     def __init__(self, folder, ports):
         self.folder, (self.http, self.tcp, self.inter), self.process = folder, ports, None
@@ -58,6 +63,7 @@ class Shard:
         # A process of its own group, so that a ^C at a test ends the servers by stop() and not half-way.
         self.process = subprocess.Popen([SERVER, "--config-file=" + self.folder + "/config.xml"], cwd=self.folder,
                                         stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
+                                        preexec_fn=end_with_the_test,
                                         env={"PATH": os.environ.get("PATH", ""), "TZ": "UTC", "LC_ALL": "C"})
         output.close()
 
