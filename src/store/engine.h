@@ -20,6 +20,28 @@ bool ouro__answer_block(answer *a, key block, const char *name, const char *file
 // A node that has a value or is a parent, and was not told yet: *next counts from 0. false: there
 // are no more.
 bool ouro__answer_unknown(const answer *a, size_t *next, key *node);
+// A node that will be unknown until it is told: an ancestor that is known before its children are.
+bool ouro__answer_wants(answer *a, key node);
+// Which part of the store did not answer, in words.
+bool ouro__answer_missing(answer *a, const char *words);
+
+// What is offered: each label as often as it is found, with the slices that it is found in.
+typedef struct offering offering;
+void ouro__offering_slices(offering *o, uint64_t slices, uint64_t first, uint64_t last);
+bool ouro__offering_label(offering *o, const char *name, const char *value, uint64_t slices);
+bool ouro__offering_metric(offering *o, const char *name, const char *unit, uint32_t decimals);
+bool ouro__offering_missing(offering *o, const char *words);
+
+// A chart, in two passes: the totals of all values of the label, then the sums by step. Between
+// them it becomes known which values have rows of their own: the sums of others can come as that of
+// any value that has none. A value is known by its number.
+typedef struct charting charting;
+bool ouro__charting_value(charting *c, const char *value, uint32_t *number); // NULL: no such label
+bool ouro__charting_total(charting *c, uint32_t number, int64_t sum, error *e);
+bool ouro__charting_rank(charting *c, error *e);
+bool ouro__charting_has_row(const charting *c, uint32_t number); // after ranking
+bool ouro__charting_add(charting *c, uint32_t number, uint64_t step, int64_t sum, error *e);
+bool ouro__charting_missing(charting *c, const char *words);
 
 typedef struct {
     const char *scheme; // of its URLs: "sqlite"
@@ -28,10 +50,18 @@ typedef struct {
     bool (*put)(void *engine, const slice *s, bool *known, error *e);
     bool (*recorded)(void *engine, key recording, uint64_t *next, answer *a, error *e);
     bool (*ask)(void *engine, const choice *c, answer *a, error *e);
+    bool (*offer)(void *engine, const choice *c, offering *o, error *e);
+    bool (*series)(void *engine, const choice *c, const series_question *q, charting *to, error *e);
     bool (*summary)(void *engine, store_summary *to, error *e);
     bool (*keep)(void *engine, uint64_t since, uint64_t *slices, error *e);
 } engine;
 
+// What store.c asks an engine for.
+bool ouro__offer_make(const engine *how, void *opened, const choice *c, store_offer *to, error *e);
+bool ouro__series_make(const engine *how, void *opened, const choice *c, const series_question *q,
+                       series *to, error *e);
+
 extern const engine ouro__sqlite;
+extern const engine ouro__clickhouse, ouro__clickhouse_tls;
 
 #endif

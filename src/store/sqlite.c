@@ -59,8 +59,10 @@ typedef enum {
     METRICS,
     LABELS,
     SLICES_BETWEEN,
+    COUNTS_BETWEEN,
     SLICES_OF,
     SAMPLES_OF,
+    METRIC_OF,
     NODE,
     BLOCK,
     LAST_NODE,
@@ -91,11 +93,15 @@ static const char *const texts_of[STATEMENTS] = {
                   " VALUES (?, ?, ?, ?, ?)",
     [ADD_SAMPLES] = "INSERT INTO samples (slice, metric, count, packed) VALUES (?, ?, ?, ?)",
     [METRICS] = "SELECT id, name, unit, decimals FROM metrics ORDER BY id",
-    [LABELS] = "SELECT label_set, name, value FROM labels ORDER BY label_set",
+    [LABELS] = "SELECT id, name, value FROM label_sets LEFT JOIN labels ON label_set = id"
+               " ORDER BY id",
     [SLICES_BETWEEN] = "SELECT id, label_set, ended FROM slices"
                        " WHERE ended > ? AND ended <= ? ORDER BY id",
+    [COUNTS_BETWEEN] = "SELECT label_set, count(*), min(ended), max(ended) FROM slices"
+                       " WHERE ended > ? AND ended <= ? GROUP BY label_set",
     [SLICES_OF] = "SELECT id, number FROM slices WHERE recording = ? ORDER BY number",
     [SAMPLES_OF] = "SELECT metric, packed FROM samples WHERE slice = ?",
+    [METRIC_OF] = "SELECT packed FROM samples WHERE slice = ? AND metric = ?",
     [NODE] = "SELECT key, parent, block FROM nodes WHERE id = ?",
     [BLOCK] = "SELECT key, name, file, line, column FROM blocks WHERE id = ?",
     [LAST_NODE] = "SELECT max(id) FROM nodes",
@@ -735,28 +741,42 @@ static bool cut_small(reader *r, uint32_t most, error *e) {
 
 // ---------------------------------------------------------------- asking
 
-// By number of a label set: do its labels fit the choice?
+// By number of a label set: do its labels fit the choice? For a chart, the number of the value that
+// it has of one label.
 typedef struct {
+    const choice *choice;
+    charting *chart; // NULL: none
+    const char *label;
     unsigned char *fits;
+    uint32_t *values;
     int64_t count;
 } chosen;
 
-static bool judge(chosen *to, const choice *c, int64_t id, const label_set *l) {
-    if (id >= to->count) {
-        int64_t count = (id + 1) * 2;
-        unsigned char *fits = realloc(to->fits, (size_t)count);
-        if (!fits) return false;
-        memset(fits + to->count, 0, (size_t)(count - to->count));
-        *to = (chosen){fits, count};
-    }
-    choice labels = *c;
-    labels.since = labels.until = 0;
-    to->fits[id] = ouro__choice_holds(&labels, l, 0);
+static bool room_for_set(chosen *to, int64_t id) {
+    if (id < to->count) return true;
+    int64_t count = (id + 1) * 2;
+    unsigned char *fits = realloc(to->fits, (size_t)count);
+    if (fits) to->fits = fits;
+    uint32_t *values = to->chart ? realloc(to->values, (size_t)count * sizeof *values) : NULL;
+    if (values) to->values = values;
+    if (!fits || (to->chart && !values)) return false;
+    memset(fits + to->count, 0, (size_t)(count - to->count));
+    to->count = count;
     return true;
 }
 
-// Labels come set by set.
-static bool choose_label_sets(file_store *f, const choice *c, chosen *to, error *e) {
+static bool judge(chosen *to, int64_t id, const label_set *l) {
+    if (id < 0 || !room_for_set(to, id)) return id < 0;
+    choice labels = *to->choice;
+    labels.since = labels.until = 0;
+    to->fits[id] = ouro__choice_holds(&labels, l, 0);
+    if (!to->chart || !to->fits[id]) return true;
+    const char *value = to->label ? ouro__label_set_get(l, to->label) : NULL;
+    return ouro__charting_value(to->chart, value, &to->values[id]);
+}
+
+// Labels come set by set; a set without labels is one row without a name.
+static bool choose_label_sets(file_store *f, chosen *to, error *e) {
     sqlite3_stmt *s = prepared(f, LABELS, e);
     label_set l = {0};
     int64_t at = 0;
@@ -764,27 +784,45 @@ static bool choose_label_sets(file_store *f, const choice *c, chosen *to, error 
     while (ok) {
         int64_t id = row ? sqlite3_column_int64(s, 0) : 0;
         if (at && id != at) {
-            ok = judge(to, c, at, &l) || ouro__fail_memory(e);
+            ok = judge(to, at, &l) || ouro__fail_memory(e);
             ouro__label_set_free(&l);
         }
         if (!row || !ok) break;
         at = id;
-        ok = ouro__label_set_put(&l, text_at(s, 1), text_at(s, 2)) || ouro__fail_memory(e);
+        if (sqlite3_column_type(s, 1) != SQLITE_NULL)
+            ok = ouro__label_set_put(&l, text_at(s, 1), text_at(s, 2)) || ouro__fail_memory(e);
         ok = ok && next_row(f, s, &row, e);
     }
     ouro__label_set_free(&l);
+    if (s) sqlite3_reset(s);
     return ok;
 }
 
-static bool add_chosen(reader *r, const choice *c, const chosen *sets, error *e) {
-    sqlite3_stmt *s = prepared(r->f, SLICES_BETWEEN, e);
-    if (!s) return false;
+static void chosen_free(chosen *c) {
+    free(c->fits);
+    free(c->values);
+}
+
+static bool is_chosen(const chosen *sets, int64_t set) {
+    return set >= 0 && set < sets->count && sets->fits[set];
+}
+
+// A statement with the choice's stretch of time as its first two parameters. NULL: failed.
+static sqlite3_stmt *between(file_store *f, statement which, const choice *c, error *e) {
+    sqlite3_stmt *s = prepared(f, which, e);
+    if (!s) return NULL;
     sqlite3_bind_int64(s, 1, (sqlite3_int64)c->since);
     sqlite3_bind_int64(s, 2, c->until ? (sqlite3_int64)c->until : INT64_MAX);
+    return s;
+}
+
+static bool add_chosen(reader *r, const chosen *sets, error *e) {
+    const choice *c = sets->choice;
+    sqlite3_stmt *s = between(r->f, SLICES_BETWEEN, c, e);
+    if (!s) return false;
     bool row, ok = next_row(r->f, s, &row, e);
     for (; ok && row; ok = ok && next_row(r->f, s, &row, e)) {
-        int64_t set = sqlite3_column_int64(s, 1);
-        bool fits = c->term_count == 0 || (set >= 0 && set < sets->count && sets->fits[set]);
+        bool fits = c->term_count == 0 || is_chosen(sets, sqlite3_column_int64(s, 1));
         if (fits) ok = add_slice_to(r, sqlite3_column_int64(s, 0), e);
     }
     sqlite3_reset(s);
@@ -795,11 +833,11 @@ static bool add_chosen(reader *r, const choice *c, const chosen *sets, error *e)
 static bool ask(void *opened, const choice *c, answer *a, error *e) {
     file_store *f = opened;
     reader r = {0};
-    chosen sets = {0};
+    chosen sets = {.choice = c};
     if (!execute(f, "BEGIN", e)) return false;
-    bool ok = reader_init(&r, f, a, e) && (!c->term_count || choose_label_sets(f, c, &sets, e)) &&
-              add_chosen(&r, c, &sets, e) && cut_small(&r, c->paths_most, e) && tell_sums(&r, e);
-    free(sets.fits);
+    bool ok = reader_init(&r, f, a, e) && (!c->term_count || choose_label_sets(f, &sets, e)) &&
+              add_chosen(&r, &sets, e) && cut_small(&r, c->paths_most, e) && tell_sums(&r, e);
+    chosen_free(&sets);
     reader_free(&r);
     execute(f, "COMMIT", NULL);
     return ok;
@@ -819,6 +857,156 @@ static bool recorded(void *opened, key recording, uint64_t *next, answer *a, err
     }
     ok = ok && tell_sums(&r, e);
     reader_free(&r);
+    execute(f, "COMMIT", NULL);
+    return ok;
+}
+
+// ---------------------------------------------------------------- charts
+
+typedef struct {
+    file_store *f;
+    const series_question *question;
+    int64_t metric;
+    chosen sets;
+    bool by_step; // the second pass
+} charter;
+
+static bool sum_packed(const unsigned char *at, size_t size, int64_t *sum, error *e) {
+    const unsigned char *end = at + size;
+    uint64_t step, zigzag;
+    for (*sum = 0; at < end;) {
+        if (!get_varint(&at, end, &step) || !get_varint(&at, end, &zigzag))
+            return ouro__fail(e, EILSEQ, "the store is damaged: samples end in the middle");
+        int64_t value = (int64_t)(zigzag >> 1) ^ -(int64_t)(zigzag & 1);
+        if (__builtin_add_overflow(*sum, value, sum))
+            return ouro__fail(e, EOVERFLOW, "the sum needs more than 63 bits");
+    }
+    return true;
+}
+
+static bool slice_sum(charter *c, int64_t id, int64_t *sum, error *e) {
+    sqlite3_stmt *s = prepared(c->f, METRIC_OF, e);
+    bool row;
+    *sum = 0;
+    if (!s) return false;
+    sqlite3_bind_int64(s, 1, id);
+    sqlite3_bind_int64(s, 2, c->metric);
+    bool ok = next_row(c->f, s, &row, e);
+    if (ok && row)
+        ok = sum_packed(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), sum, e);
+    sqlite3_reset(s);
+    return ok;
+}
+
+static bool chart_slice(charter *c, int64_t id, int64_t set, uint64_t ended, error *e) {
+    const series_question *q = c->question;
+    int64_t sum;
+    if (ended <= q->from || !is_chosen(&c->sets, set)) return true;
+    uint64_t step = (ended - q->from - 1) / q->step;
+    if (step >= q->steps) return true;
+    if (!slice_sum(c, id, &sum, e)) return false;
+    uint32_t value = c->sets.values[set];
+    return c->by_step ? ouro__charting_add(c->sets.chart, value, step, sum, e)
+                      : ouro__charting_total(c->sets.chart, value, sum, e);
+}
+
+// Only what is in the chart is read.
+static bool chart_slices(charter *c, error *e) {
+    const series_question *q = c->question;
+    choice within = *c->sets.choice;
+    uint64_t end;
+    if (__builtin_mul_overflow(q->step, q->steps, &end) ||
+        __builtin_add_overflow(end, q->from, &end) || end > INT64_MAX)
+        end = INT64_MAX;
+    if (within.since < q->from) within.since = q->from;
+    if (!within.until || within.until > end) within.until = end;
+    sqlite3_stmt *s = between(c->f, SLICES_BETWEEN, &within, e);
+    bool row, ok = s && next_row(c->f, s, &row, e);
+    for (; ok && row; ok = ok && next_row(c->f, s, &row, e))
+        ok = chart_slice(c, sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1),
+                         (uint64_t)sqlite3_column_int64(s, 2), e);
+    if (s) sqlite3_reset(s);
+    return ok;
+}
+
+static bool find_metric(charter *c, error *e) {
+    const store_metric *m = c->question->metric;
+    sqlite3_stmt *s = prepared(c->f, FIND_METRIC, e);
+    if (!s) return false;
+    bind_text(s, 1, m->name);
+    bind_text(s, 2, m->unit);
+    sqlite3_bind_int64(s, 3, m->decimals);
+    return find_id(c->f, s, &c->metric, e);
+}
+
+static bool chart(void *opened, const choice *of, const series_question *q, charting *to,
+                  error *e) {
+    file_store *f = opened;
+    charter c = {.f = f, .question = q, .sets = {.choice = of, .chart = to, .label = q->label}};
+    if (!execute(f, "BEGIN", e)) return false;
+    bool ok = find_metric(&c, e) && choose_label_sets(f, &c.sets, e) && chart_slices(&c, e) &&
+              ouro__charting_rank(to, e);
+    c.by_step = true;
+    ok = ok && chart_slices(&c, e);
+    chosen_free(&c.sets);
+    execute(f, "COMMIT", NULL);
+    return ok;
+}
+
+// ---------------------------------------------------------------- what can be chosen
+
+// *counts: how many slices of the choice have a label set, by its number.
+static bool count_slices(file_store *f, const chosen *sets, uint64_t *counts, offering *to,
+                         error *e) {
+    sqlite3_stmt *s = between(f, COUNTS_BETWEEN, sets->choice, e);
+    bool row, ok = s && next_row(f, s, &row, e);
+    for (; ok && row; ok = next_row(f, s, &row, e)) {
+        int64_t set = sqlite3_column_int64(s, 0);
+        if (!is_chosen(sets, set)) continue;
+        counts[set] = (uint64_t)sqlite3_column_int64(s, 1);
+        ouro__offering_slices(to, counts[set], (uint64_t)sqlite3_column_int64(s, 2),
+                              (uint64_t)sqlite3_column_int64(s, 3));
+    }
+    return ok;
+}
+
+static bool offer_labels(file_store *f, const chosen *sets, const uint64_t *counts, offering *to,
+                         error *e) {
+    sqlite3_stmt *s = prepared(f, LABELS, e);
+    bool row, ok = s && next_row(f, s, &row, e);
+    for (; ok && row; ok = ok && next_row(f, s, &row, e)) {
+        int64_t set = sqlite3_column_int64(s, 0);
+        if (!is_chosen(sets, set) || !counts[set]) continue;
+        if (sqlite3_column_type(s, 1) == SQLITE_NULL) continue;
+        ok = ouro__offering_label(to, text_at(s, 1), text_at(s, 2), counts[set]) ||
+             ouro__fail_memory(e);
+    }
+    if (s) sqlite3_reset(s);
+    return ok;
+}
+
+static bool offer_metrics(file_store *f, offering *to, error *e) {
+    sqlite3_stmt *s = prepared(f, METRICS, e);
+    bool row, ok = s && next_row(f, s, &row, e);
+    for (; ok && row; ok = ok && next_row(f, s, &row, e))
+        ok = ouro__offering_metric(to, text_at(s, 1), text_at(s, 2),
+                                   (uint32_t)sqlite3_column_int64(s, 3)) ||
+             ouro__fail_memory(e);
+    if (s) sqlite3_reset(s);
+    return ok;
+}
+
+static bool offer(void *opened, const choice *c, offering *to, error *e) {
+    file_store *f = opened;
+    chosen sets = {.choice = c};
+    uint64_t *counts = NULL;
+    if (!execute(f, "BEGIN", e)) return false;
+    bool ok = choose_label_sets(f, &sets, e);
+    if (ok && !(counts = calloc((size_t)sets.count + 1, sizeof *counts))) ok = ouro__fail_memory(e);
+    ok = ok && count_slices(f, &sets, counts, to, e) && offer_labels(f, &sets, counts, to, e) &&
+         offer_metrics(f, to, e);
+    free(counts);
+    chosen_free(&sets);
     execute(f, "COMMIT", NULL);
     return ok;
 }
@@ -888,5 +1076,7 @@ const engine ouro__sqlite = {.scheme = "sqlite",
                              .put = put,
                              .recorded = recorded,
                              .ask = ask,
+                             .offer = offer,
+                             .series = chart,
                              .summary = summary,
                              .keep = keep};

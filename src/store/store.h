@@ -147,6 +147,57 @@ enum { LABELS_LISTED = 1000 };
 bool ouro__store_summary(store *s, store_summary *to, error *e);
 void ouro__store_summary_free(store_summary *s);
 
+// What can be chosen within a choice.
+typedef struct {
+    char *name, *unit;
+    uint32_t decimals;
+} store_metric;
+
+typedef struct {
+    uint64_t slices;       // of the choice
+    uint64_t first, last;  // when the first and the last of them ended; 0: there is none
+    label_count *labels;   // by name, then by slices, as in a summary
+    size_t label_count;    // of those that are listed, at most LABELS_LISTED of a name
+    uint64_t label_values; // of all
+    store_metric *metrics; // of the whole store
+    size_t metric_count;
+    char *missing; // which part of the store did not answer, in words; NULL: none
+} store_offer;
+
+bool ouro__store_offer(store *s, const choice *c, store_offer *to, error *e);
+void ouro__store_offer_free(store_offer *o);
+// By name; NULL: time, cpu or samples, else the first. NULL: there is no such metric.
+const store_metric *ouro__offer_metric(const store_offer *o, const char *name);
+
+// How the sum of a metric is spread over steps of time and over the values of one label.
+typedef struct {
+    const store_metric *metric;
+    const char *label; // NULL: nothing is told apart
+    // Step i has the slices that end after from + i * step, and not after from + (i + 1) * step.
+    uint64_t from, step; // milliseconds
+    uint32_t steps;
+    uint32_t most; // values that are told apart: those with the largest sums
+} series_question;
+
+enum { SERIES_STEPS = 600, SERIES_VALUES = 200 }; // at most
+
+typedef struct {
+    char *value; // of the label; NULL: slices that do not have it
+    int64_t total;
+    int64_t *sums; // by step
+} series_row;
+
+typedef struct {
+    series_row *rows; // the largest total first
+    uint32_t row_count, steps;
+    uint64_t others;  // how many values are in none of the rows
+    series_row other; // their sums; there if others is not 0
+    char *missing;    // as in an offer
+} series;
+
+bool ouro__store_series(store *s, const choice *c, const series_question *q, series *to, error *e);
+void ouro__series_free(series *s);
+
 // Forgets what ended before; *slices: how many.
 bool ouro__store_keep(store *s, uint64_t since, uint64_t *slices, error *e);
 

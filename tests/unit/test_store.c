@@ -307,6 +307,146 @@ TEST(what_is_old_is_forgotten_and_the_rest_stays) {
     ouro__store_close(s);
 }
 
+// ---------------------------------------------------------------- charts
+
+static char label_of(const put_slice *s, char label) {
+    return label == 's' ? s->service : label == 'h' ? s->host : '-';
+}
+
+static int64_t slice_total(const put_slice *s, int m) {
+    int64_t sum = 0;
+    for (int i = 0; i < PATHS; i++) sum += s->samples[i].values[m];
+    return sum;
+}
+
+// The slices of a service (0: all) and a value of the label (0: all) that end in (from, until].
+static int64_t charted(const put_slice *all, char service, char label, char value, uint64_t from,
+                       uint64_t until, int m) {
+    int64_t sum = 0;
+    for (int i = 0; i < SLICES; i++) {
+        const put_slice *s = &all[i];
+        bool in = s->until > from && s->until <= until && (!service || s->service == service) &&
+                  (!value || label_of(s, label) == value);
+        if (in) sum += slice_total(s, m);
+    }
+    return sum;
+}
+
+static void check_row(const put_slice *all, const series_question *q, const series_row *row,
+                      char service, char label, int m) {
+    char value = row->value ? row->value[0] : '-';
+    uint64_t end = q->from + q->step * q->steps;
+    CHECK_EQUAL(row->total, charted(all, service, label, value, q->from, end, m));
+    for (uint32_t i = 0; i < q->steps; i++) {
+        uint64_t from = q->from + i * q->step;
+        CHECK_EQUAL(row->sums[i], charted(all, service, label, value, from, from + q->step, m));
+    }
+}
+
+// All rows together are what the model has without telling values apart.
+static void check_series(store *s, const put_slice *all, char service, char label, uint32_t most) {
+    error e = {0};
+    choice c;
+    store_offer offer;
+    series got;
+    char where[40] = "";
+    int m = (int)random_below(METRICS);
+    if (service) snprintf(where, sizeof where, "service=%c", service);
+    CHECK(ouro__choice_parse(where, NOW, &c, &e) && ouro__store_offer(s, &c, &offer, &e));
+    series_question q = {.metric = ouro__offer_metric(&offer, m ? "time" : "calls"),
+                         .label = label == 's'   ? "service"
+                                  : label == 'h' ? "host"
+                                  : label == 'n' ? "nothing"
+                                                 : NULL,
+                         .from = NOW - 120 + random_below(60),
+                         .step = 1 + random_below(20),
+                         .steps = 1 + random_below(30),
+                         .most = most};
+    if (CHECK(ouro__store_series(s, &c, &q, &got, &e))) {
+        CHECK(got.row_count <= most && got.steps == q.steps);
+        for (uint32_t r = 0; r < got.row_count; r++) {
+            check_row(all, &q, &got.rows[r], service, label, m);
+            CHECK(!r || got.rows[r].total <= got.rows[r - 1].total);
+        }
+        for (uint32_t i = 0; i < q.steps; i++) {
+            uint64_t from = q.from + i * q.step;
+            int64_t sum = got.others ? got.other.sums[i] : 0;
+            for (uint32_t r = 0; r < got.row_count; r++) sum += got.rows[r].sums[i];
+            CHECK_EQUAL(sum, charted(all, service, 0, 0, from, from + q.step, m));
+        }
+        ouro__series_free(&got);
+    }
+    CHECK_TEXT(e.message, "");
+    ouro__store_offer_free(&offer);
+    ouro__choice_free(&c);
+}
+
+TEST(a_chart_of_any_choice_has_the_sums_of_the_model) {
+    static put_slice all[SLICES];
+    error e = {0};
+    bool known;
+    store *s = ouro__store_open(test_path("chart.db"), true, &e);
+    for (int i = 0; i < SLICES; i++) {
+        all[i] = random_slice();
+        put(s, &all[i], &known);
+    }
+    for (int round = 0; round < 40; round++)
+        check_series(s, all, "pqr\0z"[random_below(5)], "shn\0"[random_below(4)], random_below(5));
+    ouro__store_close(s);
+}
+
+static uint64_t slices_with(const put_slice *all, char service, const label_count *l) {
+    uint64_t count = 0;
+    for (int i = 0; i < SLICES; i++)
+        count += all[i].service == service && label_of(&all[i], l->name[0]) == l->value[0];
+    return count;
+}
+
+TEST(what_can_be_chosen_is_counted_within_a_choice) {
+    static put_slice all[SLICES];
+    error e = {0};
+    bool known;
+    uint64_t slices = 0, first = UINT64_MAX, last = 0;
+    store *s = ouro__store_open(test_path("offer.db"), true, &e);
+    for (int i = 0; i < SLICES; i++) {
+        all[i] = random_slice();
+        put(s, &all[i], &known);
+        if (all[i].service != 'q') continue;
+        slices++;
+        if (all[i].until < first) first = all[i].until;
+        if (all[i].until > last) last = all[i].until;
+    }
+    choice c;
+    store_offer o;
+    CHECK(ouro__choice_parse("service=q", NOW, &c, &e) && ouro__store_offer(s, &c, &o, &e));
+    CHECK_EQUAL(o.slices, slices);
+    CHECK(!slices || (o.first == first && o.last == last));
+    CHECK_EQUAL(o.label_values, o.label_count);
+    for (size_t i = 0; i < o.label_count; i++)
+        CHECK_EQUAL(o.labels[i].slices, slices_with(all, 'q', &o.labels[i]));
+    CHECK_EQUAL(o.metric_count, METRICS);
+    CHECK_TEXT(ouro__offer_metric(&o, NULL)->name, "time");
+    CHECK(ouro__offer_metric(&o, "nothing") == NULL);
+    ouro__store_offer_free(&o);
+    ouro__choice_free(&c);
+    ouro__store_close(s);
+}
+
+TEST(slices_without_any_label_are_chosen_by_what_they_do_not_have) {
+    static sample samples[1] = {{"A", {7, 7}}};
+    error e = {0};
+    label_set none = {0};
+    pushed done;
+    store *s = ouro__store_open(test_path("bare.db"), true, &e);
+    profile *p = profile_of(samples, 1);
+    CHECK(ouro__store_push(s, p, &(push_options){.labels = &none, .time = NOW}, &done, &e));
+    ouro__profile_free(p);
+    p = ask(s, "host!=a", 0);
+    CHECK_EQUAL(ouro__total(p, 0), 7);
+    ouro__profile_free(p);
+    ouro__store_close(s);
+}
+
 // ---------------------------------------------------------------- a live recording
 
 TEST(a_recording_that_is_pushed_again_adds_what_is_new) {
@@ -375,6 +515,19 @@ static void damage(const char *path) {
     fclose(file);
 }
 
+static void chart_damaged(store *s) {
+    error e = {0};
+    choice all = {0};
+    store_offer offer = {0};
+    series got = {0};
+    if (!s || !ouro__store_offer(s, &all, &offer, &e)) return;
+    const store_metric *metric = ouro__offer_metric(&offer, NULL);
+    series_question q = {metric, "host", NOW - 100, 1, 100, 2};
+    if (metric && !ouro__store_series(s, &all, &q, &got, &e)) CHECK(e.message[0]);
+    ouro__series_free(&got);
+    ouro__store_offer_free(&offer);
+}
+
 TEST(a_damaged_file_is_an_error_and_never_a_crash) {
     const char *path = test_path("damaged.db");
     for (int round = 0; round < 60; round++) {
@@ -393,6 +546,7 @@ TEST(a_damaged_file_is_an_error_and_never_a_crash) {
         profile *p = s ? ouro__store_ask(s, &all, &e) : NULL;
         CHECK(p || e.message[0]);
         ouro__profile_free(p);
+        chart_damaged(s);
         ouro__store_close(s);
     }
 }
