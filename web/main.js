@@ -7,9 +7,10 @@
 import {filterText, withFilters} from "./model/filters.js";
 import {visible} from "./model/format.js";
 import {choices, inAddress, shownMetric} from "./model/metrics.js";
-import {PAGES, href, parse, to, useFragments} from "./model/url.js";
+import {PAGES, chosen, href, parse, to, useFragments, useStore} from "./model/url.js";
 import {ApiError, ask, save} from "./parts/client.js";
 import {showFilters} from "./parts/chips.js";
+import {showChoice} from "./parts/choice.js";
 import {fill, h} from "./parts/dom.js";
 import {forgetSearchProblem, showError, showSearchProblem} from "./parts/errors.js";
 import {setUpExport} from "./parts/export.js";
@@ -26,6 +27,7 @@ import {setUpTheme} from "./parts/theme.js";
 import * as blocks from "./views/blocks.js";
 import * as around from "./views/around.js";
 import * as compare from "./views/compare.js";
+import * as fleet from "./views/fleet.js";
 import * as flame from "./views/flame.js";
 import * as overview from "./views/overview.js";
 import * as paths from "./views/paths.js";
@@ -46,6 +48,7 @@ import * as tree from "./views/tree.js";
  */
 
 const VIEWS = {
+  fleet,
   overview,
   self: blocks,
   overall: blocks,
@@ -58,6 +61,7 @@ const VIEWS = {
   compare,
 };
 const NAMES = {
+  fleet: "Fleet",
   overview: "Overview",
   self: "Self",
   overall: "Overall",
@@ -84,6 +88,7 @@ export class App {
     this.asking = new AbortController();
     /** @type {import("./model/colour.js").Groups|null} */ this.groups = null;
     this.groupsOf = 0; // the profile's generation
+    this.profileOf = ""; // a store: which choice the profile is of
     /** @type {any} */ this.answer = null;
     /** @type {Live|null} */ this.live = null;
     /** A line about the address @type {{text: string, at: string}|null} */ this.notice = null;
@@ -183,11 +188,13 @@ export class App {
     closeMenu();
     this.asking.abort();
     const asking = (this.asking = new AbortController());
-    const state = this.settleMetric(parse(location.href));
+    let state = parse(location.href);
     const moved = state.page !== this.viewPage;
     let scrolled = false;
     this.main.setAttribute("aria-busy", "true");
     try {
+      await this.meetProfile(state, asking.signal);
+      state = this.settleMetric(state);
       const view = moved || !this.view ? this.make(state) : this.view;
       this.showFrame(state);
       const answer = view ? await view.load(state, asking.signal) : null;
@@ -196,6 +203,8 @@ export class App {
       scrolled = this.put(view, state, answer, moved);
     } catch (error) {
       if (asking.signal.aborted) return;
+      this.state = state;
+      showChoice(this, state, null);
       if (!showSearchProblem(this.main, state, error)) {
         this.drop();
         showError(this, error);
@@ -207,6 +216,22 @@ export class App {
       at("main").querySelector("h1")?.focus({preventScroll: true});
     this.started = true;
     document.documentElement.dataset.shown = location.href;
+  }
+
+  /**
+   * A store has many profiles: asks what the one of the address is, if that is another than before.
+   * @param {import("./model/url.js").State} state @param {AbortSignal} [signal]
+   */
+  async meetProfile(state, signal) {
+    if (!this.profile.store) return;
+    const query = state.page === "fleet" ? "" : chosen(state).toString();
+    if (query === this.profileOf) return;
+    // Who comes anew wants to see what is there now.
+    const fresh = this.started ? "" : "&fresh=10";
+    const profile = await ask("profile", query ? new URLSearchParams(query + fresh) : null, signal);
+    if (signal?.aborted) return;
+    this.profile = profile;
+    this.profileOf = query;
   }
 
   /** @param {import("./model/url.js").State} state @returns {View|null} */
@@ -230,8 +255,10 @@ export class App {
     this.answer = answer;
     forgetSearchProblem(this.main);
     // What stands above the page comes first: a page may measure the room that is left.
+    showChoice(this, state, answer);
     showFilters(this, state, answer);
     this.live?.recent.show();
+    if (this.profile.store) this.live?.show();
     showHint(state.page);
     showPart(this, state);
     const placed = Boolean(view.show(state, answer));
@@ -249,7 +276,8 @@ export class App {
 
   /** @param {import("./model/url.js").State} state The frame around every page. */
   showFrame(state) {
-    const pages = Object.keys(NAMES).filter(page => page !== "compare" || this.profile.compare);
+    const there = {fleet: this.profile.store, compare: this.profile.compare || (this.profile.store && state.with)};
+    const pages = Object.keys(NAMES).filter(page => !(page in there) || there[page]);
     fill(
       at("pages"),
       pages.map(page =>
@@ -273,7 +301,7 @@ export class App {
     at("side-pick").hidden = !this.profile.compare || state.page === "compare";
     at("side").value = state.side;
     const names = this.profile.files.map(file => file.title || file.path);
-    at("opened").textContent = visible(names.join(" → "));
+    at("opened").textContent = visible(this.profile.store?.title ?? names.join(" → "));
     at("opened").parentElement.title = this.profile.files.map(file => file.path).join("\n");
   }
 
@@ -379,6 +407,8 @@ async function start() {
     showError(app, error);
     return;
   }
+  useStore(Boolean(app.profile.store));
+  if (app.profile.store) document.querySelector(".brand").setAttribute("href", "/fleet");
   setUpLinks(app);
   setUpPicks(app);
   setUpTheme(app);

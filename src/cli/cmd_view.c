@@ -17,15 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-static const char *const allowed[] = {"no-open",      "port",          "host",
-                                      "source",       "metric",        "select",
-                                      "exclude",      "fold",          "from",
-                                      "compact",      "period",        "min",
-                                      "limit",        "no-secret",     "source-extension",
-                                      "select-match", "exclude-match", "fold-match",
-                                      "label",        "source-map",    NULL};
+static const char *const allowed[] = {
+    "no-open",      "port",          "host",       "source",    "metric",
+    "select",       "exclude",       "fold",       "from",      "compact",
+    "period",       "min",           "limit",      "no-secret", "source-extension",
+    "select-match", "exclude-match", "fold-match", "label",     "source-map",
+    "store",        "where",         "with",       "paths",     NULL};
 
 // ---------------------------------------------------------------- profiles
 
@@ -83,8 +83,11 @@ static char *first_address(const options *o, const server *s) {
     int count = 0;
     FILE *to = open_memstream(&text, &size);
     if (!to) fail_memory();
-    fprintf(to, "%s%s", ouro__server_address(s), o->inputs.count == 2 ? "/compare" : "/");
+    const char *page = o->with || o->inputs.count == 2 ? "/compare" : o->store ? "/fleet" : "/";
+    fprintf(to, "%s%s", ouro__server_address(s), page);
     if (ouro__server_secret(s)) put_parameter(to, "secret", ouro__server_secret(s), &count);
+    if (o->where) put_parameter(to, "where", o->where, &count);
+    if (o->with) put_parameter(to, "with", o->with, &count);
     if (o->metric) put_parameter(to, "metric", o->metric, &count);
     put_parameters(to, "select", &o->select, &count);
     put_parameters(to, "exclude", &o->exclude, &count);
@@ -141,6 +144,52 @@ static void check_start(const options *o, const server_options *s) {
     check_labels(&o->label, s);
     for (unsigned f = 0; f < s->file_count; f++)
         metric_option(s->files[f].profile, s->files[f].path, o->metric);
+}
+
+// ---------------------------------------------------------------- a store
+
+enum { PATHS_MOST = 100000 };
+
+// A file by its name; a URL without what is secret in it: user and password, and its parameters.
+static char *store_title(const char *url) {
+    const char *host = strstr(url, "://"), *slash = strrchr(url, '/');
+    if (!host) return strdup(slash ? slash + 1 : url);
+    host += 3;
+    size_t length = strcspn(host, "?#");
+    for (size_t i = 0; i < length; i++) {
+        if (host[i] != '@') continue;
+        host += i + 1;
+        length -= i + 1;
+        i = (size_t)-1;
+    }
+    return strndup(host, length);
+}
+
+// Mistakes in a choice are told before a page is opened on it.
+static void check_choice(const char *where) {
+    choice c;
+    error e = {0};
+    if (!where) return;
+    if (!ouro__choice_parse(where, (uint64_t)time(NULL) * 1000, &c, &e))
+        fail_usage("view", "%s", e.message);
+    ouro__choice_free(&c);
+}
+
+static void open_store(const options *o, server_options *s) {
+    error e = {0};
+    check_choice(o->where);
+    check_choice(o->with);
+    s->store = ouro__store_open(o->store, false, &e);
+    if (!s->store) fail_with(o->store, &e);
+    char *title = store_title(o->store);
+    if (!title) fail_memory();
+    s->store_title = title;
+    s->paths_most = o->paths ? o->paths : PATHS_MOST;
+}
+
+static void close_store(const server_options *s) {
+    ouro__store_close(s->store);
+    free((void *)(uintptr_t)s->store_title);
 }
 
 // ---------------------------------------------------------------- memory
@@ -262,7 +311,10 @@ static server_options load_all(options *o, const char *const *roots, size_t root
 int cmd_view(int argc, char **argv) {
     options o;
     options_parse(&o, argc, argv, "view", allowed);
-    if (o.inputs.count == 0) fail_usage("view", "expected a file");
+    if (!o.store && (o.where || o.with))
+        fail_usage("view", "--where chooses from a store: --store FILE.db");
+    if (o.store && o.inputs.count) fail_usage("view", "expected a store or files, found both");
+    if (o.inputs.count == 0 && !o.store) fail_usage("view", "expected a file, or --store FILE.db");
     if (o.inputs.count > 2)
         fail_usage(
             "view",
@@ -277,7 +329,8 @@ int cmd_view(int argc, char **argv) {
     check_maps(&o);
     char **roots = find_roots(&o);
     server_options start = load_all(&o, (const char *const *)roots, o.source.count);
-    check_start(&o, &start);
+    if (o.store) open_store(&o, &start);
+    if (!o.store) check_start(&o, &start);
     kept_bytes = bytes_of_filters(&start);
     sigset_t ending = block_signals();
     error e = {0};
@@ -296,6 +349,7 @@ int cmd_view(int argc, char **argv) {
     browser_end();
     free(address);
     if (!ouro__server_stop(s)) _exit(EXIT_GOOD); // a request was still at work; nothing is lost
+    close_store(&start);
     for (size_t i = 0; i < o.source.count; i++) free(roots[i]);
     free(roots);
     options_free(&o);

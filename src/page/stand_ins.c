@@ -3,12 +3,14 @@
 // What the sources of the module call and neither wasi-libc nor a page has: source files, zlib, a
 // clock, the page itself. What asks the system for a file gets an error from the page's script.
 
-#include "generation.h"
+#include "api.h"
+#include "choices.h"
 #include "output.h"
 #include "page_pieces.h"
 #include "readers.h"
 #include "source.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -51,6 +53,20 @@ int mkostemp(char *name, int flags) {
 
 char *secure_getenv(const char *name) {
     (void)name;
+    return NULL;
+}
+
+// ---------------------------------------------------------------- stores
+
+// A page has no store, so nobody gets here.
+bool ouro__api_store(question *q) { return ouro__refuse(q, 404, "no-store", "no store is open"); }
+bool ouro__api_offer(question *q) { return ouro__api_store(q); }
+bool ouro__api_series(question *q) { return ouro__api_store(q); }
+
+generation *ouro__choices_generation(choices *c, cache *views, const chosen_sides *asked,
+                                     error *e) {
+    (void)c, (void)views, (void)asked;
+    ouro__error_set(e, ENOENT, "no store is open");
     return NULL;
 }
 

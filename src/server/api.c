@@ -4,8 +4,10 @@
 // metric, lets the question write its members, and puts around them what every answer has. The
 // table of blocks comes last, because only then it is known which blocks the rows have named.
 
+#include "choices.h"
 #include "compare.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@ enum {
     TABLE = 2,   // can be CSV
     EXPORT = 4,  // is a file of some format, not JSON
     COMMON = 16, // its metric is one that both files have
+    STORE = 32,  // is about a store, not about one profile of it
     BEYOND = 8,  // looks at more than the profile: the generation does not tell whether it changed
 };
 
@@ -47,6 +50,8 @@ static const known_question questions[] = {
     {"history", ouro__api_history, BEYOND},
     {"labels", ouro__api_labels, VIEW | TABLE},
     {"export", ouro__api_export, VIEW | EXPORT},
+    {"offer", ouro__api_offer, STORE | BEYOND},
+    {"series", ouro__api_series, STORE | BEYOND},
 };
 
 // ---------------------------------------------------------------- blocks of an answer
@@ -55,7 +60,8 @@ static const known_question questions[] = {
 static const char *mark_of(const char *name) {
     static const char *const marks[][2] = {
         {"[pruned]", "pruned"},       {"[lost]", "lost"},           {"(folded)", "folded"},
-        {"[truncated]", "truncated"}, {"(truncated)", "truncated"}, {"(root)", "root"}};
+        {"[truncated]", "truncated"}, {"(truncated)", "truncated"}, {"(root)", "root"},
+        {"[small]", "small"}};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         if (strcmp(name, marks[i][0]) == 0) return marks[i][1];
     }
@@ -125,7 +131,7 @@ static void write_last(question *q) {
 
 static void write_head(question *q) {
     ouro__write_object(&q->json, NULL);
-    ouro__write_integer(&q->json, "generation", (int64_t)q->generation->number);
+    if (q->generation) ouro__write_integer(&q->json, "generation", (int64_t)q->generation->number);
     if (!q->view) return;
     ouro__write_metric(q, "metric", q->p, q->metric, q->p->metrics[q->metric].decimals);
     ouro__write_integer(&q->json, "total", q->total);
@@ -189,7 +195,7 @@ static bool write_answer(question *q, const known_question *k) {
     q->out = q->json.out =
         members || q->api->no_files ? ouro__output_memory() : ouro__output_temporary(&e);
     if (!q->out) return e.code && ouro__refuse_error(q, 500, "cannot-write", &e);
-    ouro__output_limit(q->out, &q->side->profile->budget);
+    if (q->side) ouro__output_limit(q->out, &q->side->profile->budget);
     if (members) write_head(q);
     if (!k->answer(q)) return false;
     if (members) write_foot(q);
@@ -197,8 +203,8 @@ static bool write_answer(question *q, const known_question *k) {
 }
 
 static void answer_question(question *q, const known_question *k) {
-    bool ok = find_side(q) && (!(k->flags & VIEW) || find_view(q, k->flags & COMMON)) &&
-              write_answer(q, k);
+    bool ok = (!q->generation || find_side(q)) &&
+              (!(k->flags & VIEW) || find_view(q, k->flags & COMMON)) && write_answer(q, k);
     if (ok) {
         const char *type = q->csv ? csv_type : k->flags & EXPORT ? q->type : NULL;
         if (type && !q->api->no_files) {
@@ -238,13 +244,37 @@ static const known_question *find_question(const char *path) {
     return NULL;
 }
 
-// An answer depends on the generation and the target alone, so the generation is its ETag.
-void ouro__api_answer(api *a, const request *r, const char *known_etag, answer *to) {
-    const known_question *k = find_question(r->path + strlen(API_PATH));
-    if (!k)
-        return ouro__answer_error(to, 404, "no-such-question",
-                                  "there is no such question; see docs/api.md");
-    generation *g = ouro__shelf_generation(a->shelf);
+// ---------------------------------------------------------------- which profile
+
+static const known_question whole_store = {"profile", ouro__api_store, STORE | BEYOND};
+
+// A store is open: the parameters say which choice is meant, and how old an answer may be.
+static generation *find_choice(api *a, const request *r, answer *to) {
+    enum { FRESH_MOST = 1000000 };
+    uint32_t fresh;
+    error e = {0};
+    chosen_sides asked = {ouro__request_value(r, "where"), ouro__request_value(r, "with"), -1};
+    if (!asked.where) {
+        ouro__answer_error(to, 400, "no-choice",
+                           "say which profiles are meant: where=service=web, or where= for all");
+        return NULL;
+    }
+    if (!ouro__request_number(r, "fresh", 0, FRESH_MOST, FRESH_MOST, &fresh)) {
+        ouro__answer_error(to, 400, "bad-number", "fresh is a whole number of seconds");
+        return NULL;
+    }
+    if (fresh < FRESH_MOST) asked.fresh = fresh;
+    generation *g = ouro__choices_generation(a->shelf->choices, a->cache, &asked, &e);
+    if (g) return g;
+    if (e.code == ENOMEM) ouro__answer_memory(to);
+    if (e.code != ENOMEM)
+        ouro__answer_error(to, e.code == EINVAL ? 400 : 503,
+                           e.code == EINVAL ? "bad-choice" : "no-store", e.message);
+    return NULL;
+}
+
+static void answer_of(api *a, const request *r, const known_question *k, generation *g,
+                      const char *known_etag, answer *to) {
     char etag[64];
     snprintf(etag, sizeof etag, "\"%s-%llu\"", a->instance, (unsigned long long)g->number);
     bool lasting = !(k->flags & BEYOND);
@@ -254,5 +284,20 @@ void ouro__api_answer(api *a, const request *r, const char *known_etag, answer *
         answer_fresh(a, r, k, g, to);
     }
     if (lasting && (to->status == 200 || to->status == 304)) memcpy(to->etag, etag, sizeof etag);
+}
+
+// An answer depends on the generation and the target alone, so the generation is its ETag.
+void ouro__api_answer(api *a, const request *r, const char *known_etag, answer *to) {
+    const known_question *k = find_question(r->path + strlen(API_PATH));
+    bool store = a->shelf->choices != NULL;
+    if (!k || (k->flags & STORE && !store))
+        return ouro__answer_error(to, 404, "no-such-question",
+                                  "there is no such question; see docs/api.md");
+    if (store && k->answer == ouro__api_profile && !ouro__request_value(r, "where"))
+        k = &whole_store;
+    if (k->flags & STORE) return answer_fresh(a, r, k, NULL, to);
+    generation *g = store ? find_choice(a, r, to) : ouro__shelf_generation(a->shelf);
+    if (!g) return;
+    answer_of(a, r, k, g, known_etag, to);
     ouro__generation_release(a->shelf, g);
 }

@@ -60,7 +60,7 @@ answering ouro__api_profile, ouro__api_overview, ouro__api_blocks, ouro__api_seq
     ouro__api_around, ouro__api_flame, ouro__api_sandwich, ouro__api_tree, ouro__api_matches,
     ouro__api_knots, ouro__api_files, ouro__api_source, ouro__api_compare, ouro__api_difference,
     ouro__api_neighbourhood, ouro__api_find, ouro__api_total, ouro__api_export, ouro__api_labels,
-    ouro__api_history;
+    ouro__api_history, ouro__api_store, ouro__api_offer, ouro__api_series;
 
 // Makes the answer an error; false, so that it can be returned.
 bool ouro__refuse(question *q, int status, const char *code, const char *pattern, ...)
@@ -105,6 +105,10 @@ void ouro__write_recursion(question *q, const char *name, const recursion *r);
 // What is measured, as members: metric, unit and decimals.
 void ouro__write_metric(question *q, const char *name, const profile *p, uint32_t m,
                         uint32_t decimals);
+
+// Parts of what is open.
+void ouro__write_source(question *q);
+void ouro__write_store(question *q);
 
 // Parts of the overview.
 bool ouro__write_top(question *q, const char *name, bool overall, uint32_t top);

@@ -125,7 +125,7 @@ static bool write_both(question *q, const export *as, write_options *o, const pr
     char **filters;
     bool ok = whole_of(q, v, 0, &w, &filters) || ouro__fail_memory(e);
     shared_profile here = {p, o->title, o->part},
-                   there = {v->profile, ouro__shelf_title(&q->api->shelf->files[other]),
+                   there = {v->profile, ouro__side_title(q->api->shelf, q->generation, other),
                             ok && is_part(&w) ? &w : NULL};
     const shared_profile *before = other ? &here : &there;
     o->after = other ? &there : &here;
@@ -140,18 +140,17 @@ static bool write_both(question *q, const export *as, write_options *o, const pr
 }
 
 static bool write_export(question *q, const export *as, const profile *p, uint32_t top) {
-    const shelf_file *f = &q->api->shelf->files[q->side_number];
     error e = {0};
     part_info w;
     char **filters;
     if (!whole_of(q, q->view, top, &w, &filters)) return false;
-    write_options o = {.title = ouro__shelf_title(f),
+    write_options o = {.title = ouro__side_title(q->api->shelf, q->generation, q->side_number),
                        .metric = q->metric,
                        .share = PICTURE_SHARE,
                        .part = is_part(&w) ? &w : NULL,
                        .page = ouro__page};
     q->type = as->type;
-    name_file(q, strcmp(f->path, "-") == 0 ? "" : o.title, as->extension);
+    name_file(q, strcmp(o.title, "standard input") == 0 ? "" : o.title, as->extension);
     bool two = strcmp(as->name, "html") == 0 && q->generation->side_count == 2;
     bool ok =
         two ? write_both(q, as, &o, p, &e) : ouro__format_named(as->name)->write(p, &o, q->out, &e);

@@ -59,12 +59,16 @@ static void write_part(json_writer *w, const profile *p, const part_info *of) {
     ouro__write_end(w);
 }
 
-static void write_file(question *q, const shelf_file *f, const side *s) {
+static void write_file(question *q, unsigned i) {
     json_writer *w = &q->json;
+    const shelf_file *f = &q->api->shelf->files[i];
+    const side *s = q->generation->sides[i];
     const profile *p = s->profile;
+    const char *title = ouro__side_title(q->api->shelf, q->generation, i);
     ouro__write_object(w, NULL);
-    ouro__write_text(w, "path", f->path);
-    ouro__write_text(w, "title", ouro__shelf_title(f));
+    ouro__write_text(w, "path", s->choice ? title : f->path);
+    ouro__write_text(w, "title", title);
+    ouro__write_text(w, "choice", s->choice);
     ouro__write_text(w, "format", p->format ? p->format : "");
     ouro__write_bool(w, "live", f->live);
     ouro__write_bool(w, "running", p->running);
@@ -81,7 +85,16 @@ static void write_file(question *q, const shelf_file *f, const side *s) {
     ouro__write_end(w);
 }
 
-static void write_source(question *q, const server_options *o) {
+void ouro__write_store(question *q) {
+    const server_options *o = &q->api->shelf->options;
+    if (!o->store) return ouro__write_null(&q->json, "store");
+    ouro__write_object(&q->json, "store");
+    ouro__write_text(&q->json, "title", o->store_title);
+    ouro__write_end(&q->json);
+}
+
+void ouro__write_source(question *q) {
+    const server_options *o = &q->api->shelf->options;
     ouro__write_object(&q->json, "source");
     ouro__write_bool(&q->json, "allowed", o->sources.root_count);
     ouro__write_array(&q->json, "roots");
@@ -92,14 +105,13 @@ static void write_source(question *q, const server_options *o) {
 }
 
 bool ouro__api_profile(question *q) {
-    const shelf *s = q->api->shelf;
     ouro__write_text(&q->json, "version", OURO_VERSION);
     ouro__write_bool(&q->json, "compare", q->generation->side_count == 2);
     ouro__write_array(&q->json, "files");
-    for (unsigned i = 0; i < q->generation->side_count; i++)
-        write_file(q, &s->files[i], q->generation->sides[i]);
+    for (unsigned i = 0; i < q->generation->side_count; i++) write_file(q, i);
     ouro__write_end(&q->json);
-    write_source(q, &s->options);
+    ouro__write_source(q);
+    ouro__write_store(q);
     return true;
 }
 

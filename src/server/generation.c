@@ -71,17 +71,18 @@ static int64_t *totals_of(const profile *p, const part_info *w) {
     return sums;
 }
 
-static void side_free(side *s) {
+void ouro__side_free(side *s) {
     if (!s) return;
     ouro__labels_free(&s->labels);
     ouro__profile_free(s->profile);
     free(s->by_name);
     free(s->by_file);
     free(s->totals);
+    free(s->choice);
     free(s);
 }
 
-static side *side_new(profile *p, const part_info *w, error *e) {
+side *ouro__side_new(profile *p, const part_info *w, error *e) {
     side *s = calloc(1, sizeof *s);
     if (s) s->profile = p;
     if (s) s->part = w;
@@ -89,26 +90,38 @@ static side *side_new(profile *p, const part_info *w, error *e) {
     bool ok = s && ouro__labels_init(&s->labels, p) && (s->by_name = ranks(p, false)) &&
               (s->by_file = ranks(p, true)) && (s->totals = totals_of(p, w));
     if (ok) return s;
-    side_free(s);
+    ouro__side_free(s);
     ouro__error_memory(e);
     return NULL;
 }
 
 // ---------------------------------------------------------------- generations
 
-// Takes the new sides; a NULL one stays as it was in `old`. Under the lock if there is an old one.
-static generation *generation_new(const generation *old, side *const sides[2], unsigned count) {
+generation *ouro__generation_new(shelf *s, side *const sides[2], unsigned count) {
     generation *g = calloc(1, sizeof *g);
     if (!g) return NULL;
     g->references = 1;
-    g->number = old ? old->number + 1 : 1;
+    g->number = ++s->number;
     g->time = ouro__seconds();
     g->side_count = count;
     for (unsigned i = 0; i < count; i++) {
-        g->sides[i] = sides[i] ? sides[i] : old->sides[i];
+        g->sides[i] = sides[i];
         g->sides[i]->references++;
     }
     return g;
+}
+
+// A side that is NULL stays as it was. Under the lock.
+static generation *generation_after(shelf *s, const generation *old, side *const sides[2]) {
+    side *both[2] = {sides[0] ? sides[0] : old->sides[0], sides[1] ? sides[1] : old->sides[1]};
+    return ouro__generation_new(s, both, old->side_count);
+}
+
+void ouro__side_release(shelf *s, side *one) {
+    pthread_mutex_lock(&s->lock);
+    bool last = --one->references == 0;
+    pthread_mutex_unlock(&s->lock);
+    if (last) ouro__side_free(one);
 }
 
 generation *ouro__generation_share(shelf *s, generation *g) {
@@ -127,8 +140,8 @@ void ouro__generation_release(shelf *s, generation *g) {
     }
     pthread_mutex_unlock(&s->lock);
     if (!last) return;
-    side_free(gone[0]);
-    side_free(gone[1]);
+    ouro__side_free(gone[0]);
+    ouro__side_free(gone[1]);
     free(g);
 }
 
@@ -164,7 +177,7 @@ static side *look_again(shelf *s, shelf_file *f, const profile *old) {
     profile *p = s->options.read_again(s->options.user, f->path, &e);
     if (!p) return NULL;
     f->seen = now;
-    if (!same_contents(p, old)) return seen_side(f, side_new(p, NULL, &e));
+    if (!same_contents(p, old)) return seen_side(f, ouro__side_new(p, NULL, &e));
     ouro__profile_free(p);
     return NULL;
 }
@@ -184,15 +197,16 @@ static void look(shelf *s, generation *old) {
     double took = ouro__seconds() - started;
     pthread_mutex_lock(&s->lock);
     bool news = sides[0] || sides[1] || time_passes(s, old);
-    generation *next = news ? generation_new(old, sides, old->side_count) : NULL;
+    generation *next = news ? generation_after(s, old, sides) : NULL;
     if (next) s->newest = next;
+    if (next) old->old = true;
     s->next_look =
         ouro__seconds() + (took * LOOK_SHARE > LOOK_EVERY ? took * LOOK_SHARE : LOOK_EVERY);
     pthread_mutex_unlock(&s->lock);
     if (next) ouro__generation_release(s, old); // the shelf's own reference
     if (next) return;
-    side_free(sides[0]);
-    side_free(sides[1]);
+    ouro__side_free(sides[0]);
+    ouro__side_free(sides[1]);
 }
 
 static generation *current(shelf *s, bool *due) {
@@ -228,9 +242,11 @@ double ouro__last_from(shelf *s, const generation *g, const side *one, double se
 
 // ---------------------------------------------------------------- opening
 
-const char *ouro__shelf_title(const shelf_file *f) {
-    const char *slash = strrchr(f->path, '/');
-    return strcmp(f->path, "-") == 0 ? "standard input" : slash ? slash + 1 : f->path;
+const char *ouro__side_title(const shelf *s, const generation *g, unsigned side_number) {
+    const char *choice = g->sides[side_number]->choice;
+    if (choice) return choice[strspn(choice, " ")] ? choice : "everything";
+    const char *path = s->files[side_number].path, *slash = strrchr(path, '/');
+    return strcmp(path, "-") == 0 ? "standard input" : slash ? slash + 1 : path;
 }
 
 static bool is_live(const profile *p, const char *path) {
@@ -247,20 +263,22 @@ bool ouro__shelf_open(shelf *s, const server_options *options, error *e) {
         f->live = options->read_again && is_live(options->files[i].profile, f->path);
         if (f->live && (stat(f->path, &f->seen) != 0 || !S_ISREG(f->seen.st_mode))) f->live = false;
         f->history = f->live ? ouro__history_new(HISTORY_MOST) : NULL;
-        sides[i] = ok ? seen_side(f, side_new(options->files[i].profile, options->files[i].part, e))
-                      : NULL;
+        sides[i] =
+            ok ? seen_side(f, ouro__side_new(options->files[i].profile, options->files[i].part, e))
+               : NULL;
         if (!ok) ouro__profile_free(options->files[i].profile);
         ok = ok && sides[i];
     }
-    if (ok && !(s->newest = generation_new(NULL, sides, options->file_count))) {
+    if (ok && options->file_count &&
+        !(s->newest = ouro__generation_new(s, sides, options->file_count))) {
         ouro__error_memory(e);
         ok = false;
     }
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->reading, NULL);
     if (ok) return true;
-    side_free(sides[0]);
-    side_free(sides[1]);
+    ouro__side_free(sides[0]);
+    ouro__side_free(sides[1]);
     ouro__shelf_close(s);
     return false;
 }

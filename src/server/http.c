@@ -16,6 +16,7 @@
 
 #include "api.h"
 #include "assets.h"
+#include "choices.h"
 #include "secret.h"
 #include "server.h"
 
@@ -38,6 +39,7 @@ enum {
     UNSENT_MOST = 128 << 20 // bytes of such answers, unless it is one alone
 };
 
+#define STORE_VIEWS_BYTES ((size_t)64 << 20)
 #define READING_SECONDS 10.0 // for a whole request, and between two of them
 #define CROWDED_SECONDS 2.0  // the same when half of the connections are taken
 #define ANSWERING_SECONDS 120.0
@@ -537,6 +539,7 @@ static bool start(server *s, const server_options *o, error *e) {
 static void server_free(server *s) {
     if (s->daemon) MHD_stop_daemon(s->daemon);
     ouro__cache_free(&s->cache);
+    ouro__choices_free(s->shelf.choices, &s->shelf);
     ouro__shelf_close(&s->shelf);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->changed);
@@ -545,6 +548,14 @@ static void server_free(server *s) {
     free(s->address);
     free(s->bracketed);
     free(s);
+}
+
+// An answer of a store is asked for again when it is needed, so less is kept of it than of files.
+static bool open_store(server *s, const server_options *o, error *e) {
+    if (!o->store) return true;
+    s->shelf.choices = ouro__choices_new(o->store, o->paths_most);
+    s->cache.bytes_most = STORE_VIEWS_BYTES;
+    return s->shelf.choices || ouro__fail_memory(e);
 }
 
 server *ouro__server_start(const server_options *options, error *e) {
@@ -570,7 +581,7 @@ server *ouro__server_start(const server_options *options, error *e) {
     s->rested = true;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
-    if (start(s, options, e)) return s;
+    if (open_store(s, options, e) && start(s, options, e)) return s;
     server_free(s);
     return NULL;
 }

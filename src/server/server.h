@@ -20,6 +20,10 @@ typedef struct {
 typedef struct {
     server_file files[2]; // two are compared
     unsigned file_count;
+    // Instead of files: a store, of which the questions say what they mean. It stays the caller's.
+    struct store *store;
+    const char *store_title; // for people, without a password
+    uint32_t paths_most;     // of an answer of the store; the smallest become [small]
     // Reads a live file again, from any thread, and never waits for one that is none by now. NULL
     // with *e filled: the old contents stay.
     profile *(*read_again)(void *user, const char *path, error *e);

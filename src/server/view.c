@@ -255,11 +255,10 @@ bool ouro__cache_is_valid(const cache *c) {
     return c->count <= VIEWS_MOST && c->making <= MAKING_MOST && c->making <= unmade;
 }
 
-static unsigned evict_old(cache *c, const generation *newest, view *gone[VIEWS_MOST]) {
+static unsigned evict_old(cache *c, view *gone[VIEWS_MOST]) {
     unsigned count = 0;
     for (unsigned i = c->count; i-- > 0;) {
-        bool old = c->views[i]->generation->number < newest->number;
-        if (old && is_idle(c->views[i])) gone[count++] = take_out(c, i);
+        if (c->views[i]->generation->old && is_idle(c->views[i])) gone[count++] = take_out(c, i);
     }
     return count;
 }
@@ -282,6 +281,14 @@ static unsigned evict(cache *c, view *gone[VIEWS_MOST]) {
 
 static void free_all(cache *c, view *const *gone, unsigned count) {
     for (unsigned i = 0; i < count; i++) view_free(c, gone[i]);
+}
+
+void ouro__cache_forget_old(cache *c) {
+    view *gone[VIEWS_MOST];
+    pthread_mutex_lock(&c->lock);
+    unsigned count = evict_old(c, gone);
+    pthread_mutex_unlock(&c->lock);
+    free_all(c, gone, count);
 }
 
 // Makes v, which is in the cache. The caller has the lock, which is released meanwhile.
@@ -318,7 +325,7 @@ view *ouro__cache_view(cache *c, generation *g, unsigned side_number, const filt
     unsigned count = 0;
     view *v = find(c, asked);
     if (!v) {
-        count = evict_old(c, g, gone);
+        count = evict_old(c, gone);
         count += evict(c, gone + count);
         v = enter(c, asked);
     }

@@ -73,6 +73,9 @@ void ouro__cache_free(cache *c);
 bool ouro__cache_is_valid(const cache *c); // under its lock
 size_t ouro__cache_bytes(const cache *c);  // under its lock: what all views take
 
+// Frees what no request uses of generations that are old.
+void ouro__cache_forget_old(cache *c);
+
 // The view of a side, made if it is not there; the same filters asked at the same time are made
 // once. `last`: only what happened in so many seconds of a live file; 0: everything. The generation
 // stays the caller's. NULL with *problem filled.

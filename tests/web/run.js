@@ -12,6 +12,7 @@ import "./model/syntax.test.js";
 import "./model/table.test.js";
 import "./model/url.test.js";
 import "./model/filters.test.js";
+import "./model/choice.test.js";
 import "./model/rates.test.js";
 import "./pages/tables.js";
 import "./pages/flame.js";
@@ -26,6 +27,7 @@ import "./pages/pages.js";
 import "./pages/secret.js";
 import "./pages/directions.js";
 import "./pages/share.js";
+import "./pages/store.js";
 import {runAll} from "./suite.js";
 
 const words = process.argv.slice(3).filter(word => word);

@@ -19,6 +19,11 @@ import {allParts} from "./filters.js";
  * @property {string[]} label   of samples: KEY=VALUE or KEY!=VALUE
  * @property {string[]} named   sets of filters with a name, see filters.js
  * @property {string} last      live: the seconds that are looked at; "" is all
+ * @property {string} where     which part of a store; "" is everything
+ * @property {string} with      what it is compared with; "" is nothing
+ * @property {string} follow    "yes": the store is asked for news
+ * @property {string} by        fleet: the label that the chart is stacked by, or "none"; "" is what fits
+ * @property {string} span      fleet: the time that the chart shows; "" is all
  * @property {string} side      "" or "after", when two files are open
  * @property {string} search
  * @property {string} sort      a column, "-" in front for descending; "" is the server's choice
@@ -42,6 +47,7 @@ import {allParts} from "./filters.js";
  */
 
 export const PAGES = [
+  "fleet",
   "overview",
   "self",
   "overall",
@@ -64,6 +70,8 @@ export const PARTS = /** @type {const} */ ([
 ]);
 
 const TEXTS = /** @type {const} */ ([
+  "where",
+  "with",
   "metric",
   "side",
   "last",
@@ -73,6 +81,9 @@ const TEXTS = /** @type {const} */ ([
   "file",
   "invert",
   "colour",
+  "follow",
+  "by",
+  "span",
 ]);
 const COMPARE = /** @type {const} */ (["view", "width", "per"]);
 const LISTS = /** @type {const} */ ([...PARTS, "named", "block", "at", "open", "state", "map"]);
@@ -80,7 +91,19 @@ const NUMBERS = /** @type {const} */ (["offset", "rows", "line", "match"]);
 
 const ID = /^[A-P][\w-]{10}$/;
 // The parts of a state that a page passes on to another page.
-const KEPT = /** @type {const} */ (["metric", ...PARTS, "named", "side", "last", "map"]);
+const KEPT = /** @type {const} */ ([
+  "where",
+  "with",
+  "metric",
+  ...PARTS,
+  "named",
+  "side",
+  "last",
+  "map",
+  "follow",
+  "by",
+  "span",
+]);
 
 // A page that is one file has its addresses behind a "#": x.html#/self?metric=time
 let mark = "";
@@ -88,6 +111,22 @@ let mark = "";
 /** Addresses are those of a page that is one file. @param {boolean} so */
 export function useFragments(so) {
   mark = so ? "#" : "";
+}
+
+// A store is open: every question says which part of it is meant.
+let store = false;
+
+/** @param {boolean} so whether a store is open */
+export function useStore(so) {
+  store = so;
+}
+
+/** The parameters that say which profile is meant. @param {State} state @returns {URLSearchParams} */
+export function chosen(state) {
+  const query = new URLSearchParams();
+  if (store) query.set("where", state.where);
+  if (store && state.with) query.set("with", state.with);
+  return query;
 }
 
 /** @param {string} page @returns {State} */
@@ -103,6 +142,11 @@ export function blank(page) {
     "fold-match": [],
     label: [],
     named: [],
+    where: "",
+    with: "",
+    follow: "",
+    by: "",
+    span: "",
     side: "",
     last: "",
     search: "",
@@ -216,7 +260,7 @@ export function hasFilters(state) {
  * @param {State} state @param {Record<string, string|number|string[]|undefined>} more
  * @returns {URLSearchParams} */
 export function question(state, more = {}) {
-  const query = new URLSearchParams();
+  const query = chosen(state);
   if (state.metric) query.set("metric", state.metric);
   for (const {kind, value} of allParts(state)) query.append(kind, value);
   if (state.last) query.set("last", state.last);

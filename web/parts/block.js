@@ -22,6 +22,7 @@ const MARKS = {
   lost: "Spent while no memory was left to record where.",
   folded: "Paths of which every block is folded.",
   truncated: "Stacks whose beginning was cut off when they were recorded.",
+  small: "The smallest paths of the choice, summed up: there were more than the viewer asks for. Totals are exact.",
   root: "Everything.",
 };
 

@@ -24,7 +24,7 @@ const KEYS = [
   ["m", "menu of the block that has the focus"],
   ["u", "undo the last change of the filters"],
   ["l", "filter by labels: thread, host and the like"],
-  ["p", "live: pause, or go on"],
+  ["p", "live: pause, or go on; a store: follow it, or stop"],
   ["↑  ↓", "previous and next row of a table"],
   ["→  ←", "open and close a row of the call tree"],
   ["Enter", "follow the link; in the flame graph: zoom in"],
@@ -34,11 +34,12 @@ const KEYS = [
   ["n  N", "next and previous: match of the search in the flame graph and the call tree, hot line in a source"],
   [
     "g then a letter",
-    "go to: o overview, s self, a overall, p paths, f flame graph, t call tree, r recursion, c source",
+    "go to: l fleet, o overview, s self, a overall, p paths, f flame graph, t call tree, r recursion, c source",
   ],
   ["?", "this page"],
 ];
 const GOES = {
+  l: "fleet",
   o: "overview",
   s: "self",
   a: "overall",
@@ -198,6 +199,7 @@ function prefix(app, event) {
   const began = going;
   going = event.key === "g" ? event.timeStamp : 0;
   if (!began || event.timeStamp - began > 1500 || !GOES[event.key]) return;
+  if (GOES[event.key] === "fleet" && !app.profile.store) return;
   event.preventDefault();
   event.stopPropagation();
   closeMenu();

@@ -7,7 +7,7 @@
 import {HUES, colourBy, fillOf, groupNumber, groupsOf, legendNumber, palette} from "../model/colour.js";
 import {foundRows} from "../model/flame.js";
 import {plural} from "../model/format.js";
-import {changed, href, place, question, settled, to} from "../model/url.js";
+import {blank, changed, href, place, question, settled, to} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {fill, h} from "../parts/dom.js";
@@ -30,7 +30,7 @@ export async function hueGroups(app, signal) {
   if (!app.groups || (app.groupsOf !== generation && app.groups.names.length < HUES.length)) {
     const answer = await ask(
       "files",
-      new URLSearchParams({limit: "1000", sort: "-overall"}),
+      question({...blank("flame"), where: app.state.where, with: app.state.with}, {limit: 1000, sort: "-overall"}),
       signal,
     );
     app.groups = groupsOf(answer.rows, app.groups);

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// Profiles that are asked of a store. A choice (store.h) is one more way to say which profile is
+// meant: it becomes a generation with one side, or two that are compared, and everything else is as
+// for files.
+//
+// Each choice is asked once and kept by its text, so that all pages of it show the same. Whoever
+// wants news says how old an answer may be; what has not changed stays the same generation. The
+// least recently used leave when there are too many, or too large.
+
+#ifndef OURO_CHOICES_H
+#define OURO_CHOICES_H
+
+#include "view.h"
+
+typedef struct choices choices;
+
+typedef struct {
+    const char *where;
+    const char *with; // what it is compared with; NULL: nothing
+    double fresh;     // seconds that the answer may be old; negative: any
+} chosen_sides;
+
+// NULL: out of memory. The store stays the caller's, and is used by one thread at a time.
+choices *ouro__choices_new(struct store *s, uint32_t paths_most);
+void ouro__choices_free(choices *c, shelf *s);
+
+// Given back by ouro__generation_release. NULL with *e filled; EINVAL: the choice makes no sense.
+generation *ouro__choices_generation(choices *c, cache *views, const chosen_sides *asked, error *e);
+
+// The store for other questions, until it is given back.
+struct store *ouro__choices_take(choices *c);
+void ouro__choices_give_back(choices *c);
+
+// Milliseconds since 1970.
+uint64_t ouro__now(void);
+
+#endif
