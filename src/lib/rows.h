@@ -33,8 +33,7 @@ typedef struct {
     uint16_t *birth;
     uint64_t (*epochs)[1 + OURO_METRICS_MAX];
     uint64_t bounds[1 + OURO_METRICS_MAX];
-    // Where each row went when images were merged; a hole goes nowhere. NULL: nobody asked, see
-    // ouro__image_ask_places.
+    // Where each row went when images were merged; a hole goes nowhere. NULL: nobody asked.
     uint32_t *place;
 } ouro__image;
 

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Live files that are followed: tests/cli/follow.py OURO RECORDER [WORD...]
 
-ouro push --follow, with programs that are recorded (recorder.c) and anything killed at any moment. What is in the store is
-held against the live files themselves, by `ouro convert`.
+ouro push --follow, with programs that are recorded (recorder.c), and anything killed at any moment. What is in the
+store is held against the live files themselves, by `ouro convert`.
 """
 import contextlib, os, random, shutil, signal, sqlite3, struct, subprocess, sys, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support"]
-from suite import Failure, arguments, case, has, lacks, main, read, run, same, skip, write
+from suite import Failure, arguments, case, has, lacks, main, read, run, same, write
 
 OURO, RECORDER = arguments("OURO", "RECORDER")
 SEED = int(os.environ.get("OURO_SEED", time.time_ns() % 1_000_000_000))
@@ -465,7 +465,7 @@ def whatever_is_killed_the_sums_are_those_of_the_recorders():
     with contextlib.ExitStack() as held:
         programs = [held.enter_context(new_recorder()) for _ in range(2)]
         pushers = [held.enter_context(Pusher("live"))]
-        for _ in range(60):
+        for _ in range(40):
             time.sleep(dice.random() * 0.04)  # where the kill falls, not a wait
             what = dice.randrange(10)
             if what < 5:
