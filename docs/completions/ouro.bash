@@ -25,7 +25,7 @@ _ouro() {
         ;;
     --port | --host | --metric | --select | --exclude | --fold | --select-match | --exclude-match | --fold-match | \
         --label | --block | --top | --min | --period | --fail-above | --hz | --max-nodes | --where | --with | \
-        --paths | --service | --build | --keep) return ;;
+        --paths | --service | --build | --keep | --every) return ;;
     esac
     if [ -z "$words" ]; then
         case $command in
@@ -37,7 +37,7 @@ _ouro() {
                        --colour $choosing $reading" ;;
         diff) words="--fail-above --metric $filters --top --json --csv --colour $choosing --with $reading" ;;
         convert) words="--to --metric $filters --period --min $choosing $reading" ;;
-        push) words="--store --service --build --label --root $reading" ;;
+        push) words="--store --service --build --label --root --follow --every --once $reading" ;;
         store) words='--keep --top --json --help --version' ;;
         merge) words="--output --to --metric --period --min $reading" ;;
         lua) words='--output --view --quiet --hz --precise --instructions --memory --live --max-nodes --compact --luajit

@@ -61,11 +61,13 @@ typedef struct {
     size_t choices;        // so many of the inputs are choices from the store
     const char *service, *build, *root;
     uint64_t keep;    // milliseconds; 0: not asked
+    uint64_t every;   // the same
     uint32_t paths;   // most paths of an answer
     bool strict;      // all of a store, or nothing
     names extensions; // of sources
     names maps;       // of sources: FROM=TO
     bool no_open, no_secret;
+    bool follow, once;
     bool keep_labels; // of samples, even if --label is not given
     bool help, version;
 } options;
@@ -184,6 +186,8 @@ int cmd_diff(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_push(int argc, char **argv);
+// Sends live files again and again, until a signal comes. Gives the exit status.
+int follow_files(const options *o, const label_set *labels);
 int cmd_store(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 // Runs the program of a language host: lua, run, cc or c++.

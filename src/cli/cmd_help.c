@@ -193,6 +193,7 @@ static const char merge[] =
 
 static const char push[] =
     "ouro push --store FILE.db [options] FILE...\n"
+    "ouro push --store FILE.db --follow [--every 10s] PATH...\n"
     "\n"
     "Puts profiles of any format into a store, which is made if it is not there. Each becomes a "
     "slice with\nlabels, by which `report`, `diff` and `convert` choose. The same profile with the "
@@ -214,9 +215,16 @@ static const char push[] =
     "checkouts\n"
     "                     in different places are one. Without it: the folder above the sources "
     "that has\n"
-    "                     .git or the like, if it is on this machine\n" READING "\n"
+    "                     .git or the like, if it is on this machine\n"
+    "  --follow           PATH is a live file, or a folder of them (*.ouro): sends what was added, "
+    "again and\n"
+    "                     again, until SIGTERM or Ctrl-C. Nothing is lost or doubled, whatever is "
+    "killed\n"
+    "  --every TIME       so often: 500ms, 10s, 5m (10s)\n"
+    "  --once             with --follow: one round, and the end; for cron\n" READING "\n"
     "Examples:\n"
     "  ouro push --store fleet.db --service web --build 7 web-*.pb.gz\n"
+    "  ouro push --store fleet.db --build 7 --follow /dev/shm/ouro\n"
     "  ouro report --store fleet.db --where 'service=web since=1d'\n";
 
 static const char store_page[] =

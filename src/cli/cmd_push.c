@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // ouro push: profiles of any format into a store, a slice each. The same profile with the same
-// labels counts once; of a live file, what is new since it was pushed last.
+// labels counts once; of a live file, what is new since it was pushed last. With --follow, live
+// files are sent again and again; see follow.c.
 
 #include "cli.h"
 
@@ -14,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *const allowed[] = {"store", "service", "build", "label", "root",
-                                      "from",  "compact", "limit", NULL};
+static const char *const allowed[] = {"store",   "service", "build",  "label", "root", "from",
+                                      "compact", "limit",   "follow", "every", "once", NULL};
 
 // ---------------------------------------------------------------- labels
 
@@ -45,11 +46,12 @@ static void put_service(label_set *l, const char *path) {
     free(name);
 }
 
+// Without a path: what all have.
 static label_set labels_of(const options *o, const char *path) {
     label_set l = {0};
     char host[256] = "";
     if (gethostname(host, sizeof host - 1) == 0 && *host) put_label(&l, "host", host);
-    put_service(&l, path);
+    if (path) put_service(&l, path);
     if (o->service) put_label(&l, "service", o->service);
     if (o->build) put_label(&l, "build", o->build);
     for (size_t i = 0; i < o->label.count; i++) put_option(&l, o->label.items[i]);
@@ -76,6 +78,7 @@ static profile *canonical(const char *path, profile *p) {
     profile *compacted = ouro__compacted(p, RULE_LOOPS, 0, &e);
     if (!compacted) fail_with(path, &e);
     memcpy(compacted->recording, p->recording, sizeof p->recording);
+    compacted->resets = p->resets;
     ouro__profile_free(p);
     return compacted;
 }
@@ -107,12 +110,28 @@ static void push_file(const options *o, store *s, const char *path) {
     ouro__label_set_free(&l);
 }
 
+static int follow_all(const options *o) {
+    if (o->from || o->rule != RULE_DEFAULT || o->limit)
+        fail_usage("push", "--follow takes live files as they are, without --from, --compact and "
+                           "--limit");
+    label_set l = labels_of(o, NULL);
+    int status = follow_files(o, &l);
+    ouro__label_set_free(&l);
+    return status;
+}
+
 int cmd_push(int argc, char **argv) {
     options o;
     error e = {0};
     options_parse(&o, argc, argv, "push", allowed);
     if (!o.store) fail_usage("push", "expected --store FILE.db");
     if (o.inputs.count == 0) fail_usage("push", "expected at least one file");
+    if ((o.every || o.once) && !o.follow) fail_usage("push", "--every and --once are for --follow");
+    if (o.follow) {
+        int status = follow_all(&o);
+        options_free(&o);
+        return status;
+    }
     const char *url = o.store;
     store *s = ouro__store_open(url, true, &e);
     if (!s) fail_with(url, &e);

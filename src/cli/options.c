@@ -54,6 +54,9 @@ enum {
     O_BUILD,
     O_ROOT,
     O_KEEP,
+    O_EVERY,
+    O_FOLLOW,
+    O_ONCE,
     O_NO_OPEN,
     O_NO_SECRET,
     O_STRICT,
@@ -99,6 +102,9 @@ static const struct option table_of_options[] = {
     {"build", required_argument, NULL, O_BUILD},
     {"root", required_argument, NULL, O_ROOT},
     {"keep", required_argument, NULL, O_KEEP},
+    {"every", required_argument, NULL, O_EVERY},
+    {"follow", no_argument, NULL, O_FOLLOW},
+    {"once", no_argument, NULL, O_ONCE},
     {"no-open", no_argument, NULL, O_NO_OPEN},
     {"no-secret", no_argument, NULL, O_NO_SECRET},
     {"strict", no_argument, NULL, O_STRICT},
@@ -172,6 +178,22 @@ static uint64_t parse_age(const options *o, const char *option, const char *text
     if (*text < '0' || *text > '9' || !unit || end[1] || !value || value > 1000000)
         fail_usage(o->command, "%s %s: expected an age such as 12h, 30d or 8w", option, text);
     return value * minutes[unit - units] * 60000;
+}
+
+// 500ms, 10s, 5m or 1h, in milliseconds; at least 10ms, at most a day.
+static uint64_t parse_pause(const options *o, const char *option, const char *text) {
+    static const struct {
+        const char *name;
+        uint64_t milliseconds;
+    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
+    char *end;
+    unsigned long value = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+    for (size_t i = 0; value && value <= 86400000 && i < sizeof units / sizeof *units; i++) {
+        uint64_t pause = value * units[i].milliseconds;
+        if (strcmp(end, units[i].name) == 0 && pause >= 10 && pause <= 86400000) return pause;
+    }
+    fail_usage(o->command, "%s %s: expected a time such as 500ms, 10s or 5m, from 10ms to 24h",
+               option, text);
 }
 
 static unsigned parse_port(const options *o, const char *text) {
@@ -270,6 +292,9 @@ static void take_value(options *o, int option, const char *value) {
     case O_KEEP:
         o->keep = parse_age(o, "--keep", value);
         break;
+    case O_EVERY:
+        o->every = parse_pause(o, "--every", value);
+        break;
     case O_SOURCE_MAP:
         add_name(&o->maps, value);
         break;
@@ -299,6 +324,10 @@ static void take(options *o, int option, const char *value) {
         o->as = option == O_JSON ? AS_JSON : AS_CSV;
     } else if (option == O_NO_OPEN) {
         o->no_open = true;
+    } else if (option == O_FOLLOW) {
+        o->follow = true;
+    } else if (option == O_ONCE) {
+        o->once = true;
     } else if (option == O_NO_SECRET) {
         o->no_secret = true;
     } else if (option == O_STRICT) {

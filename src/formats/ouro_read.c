@@ -116,6 +116,7 @@ static profile *build(const ouro__live_profile *live, const budget *cost,
     if (ok) {
         p->running = live->running;
         p->no_space = live->full;
+        p->resets = live->resets;
         memcpy(p->recording, live->recording, sizeof p->recording);
     }
     ouro__builder_free(b);

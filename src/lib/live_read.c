@@ -7,7 +7,7 @@
 
 #include "live_read.h"
 #include "descriptors.h"
-#include "live_format.h"
+#include "live_again.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -55,8 +56,9 @@ typedef struct {
     size_t segment_count;
     size_t *first_of_lane; // 1 + its first segment; 0: it has none
     uint32_t lane_count;
-    uint32_t stride; // words per node
-    uint32_t resets; // header.resets as it was before the lanes were read
+    uint32_t stride;                // words per node
+    uint32_t resets;                // header.resets as it was before the lanes were read
+    struct ouro__live_again *again; // NULL: nobody will read it again
     ouro__live_error *error;
 } reader;
 
@@ -404,7 +406,7 @@ static bool read_records(reader *r, lane_reader *l, bool accounts) {
 // Nodes without a baseline have counted from zero.
 static bool read_baselines(reader *r, lane_reader *l) {
     bool ok = true;
-    memset(l->baseline, 0, 2 * (size_t)l->used * r->header.node_bytes);
+    if (l->baseline_count) memset(l->baseline, 0, 2 * (size_t)l->used * r->header.node_bytes);
     for (size_t i = 0; ok && i < l->baseline_count; i++)
         ok = read_part(r, l, l->baselines[i], false, l->baseline) &&
              read_part(r, l, l->baselines[i], true, l->baseline);
@@ -499,6 +501,7 @@ static bool finish_eviction(reader *r, lane_reader *l) {
 static uint64_t baseline_of(const reader *r, const lane_reader *l, uint32_t row, uint32_t v) {
     const ouro_node_ *node =
         (const ouro_node_ *)(const void *)(l->baseline + (size_t)row * r->header.node_bytes);
+    if (!l->baseline_count) return 0;
     return v < ENTRY_KINDS ? node->entries[v] : node->metrics[v - ENTRY_KINDS];
 }
 
@@ -515,6 +518,7 @@ static bool subtract(reader *r, lane_reader *l, uint32_t row, uint64_t *value, u
 // Counts since the last reset. One that was cut short is done here: all is zero.
 static bool subtract_baselines(reader *r, lane_reader *l) {
     uint32_t metrics = r->header.metric_count, width = ouro__row_width(metrics);
+    if (!l->baseline_count && !(r->resets & 1)) return true;
     for (uint32_t row = 0; row < 2 * l->used; row++) {
         uint64_t *values = l->image.values + (size_t)row * width;
         if (l->image.block[row] == 0) continue;
@@ -678,6 +682,25 @@ static lane_result try_lane(reader *r, lane_reader *l, bool still) {
     return make_image(r, l);
 }
 
+// What ouro__live_read_again needs; blocks and places follow when lanes are merged.
+static bool remember_lane(reader *r, lane_reader *l) {
+    ouro__again_lane *to = &r->again->lanes[l->id];
+    *to = (ouro__again_lane){.state_offset = l->state_offset,
+                             .sequence = l->state.sequence,
+                             .used = l->used,
+                             .parts = calloc(l->part_count + 1, sizeof *to->parts),
+                             .part_count = l->part_count};
+    if (!to->parts) return fail_memory(r);
+    for (size_t i = 0; i < l->part_count; i++)
+        to->parts[i] =
+            (ouro__again_part){l->parts[i]->data, l->parts[i]->first, l->parts[i]->count};
+    if (l->baseline_count) {
+        to->baseline = l->baseline;
+        l->baseline = NULL;
+    }
+    return true;
+}
+
 // Of a running program: again and again, without a pause at first, until nothing changed meanwhile.
 // A pruning that does not end in all that time belongs to a program that was stopped.
 static bool read_lane(reader *r, uint32_t id, bool running, ouro__image *image) {
@@ -690,6 +713,7 @@ static bool read_lane(reader *r, uint32_t id, bool running, ouro__image *image) 
             i == TRIES - 1 && still_the_same(r, &l) == LANE_READ && l.state.sequence == sequence;
         result = refresh(r) ? try_lane(r, &l, stands) : LANE_ERROR;
     }
+    if (result == LANE_READ && r->again && !remember_lane(r, &l)) result = LANE_ERROR;
     free(l.parts);
     free(l.baselines);
     free(l.raw);
@@ -721,10 +745,40 @@ static void images_free(images *all) {
     *all = (images){0};
 }
 
+// Begins anew: lanes may be read several times.
+static bool remember_lanes(reader *r) {
+    if (!r->again) return true;
+    ouro__live_again_free(r->again);
+    r->again = calloc(1, sizeof *r->again);
+    if (!r->again) return false;
+    r->again->lanes = calloc((size_t)r->lane_count + 1, sizeof *r->again->lanes);
+    if (!r->again->lanes) return false;
+    r->again->lane_count = r->lane_count;
+    r->again->header = r->header;
+    r->again->header.resets = r->resets;
+    return true;
+}
+
+static bool ask_places(reader *r, const images *all) {
+    bool ok = true;
+    for (uint32_t i = 0; r->again && ok && i < all->count; i++)
+        ok = ouro__image_ask_places(&all->list[i]) || fail_memory(r);
+    return ok;
+}
+
+static void keep_places(reader *r, images *all) {
+    for (uint32_t i = 0; r->again && i < all->count; i++) {
+        ouro__again_lane *to = &r->again->lanes[i];
+        to->block = all->list[i].block;
+        to->place = all->list[i].place;
+        all->list[i].block = all->list[i].place = NULL;
+    }
+}
+
 static bool read_images(reader *r, bool running, images *all) {
     all->count = r->lane_count;
     all->list = calloc((size_t)all->count + 1, sizeof *all->list);
-    if (!all->list) {
+    if (!all->list || !remember_lanes(r)) {
         all->count = 0;
         return fail_memory(r);
     }
@@ -765,17 +819,29 @@ static bool read_lanes(reader *r, ouro__live_profile *p) {
     // The blocks that the nodes name were published before the nodes: read the header again.
     if (ok && p->running) ok = refresh(r);
     for (uint32_t i = 0; ok && i < all.count; i++) ok = check_image_blocks(r, &all.list[i]);
+    ok = ok && ask_places(r, &all);
     if (ok) {
         p->rows = ouro__rows_merge(all.list, all.count, r->header.metric_count);
         ok = p->rows ? true : fail_memory(r);
     }
     if (ok && p->rows->unreached)
         ok = fail(r, EILSEQ, 0, "damaged: %u nodes hang in no tree", p->rows->unreached);
+    if (ok) keep_places(r, &all);
     images_free(&all);
     return ok;
 }
 
 // ---------------------------------------------------------------- the file
+
+// The writer holds a lock as long as it runs. Who may not see its process finds that out by asking
+// for another kind of lock, which is given back at once.
+bool ouro__live_has_writer(int fd, uint64_t process, uint64_t process_start) {
+    uint64_t started = ouro__process_start(process);
+    if (started != 0 && started == process_start) return true;
+    if (flock(fd, LOCK_EX | LOCK_NB)) return errno == EWOULDBLOCK;
+    flock(fd, LOCK_UN);
+    return false;
+}
 
 static bool read_file(reader *r, ouro__live_profile *p) {
     struct stat status;
@@ -783,30 +849,51 @@ static bool read_file(reader *r, ouro__live_profile *p) {
     if (!S_ISREG(status.st_mode)) return fail(r, EINVAL, 0, "not a regular file");
     if (!refresh(r)) return false;
     p->finished = r->header.state == LIVE_FINISHED;
-    uint64_t started = ouro__process_start(r->header.process);
-    p->running = !p->finished && started != 0 && started == r->header.process_start;
+    p->running =
+        !p->finished && ouro__live_has_writer(r->fd, r->header.process, r->header.process_start);
     p->compaction = (int)r->header.compaction;
     p->edge_length = (int)r->header.edge_length;
     p->max_nodes = r->header.max_nodes;
     p->full = r->header.full;
     p->process = r->header.process;
+    p->process_start = r->header.process_start;
     memcpy(p->recording, r->header.recording, sizeof p->recording);
     if (!read_lanes(r, p)) return false;
+    p->resets = (r->resets + 1) / 2;
     p->start_time = r->header.start_time; // of the last reset
     p->end_time = r->header.end_time;
     return read_texts_and_blocks(r, p);
 }
 
-int ouro__live_read_fd(int fd, ouro__live_profile *profile, ouro__live_error *error) {
-    reader r = {.fd = fd, .error = error};
+static int read_profile(reader *r, ouro__live_profile *profile) {
     memset(profile, 0, sizeof *profile);
-    memset(error, 0, sizeof *error);
-    bool ok = read_file(&r, profile);
-    free(r.segments);
-    free(r.first_of_lane);
+    memset(r->error, 0, sizeof *r->error);
+    bool ok = read_file(r, profile);
+    free(r->segments);
+    free(r->first_of_lane);
+    profile->again = r->again;
     if (ok) return 0;
     ouro__live_profile_free(profile);
     return -1;
+}
+
+int ouro__live_read_fd(int fd, ouro__live_profile *profile, ouro__live_error *error) {
+    return read_profile(&(reader){.fd = fd, .error = error}, profile);
+}
+
+int ouro__live_read_first(int fd, ouro__live_profile *profile, ouro__live_error *error) {
+    reader r = {.fd = fd, .error = error, .again = calloc(1, sizeof *r.again)};
+    if (!r.again) {
+        fail_memory(&r);
+        memset(profile, 0, sizeof *profile);
+        return -1;
+    }
+    int result = read_profile(&r, profile);
+    if (result == 0 && (!profile->running || (r.resets & 1))) {
+        ouro__live_again_free(profile->again);
+        profile->again = NULL;
+    }
+    return result;
 }
 
 int ouro__live_read(const char *path, ouro__live_profile *profile, ouro__live_error *error) {
@@ -826,5 +913,6 @@ void ouro__live_profile_free(ouro__live_profile *profile) {
     ouro__rows_free(profile->rows);
     free(profile->blocks);
     free(profile->texts);
+    ouro__live_again_free(profile->again);
     memset(profile, 0, sizeof *profile);
 }

@@ -28,7 +28,15 @@ void ouro__image_free(ouro__image *image) {
     free(image->values);
     free(image->birth);
     free(image->epochs);
+    free(image->place);
     memset(image, 0, sizeof *image);
+}
+
+bool ouro__image_ask_places(ouro__image *image) {
+    size_t bytes = ((size_t)image->count + 1) * sizeof *image->place;
+    image->place = malloc(bytes);
+    if (image->place) memset(image->place, 0xff, bytes);
+    return image->place != NULL;
 }
 
 void ouro__rows_free(ouro__rows *rows) {
@@ -137,7 +145,7 @@ static bool merge_image(merger *m, const ouro__image *image) {
     if (image->count == 0) return true;
     uint32_t *lists = child_lists(image);
     uint32_t *queue = malloc((size_t)image->count * sizeof *queue);
-    uint32_t *to = malloc((size_t)image->count * sizeof *to);
+    uint32_t *to = image->place ? image->place : malloc((size_t)image->count * sizeof *to);
     bool ok = lists && queue && to;
     if (ok) {
         uint32_t head = 0, tail = 0, in_use = 0;
@@ -158,7 +166,7 @@ static bool merge_image(merger *m, const ouro__image *image) {
     }
     free(lists);
     free(queue);
-    free(to);
+    if (to != image->place) free(to);
     return ok;
 }
 
@@ -226,7 +234,17 @@ static ouro__rows *reordered(const ouro__rows *rows, const uint32_t *order, uint
     return sorted;
 }
 
-static ouro__rows *in_preorder(ouro__rows *rows) {
+// From rows of the merger to rows of the result.
+static void correct_places(const ouro__image *images, uint32_t n, const uint32_t *place) {
+    for (uint32_t k = 0; k < n; k++) {
+        for (uint32_t i = 0; images[k].place && i < images[k].count; i++) {
+            uint32_t *to = &images[k].place[i];
+            if (*to != OURO_NO_PLACE) *to = place[*to];
+        }
+    }
+}
+
+static ouro__rows *in_preorder(ouro__rows *rows, const ouro__image *images, uint32_t count) {
     size_t n = rows->count;
     uint32_t *order = malloc(3 * n * sizeof *order);
     ouro__rows *sorted = NULL;
@@ -234,6 +252,7 @@ static ouro__rows *in_preorder(ouro__rows *rows) {
         sort_by_block(rows, order, order + n);
         preorder(rows, order, order + n, order + 2 * n);
         sorted = reordered(rows, order, order + n);
+        correct_places(images, count, order + n);
     }
     free(order);
     ouro__rows_free(rows);
@@ -275,7 +294,7 @@ ouro__rows *ouro__rows_merge(const ouro__image *images, uint32_t n, uint32_t met
         ouro__rows_free(m.rows);
         m.rows = NULL;
     }
-    ouro__rows *rows = m.rows ? in_preorder(m.rows) : NULL;
+    ouro__rows *rows = m.rows ? in_preorder(m.rows, images, n) : NULL;
     if (!rows) errno = ENOMEM;
     return rows;
 }

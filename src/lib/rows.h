@@ -33,7 +33,11 @@ typedef struct {
     uint16_t *birth;
     uint64_t (*epochs)[1 + OURO_METRICS_MAX];
     uint64_t bounds[1 + OURO_METRICS_MAX];
+    // Where each row went when images were merged; a hole goes nowhere. NULL: nobody asked.
+    uint32_t *place;
 } ouro__image;
+
+#define OURO_NO_PLACE UINT32_MAX
 
 // Row 0 is the root. Invariant: parent[i] < i; rows are in preorder, children by block id, the
 // account last.
@@ -63,6 +67,8 @@ static inline uint64_t ouro__row_calls(const uint64_t *values) {
 
 bool ouro__image_alloc(ouro__image *image, uint32_t count, uint32_t metric_count);
 void ouro__image_free(ouro__image *image);
+// Makes room for `place`, which merging fills. false: out of memory.
+bool ouro__image_ask_places(ouro__image *image);
 
 // Merges images by path. NULL with ENOMEM.
 ouro__rows *ouro__rows_merge(const ouro__image *images, uint32_t n, uint32_t metric_count);

@@ -87,6 +87,7 @@ typedef struct {
     bool no_space;                 // the live file could not grow: pruned before its cap
     char *missing;                 // of a store: which part did not answer; NULL: none
     unsigned char recording[16];   // of a live file: the id of the run; else zeros
+    uint32_t resets;               // of a live file: how often it began to count again
     origin *origin;                // NULL: the tree says it all
     tags *tags;                    // NULL: no sample has a label
     budget budget;                 // what building it, and what is made of it, may cost

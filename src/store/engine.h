@@ -47,6 +47,7 @@ typedef struct {
     const char *scheme; // of its URLs: "sqlite"
     void *(*open)(const char *url, bool make, error *e);
     void (*close)(void *engine);
+    void (*patience)(void *engine, uint32_t milliseconds); // may be NULL
     bool (*put)(void *engine, const slice *s, bool *known, error *e);
     bool (*recorded)(void *engine, key recording, uint64_t *next, answer *a, error *e);
     bool (*ask)(void *engine, const choice *c, answer *a, error *e);

@@ -77,6 +77,17 @@ void ouro__keys_free(keys *k) {
     *k = (keys){0};
 }
 
+key ouro__recording_key(const unsigned char id[16], uint32_t resets) {
+    key k;
+    sha256 s;
+    memcpy(k.bytes, id, sizeof k.bytes);
+    if (!resets) return k;
+    ouro__sha256_init(&s);
+    ouro__sha256_add(&s, id, sizeof k.bytes);
+    add_number(&s, resets);
+    return ouro__key_end(&s);
+}
+
 // ---------------------------------------------------------------- files
 
 const char *ouro__relative_file(const char *file, const char *root) {
@@ -112,19 +123,21 @@ static void cut_to_root(char *file) {
     *file = '\0';
 }
 
+char *ouro__root_of(const char *file) {
+    char *found = file && *file == '/' ? strdup(file) : NULL;
+    if (found) cut_to_root(found);
+    if (found && *found) return found;
+    free(found);
+    return NULL;
+}
+
 char *ouro__find_root(const profile *p) {
     enum { LOOKED_AT = 200 };
     uint32_t step = p->block_count / LOOKED_AT + 1;
     char *found = NULL;
-    for (uint32_t b = 0; b < p->block_count && !found; b += step) {
-        if (ouro__block_file(p, b)[0] != '/') continue;
-        found = strdup(ouro__block_file(p, b));
-        if (found) cut_to_root(found);
-        if (found && *found) return found;
-        free(found);
-        found = NULL;
-    }
-    return NULL;
+    for (uint32_t b = 0; b < p->block_count && !found; b += step)
+        found = ouro__root_of(ouro__block_file(p, b));
+    return found;
 }
 
 // ---------------------------------------------------------------- labels

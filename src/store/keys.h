@@ -10,6 +10,11 @@
 
 // The first half of the hash.
 key ouro__key_end(sha256 *s);
+// The recording of a live file: what is counted after a reset is another one.
+key ouro__recording_key(const unsigned char id[16], uint32_t resets);
+// The nearest folder above the file that has a version control folder; NULL: there is none here.
+// Freed by the caller.
+char *ouro__root_of(const char *file);
 // Of the names and values, each with its NUL.
 key ouro__label_set_key(const label_set *l);
 

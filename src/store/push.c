@@ -90,7 +90,7 @@ static bool put_slice(store *to, const profile *p, slice *s, pushed *done, error
 
 static bool push_difference(store *to, const profile *p, slice *s, pushed *done, error *e) {
     profile *had;
-    memcpy(s->recording.bytes, p->recording, sizeof p->recording);
+    s->recording = ouro__recording_key(p->recording, p->resets);
     if (!ouro__store_recorded(to, s->recording, &s->number, &had, e)) return false;
     profile *added = added_since(had, p, e);
     if (!added) return false;

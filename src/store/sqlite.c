@@ -206,6 +206,10 @@ static void close_file(void *opened) {
     free(f);
 }
 
+static void patience(void *opened, uint32_t milliseconds) {
+    sqlite3_busy_timeout(((file_store *)opened)->db, (int)milliseconds);
+}
+
 static bool pragma(file_store *f, const char *text, int64_t *value, error *e) {
     sqlite3_stmt *s = NULL;
     if (sqlite3_prepare_v2(f->db, text, -1, &s, NULL)) return failed(f, e);
@@ -338,7 +342,9 @@ static bool add_packed(sums *s, size_t m, const unsigned char *at, size_t size, 
 typedef struct {
     file_store *f;
     const slice *s;
-    int64_t *blocks, *nodes; // their numbers here; 0: not asked for yet
+    int64_t *blocks;       // their numbers here; 0: not asked for yet
+    uint64_t *nodes;       // the same; the slice may know some
+    unsigned char *needed; // by node: has a value, or a node below it
 } writer;
 
 static bool block_id(writer *w, uint32_t b, int64_t *id, error *e) {
@@ -369,32 +375,35 @@ static bool block_id(writer *w, uint32_t b, int64_t *id, error *e) {
 static bool node_id(writer *w, uint32_t n, error *e) {
     const profile *p = w->s->profile;
     sqlite3_stmt *s = prepared(w->f, FIND_NODE, e);
-    int64_t block;
+    int64_t id, block;
     if (!s) return false;
     bind_key(s, 1, &w->s->keys->nodes[n]);
-    if (!find_id(w->f, s, &w->nodes[n], e)) return false;
-    if (w->nodes[n]) return true;
+    if (!find_id(w->f, s, &id, e)) return false;
+    w->nodes[n] = (uint64_t)id;
+    if (id) return true;
     if (!block_id(w, p->block[n], &block, e) || !(s = prepared(w->f, ADD_NODE, e))) return false;
     bind_key(s, 1, &w->s->keys->nodes[n]);
-    sqlite3_bind_int64(s, 2, w->nodes[p->parent[n]]);
+    sqlite3_bind_int64(s, 2, (sqlite3_int64)w->nodes[p->parent[n]]);
     sqlite3_bind_int64(s, 3, block);
-    return add_row(w->f, s, &w->nodes[n], e);
+    if (!add_row(w->f, s, &id, e)) return false;
+    w->nodes[n] = (uint64_t)id;
+    return true;
 }
 
 // Marks the nodes that have a value, and what is above them.
-static void mark_needed(const profile *p, int64_t *nodes) {
+static void mark_needed(const profile *p, unsigned char *needed) {
     for (uint32_t n = p->node_count; n-- > 1;) {
-        for (uint32_t m = 0; m < p->metric_count && !nodes[n]; m++) nodes[n] = p->values[m][n] != 0;
-        if (nodes[n]) nodes[p->parent[n]] = 1;
+        for (uint32_t m = 0; m < p->metric_count && !needed[n]; m++)
+            needed[n] = p->values[m][n] != 0;
+        if (needed[n]) needed[p->parent[n]] = 1;
     }
-    nodes[0] = 0; // the root has the number 0
 }
 
 static bool put_nodes(writer *w, error *e) {
     const profile *p = w->s->profile;
-    mark_needed(p, w->nodes);
+    mark_needed(p, w->needed);
     for (uint32_t n = 1; n < p->node_count; n++) {
-        if (w->nodes[n] && !node_id(w, n, e)) return false;
+        if (w->needed[n] && !w->nodes[n] && !node_id(w, n, e)) return false;
     }
     return true;
 }
@@ -413,19 +422,44 @@ static bool metric_id(writer *w, uint32_t m, int64_t *id, error *e) {
     return true;
 }
 
-static int by_node(const void *a, const void *b) {
-    const sample *x = a, *y = b;
-    return x->node < y->node ? -1 : x->node > y->node;
+// Nodes of the profile in the order of their numbers here, for all metrics.
+typedef struct {
+    uint32_t *nodes, *spare;
+    size_t count;
+} order;
+
+// By one byte of the number, stable. Most often all have the same, and nothing moves.
+static void sort_by_byte(order *o, const uint64_t *numbers, int shift) {
+    size_t starts[257] = {0};
+    for (size_t i = 0; i < o->count; i++) starts[(numbers[o->nodes[i]] >> shift & 255) + 1]++;
+    for (int d = 0; d < 256; d++) {
+        if (starts[d + 1] == o->count) return;
+        starts[d + 1] += starts[d];
+    }
+    for (size_t i = 0; i < o->count; i++)
+        o->spare[starts[numbers[o->nodes[i]] >> shift & 255]++] = o->nodes[i];
+    uint32_t *sorted = o->spare;
+    o->spare = o->nodes;
+    o->nodes = sorted;
 }
 
-static size_t take_samples(const writer *w, uint32_t m, sample *list) {
-    const profile *p = w->s->profile;
-    size_t count = 0;
-    for (uint32_t n = 1; n < p->node_count; n++) {
-        if (p->values[m][n]) list[count++] = (sample){w->nodes[n], p->values[m][n]};
+static bool order_init(order *o, const writer *w) {
+    uint32_t count = w->s->profile->node_count;
+    uint64_t all = 0;
+    *o = (order){malloc(count * sizeof *o->nodes), malloc(count * sizeof *o->spare), 0};
+    if (!o->nodes || !o->spare) return false;
+    for (uint32_t n = 1; n < count; n++) {
+        if (!w->needed[n]) continue;
+        all |= w->nodes[n];
+        o->nodes[o->count++] = n;
     }
-    qsort(list, count, sizeof *list, by_node);
-    return count;
+    for (int shift = 0; shift < 64 && all >> shift; shift += 8) sort_by_byte(o, w->nodes, shift);
+    return true;
+}
+
+static void order_free(order *o) {
+    free(o->nodes);
+    free(o->spare);
 }
 
 static bool add_samples(writer *w, int64_t slice_id, int64_t metric_number, const packed *p,
@@ -439,13 +473,26 @@ static bool add_samples(writer *w, int64_t slice_id, int64_t metric_number, cons
     return run(w->f, s, e);
 }
 
-static bool put_metric(writer *w, int64_t slice_id, uint32_t m, sample *list, error *e) {
+static bool pack_metric(const writer *w, uint32_t m, const order *o, packed *p, size_t *count) {
+    const int64_t *values = w->s->profile->values[m];
+    int64_t last = 0;
+    for (size_t i = 0; i < o->count; i++) {
+        uint32_t n = o->nodes[i];
+        if (!values[n]) continue;
+        sample s = {(int64_t)w->nodes[n], values[n]};
+        if (!put_sample(p, last, &s)) return false;
+        last = s.node;
+        ++*count;
+    }
+    return true;
+}
+
+static bool put_metric(writer *w, int64_t slice_id, uint32_t m, const order *o, error *e) {
     packed p = {0};
-    int64_t metric_number, last = 0;
-    size_t count = take_samples(w, m, list);
-    bool ok = metric_id(w, m, &metric_number, e);
-    for (size_t i = 0; ok && i < count; last = list[i++].node)
-        ok = put_sample(&p, last, &list[i]) || ouro__fail_memory(e);
+    int64_t metric_number;
+    size_t count = 0;
+    bool ok = pack_metric(w, m, o, &p, &count) || ouro__fail_memory(e);
+    ok = ok && metric_id(w, m, &metric_number, e);
     ok = ok && (!count || add_samples(w, slice_id, metric_number, &p, count, e));
     free(p.bytes);
     return ok;
@@ -490,11 +537,11 @@ static bool add_slice(file_store *f, const slice *s, int64_t *id, error *e) {
 static bool put_all(writer *w, error *e) {
     const profile *p = w->s->profile;
     int64_t id;
-    sample *list = malloc((size_t)p->node_count * sizeof *list);
-    bool ok = list || ouro__fail_memory(e);
-    ok = ok && add_slice(w->f, w->s, &id, e) && put_nodes(w, e);
-    for (uint32_t m = 0; ok && m < p->metric_count; m++) ok = put_metric(w, id, m, list, e);
-    free(list);
+    order o = {0};
+    bool ok = add_slice(w->f, w->s, &id, e) && put_nodes(w, e);
+    ok = ok && (order_init(&o, w) || ouro__fail_memory(e));
+    for (uint32_t m = 0; ok && m < p->metric_count; m++) ok = put_metric(w, id, m, &o, e);
+    order_free(&o);
     return ok;
 }
 
@@ -509,19 +556,30 @@ static bool is_known(file_store *f, const slice *s, bool *known, error *e) {
     return ok;
 }
 
+// What is written to a file that has no name any more is lost.
+static bool is_in_place(file_store *f, error *e) {
+    int moved = 0;
+    sqlite3_file_control(f->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    return !moved || ouro__fail(e, ENOENT, "the file was moved or removed while it was open");
+}
+
 static bool put(void *opened, const slice *s, bool *known, error *e) {
+    size_t nodes = s->profile->node_count;
     writer w = {.f = opened,
                 .s = s,
                 .blocks = calloc((size_t)s->profile->block_count + 1, sizeof *w.blocks),
-                .nodes = calloc(s->profile->node_count, sizeof *w.nodes)};
-    bool ok = (w.blocks && w.nodes) || ouro__fail_memory(e);
-    ok = ok && run_alone(w.f, BEGIN, e);
+                .nodes = s->known ? s->known : calloc(nodes, sizeof *w.nodes),
+                .needed = calloc(nodes, sizeof *w.needed)};
+    bool ok = (w.blocks && w.nodes && w.needed) || ouro__fail_memory(e);
+    ok = ok && is_in_place(w.f, e) && run_alone(w.f, BEGIN, e);
     if (ok) {
         ok = is_known(w.f, s, known, e) && (*known || put_all(&w, e)) && run_alone(w.f, COMMIT, e);
         if (!ok) run_alone(w.f, ROLLBACK, NULL);
     }
+    if (!ok && s->known) memset(s->known, 0, nodes * sizeof *s->known);
     free(w.blocks);
-    free(w.nodes);
+    free(w.needed);
+    if (!s->known) free(w.nodes);
     return ok;
 }
 
@@ -1073,6 +1131,7 @@ static bool keep(void *opened, uint64_t since, uint64_t *slices, error *e) {
 const engine ouro__sqlite = {.scheme = "sqlite",
                              .open = open_file,
                              .close = close_file,
+                             .patience = patience,
                              .put = put,
                              .recorded = recorded,
                              .ask = ask,

@@ -286,6 +286,10 @@ void ouro__store_close(store *s) {
     free(s);
 }
 
+void ouro__store_patience(store *s, uint32_t milliseconds) {
+    if (s->engine->patience) s->engine->patience(s->open, milliseconds);
+}
+
 bool ouro__store_put(store *s, const slice *added, bool *known, error *e) {
     return s->engine->put(s->open, added, known, e);
 }

@@ -63,8 +63,12 @@ typedef struct {
     uint64_t number;      // of the slice in its recording
     uint64_t from, until; // milliseconds since 1970
     const label_set *labels;
-    const profile *profile; // what was added: its values are the slice's
+    const profile *profile; // what was added: its values are the slice's. Parents before children
     const keys *keys;       // of the profile
+    // By node: what the engine remembers of it for later slices of the same profile and keys, to
+    // the same open store; 0: nothing yet. After a failure all of it is forgotten. NULL: there will
+    // be no other slice.
+    uint64_t *known;
 } slice;
 
 // ---------------------------------------------------------------- choices
@@ -102,6 +106,8 @@ typedef struct store store;
 // Opens a store, and makes it if `make` is set and it is not there.
 store *ouro__store_open(const char *url, bool make, error *e);
 void ouro__store_close(store *s);
+// How long a store is waited for that another process has locked.
+void ouro__store_patience(store *s, uint32_t milliseconds);
 
 // Adds a slice; *known: it was there already, and nothing changed.
 bool ouro__store_put(store *s, const slice *added, bool *known, error *e);
