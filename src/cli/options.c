@@ -54,6 +54,9 @@ enum {
     O_BUILD,
     O_ROOT,
     O_KEEP,
+    O_LISTEN,
+    O_TOKEN,
+    O_TOKEN_FILE,
     O_NO_OPEN,
     O_NO_SECRET,
     O_VERSION
@@ -98,6 +101,9 @@ static const struct option table_of_options[] = {
     {"build", required_argument, NULL, O_BUILD},
     {"root", required_argument, NULL, O_ROOT},
     {"keep", required_argument, NULL, O_KEEP},
+    {"listen", required_argument, NULL, O_LISTEN},
+    {"token", required_argument, NULL, O_TOKEN},
+    {"token-file", required_argument, NULL, O_TOKEN_FILE},
     {"no-open", no_argument, NULL, O_NO_OPEN},
     {"no-secret", no_argument, NULL, O_NO_SECRET},
     {"output", required_argument, NULL, 'o'},
@@ -202,7 +208,7 @@ static void take_filter(options *o, int option, const char *value) {
     add_name(lists[option - O_SELECT], value);
 }
 
-static void take_value(options *o, int option, const char *value) {
+static void take_value(options *o, int option, char *value) {
     switch (option) {
     case O_METRIC:
         o->metric = value;
@@ -268,6 +274,15 @@ static void take_value(options *o, int option, const char *value) {
     case O_KEEP:
         o->keep = parse_age(o, "--keep", value);
         break;
+    case O_LISTEN:
+        o->listen = value;
+        break;
+    case O_TOKEN:
+        o->token = value;
+        break;
+    case O_TOKEN_FILE:
+        o->token_file = value;
+        break;
     case O_SOURCE_MAP:
         add_name(&o->maps, value);
         break;
@@ -288,7 +303,7 @@ static void take_show(options *o, int option, const char *value) {
     if (option == O_BLOCK) add_name(&o->block, value);
 }
 
-static void take(options *o, int option, const char *value) {
+static void take(options *o, int option, char *value) {
     if (option >= O_SELF && option <= O_KNOTS) {
         take_show(o, option, value);
     } else if (option >= O_SELECT && option <= O_LABEL) {
