@@ -594,6 +594,7 @@ const char *ouro__listener_address(const listener *l) { return l->address; }
 
 void ouro__listener_stop(listener *l) {
     int fd = MHD_quiesce_daemon(l->daemon);
+    if (fd >= 0) shutdown(fd, SHUT_RDWR); // or the kernel would go on to accept
     pthread_mutex_lock(&l->lock);
     l->stopping = true;
     pthread_cond_broadcast(&l->changed);

@@ -231,7 +231,7 @@ bool ouro__delivery_store(const delivery *d, store *to, uint64_t *rows, error *e
                .profile = d->profile,
                .keys = &k};
     bool ok = ouro__store_put(to, &s, &known, e);
-    if (known) *rows = 0;
+    if (known || !ok) *rows = 0;
     ouro__keys_free(&k);
     return ok;
 }
