@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // ouro serve: takes what profiling agents send into a store, until it is told to end. The token
-// comes from a file, the environment or the command line, where it does not stay: other users see
-// that.
+// comes from a file, the environment or the command line, where it does not stay: `ps` shows it to
+// all users of the machine.
 
 #include "cli.h"
 

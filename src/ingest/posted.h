@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What an agent sent, in Pyroscope's layout, as something that a store takes. Knows nothing of
-// sockets.
+// What an agent sent, in Pyroscope's layout, as something that a store takes. No sockets here.
 //
 //   POST /ingest?name=web.cpu{host=a1}&from=1700000000&until=1700000010&format=pprof
 //       The body is a profile, or a form with a part `profile`.

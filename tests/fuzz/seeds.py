@@ -56,9 +56,10 @@ def ingest():
     small = Profile()
     small.add(["main", "leaf"], [10])
     raw = small.bytes()
-    form = b"".join(b'--b0\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % (name, data) for name, data in (
-        (b"profile", gzip.compress(raw, mtime=0)), (b"prev_profile", raw),
-        (b"sample_type_config", b'{"samples":{"cumulative":true}}'))) + b"--b0--\r\n"
+    parts = {b"profile": gzip.compress(raw, mtime=0), b"prev_profile": raw,
+             b"sample_type_config": b'{"samples":{"cumulative":true}}'}
+    form = b"".join(b'--b0\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % part
+                    for part in parts.items()) + b"--b0--\r\n"
 
     def field(number, data):
         return bytes([number << 3 | 2, len(data) & 127 | 128, len(data) >> 7]) + data
