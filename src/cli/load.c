@@ -5,6 +5,7 @@
 
 #include "cli.h"
 
+#include "http_client.h"
 #include "pattern.h"
 #include "printable.h"
 
@@ -14,8 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
+// A store's URL is shown without its password.
 void fail_with(const char *path, const error *e) {
-    ouro__say("ouro: %s: %s", strcmp(path, "-") == 0 ? "standard input" : path, e->message);
+    char *shown = strdup(path);
+    if (!shown) fail_memory();
+    ouro__url_hide_password(shown);
+    ouro__say("ouro: %s: %s", strcmp(path, "-") == 0 ? "standard input" : shown, e->message);
+    free(shown);
     exit(EXIT_FAILED);
 }
 

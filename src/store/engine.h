@@ -21,6 +21,7 @@ bool ouro__answer_block(answer *a, key block, const char *name, const char *file
 // are no more.
 bool ouro__answer_unknown(const answer *a, size_t *next, key *node);
 
+// An engine that only writes has nothing but open, close, put and note.
 typedef struct {
     const char *scheme; // of its URLs: "sqlite"
     void *(*open)(const char *url, bool make, error *e);
@@ -30,8 +31,10 @@ typedef struct {
     bool (*ask)(void *engine, const choice *c, answer *a, error *e);
     bool (*summary)(void *engine, store_summary *to, error *e);
     bool (*keep)(void *engine, uint64_t since, uint64_t *slices, error *e);
+    const char *(*note)(const void *engine); // see ouro__store_note; may be NULL
 } engine;
 
 extern const engine ouro__sqlite;
+extern const engine ouro__pyroscope, ouro__pyroscope_tls, ouro__otlp, ouro__otlp_tls;
 
 #endif

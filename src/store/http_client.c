@@ -323,13 +323,17 @@ void ouro__http_free(http_client *c) {
     free(c);
 }
 
-// The password may hold an @: the last one before the path ends it. Of several hosts each may have
-// its own.
+// The password may hold an @: the last one before the path ends it. What is left over is zeros.
 void ouro__url_hide_password(char *url) {
     char *start = strstr(url, "://");
     if (!start) return;
     start += 3;
-    char *end = start + strcspn(start, "/?#"), *at = memrchr(start, '@', (size_t)(end - start));
+    size_t length = strlen(start);
+    char *at = memrchr(start, '@', strcspn(start, "/?#"));
     char *colon = at ? memchr(start, ':', (size_t)(at - start)) : NULL;
-    if (colon) memset(colon + 1, '*', (size_t)(at - colon - 1));
+    if (!colon || at - colon < 2) return;
+    size_t rest = length - (size_t)(at - start);
+    colon[1] = '*';
+    memmove(colon + 2, at, rest);
+    memset(colon + 2 + rest, 0, (size_t)(at - colon - 2));
 }

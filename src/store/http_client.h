@@ -46,7 +46,7 @@ void ouro__http_free(http_client *c);
 bool ouro__http(http_client *c, const http_request *r, http_answer *a, error *e);
 void ouro__http_answer_free(http_answer *a);
 
-// Overwrites the password of a URL where it stands, with characters that say nothing: for argv,
+// Takes the password out of a URL where it stands, and leaves a star: for messages, and for argv,
 // which other users can read.
 void ouro__url_hide_password(char *url);
 

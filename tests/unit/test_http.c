@@ -253,9 +253,12 @@ TEST(what_is_no_web_address_is_refused) {
 
 TEST(a_password_is_hidden_where_it_stands) {
     static const char *const pairs[][2] = {
-        {"http://me:secret@h:1/d?x=a:b@c", "http://me:******@h:1/d?x=a:b@c"},
-        {"http://me:s@cr:t@h:1/", "http://me:******@h:1/"},
+        {"http://me:secret@h:1/d?x=a:b@c", "http://me:*@h:1/d?x=a:b@c"},
+        {"http://me:s@cr:t@h:1/", "http://me:*@h:1/"},
         {"http://me@h/", "http://me@h/"},
+        {"http://me:@h/", "http://me:@h/"},
+        {"http://me:x@h/", "http://me:*@h/"},
+        {"--store=http://me:secret@h/d", "--store=http://me:*@h/d"},
         {"http://h:8123/x@y:z", "http://h:8123/x@y:z"},
         {"file.db", "file.db"},
     };

@@ -10,6 +10,7 @@
 #include "labels.h"
 #include "posted.h"
 #include "questions.h"
+#include "remote.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -338,12 +339,23 @@ TEST(requests_of_agents_run_out_of_memory_with_an_error) {
     sweep("lines", read_request, &p);
 }
 
+static bool fit_profile(void *data, error *e) {
+    slice s = {.profile = data, .until = 1};
+    taken_limits l = {.depth = 2, .paths = 2, .longest = 3, .bytes = 1 << 20};
+    folded_counts c;
+    profile *p = ouro__profile_within(&s, &l, &c, e);
+    if (p) CHECK(ouro__profile_is_valid(p) && ouro__total(p, 0) == ouro__total(data, 0));
+    ouro__profile_free(p);
+    return p != NULL;
+}
+
 TEST(questions_run_out_of_memory_with_an_error) {
     profile *p = sample_profile();
     sweep("questions", ask_everything, p);
     sweep("findings", ask_for_findings, p);
     sweep("questions of the viewer", ask_for_the_viewer, p);
     sweep("filters", make_others, p);
+    sweep("limits of a server", fit_profile, p);
     sweep("merge", merge_two, p);
     sweep("history", watch_grow, p);
     ouro__profile_free(p);
