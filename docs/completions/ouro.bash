@@ -8,7 +8,7 @@ _ouro() {
     local choosing='--store --where --paths --strict'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        words='view report diff convert merge push store lua run cc c++ help --help --version'
+        words='view report diff convert merge push store serve lua run cc c++ help --help --version'
         COMPREPLY=($(compgen -W "$words" -- "$current"))
         return
     fi
@@ -25,7 +25,7 @@ _ouro() {
         ;;
     --port | --host | --metric | --select | --exclude | --fold | --select-match | --exclude-match | --fold-match | \
         --label | --block | --top | --min | --period | --fail-above | --hz | --max-nodes | --where | --with | \
-        --paths | --service | --build | --keep | --every) return ;;
+        --paths | --service | --build | --keep | --every | --listen | --token) return ;;
     esac
     if [ -z "$words" ]; then
         case $command in
@@ -39,13 +39,14 @@ _ouro() {
         convert) words="--to --metric $filters --period --min $choosing $reading" ;;
         push) words="--store --service --build --label --root --follow --every --once $reading" ;;
         store) words='--keep --top --json --help --version' ;;
+        serve) words='--store --listen --token-file --token --limit --help --version' ;;
         merge) words="--output --to --metric --period --min $reading" ;;
         lua) words='--output --view --quiet --hz --precise --instructions --memory --live --max-nodes --compact --luajit
                     --help --version' ;;
         run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder
                     --symbolise --help --version' ;;
         cc | c++) words='--xray --all --help' ;;
-        help) words='view report diff convert merge push store lua run cc c++' ;;
+        help) words='view report diff convert merge push store serve lua run cc c++' ;;
         esac
         if [ "$command" != help ] && [ "${current#-}" = "$current" ]; then
             COMPREPLY=($(compgen -f -- "$current"))

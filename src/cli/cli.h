@@ -60,6 +60,8 @@ typedef struct {
     const char *with;      // diff: which of them to compare with
     size_t choices;        // so many of the inputs are choices from the store
     const char *service, *build, *root;
+    const char *listen, *token_file;
+    char *token; // in the command line, to be overwritten
     uint64_t keep;    // milliseconds; 0: not asked
     uint64_t every;   // the same
     uint32_t paths;   // most paths of an answer
@@ -189,6 +191,7 @@ int cmd_push(int argc, char **argv);
 // Sends live files again and again, until a signal comes. Gives the exit status.
 int follow_files(const options *o, const label_set *labels);
 int cmd_store(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 // Runs the program of a language host: lua, run, cc or c++.
 int cmd_host(int argc, char **argv);

@@ -49,6 +49,7 @@ static const char general[] =
     "  ouro merge IN... -o OUT     the sum of profiles\n"
     "  ouro push --store S FILE... profiles of many machines into a store\n"
     "  ouro store S                what is in a store\n"
+    "  ouro serve --store S        what profiling agents send into a store\n"
     "  ouro lua SCRIPT [args]      run and profile a Lua program\n"
     "  ouro run PROGRAM ...        profile a C or C++ program\n"
     "  ouro cc, ouro c++ ...       compile one that can be profiled\n"
@@ -240,14 +241,38 @@ static const char store_page[] =
     "  ouro store fleet.db\n"
     "  ouro store fleet.db --keep 30d\n";
 
+static const char serve[] =
+    "ouro serve --store FILE.db [options]\n"
+    "\n"
+    "Takes what the agents of Pyroscope send (Node, Python, Ruby, Go, .NET) into a store, with "
+    "their labels.\nPrints its address and goes on until Ctrl-C or SIGTERM; what is on its way "
+    "then is stored first.\nGET / shows counters.\n"
+    "\n"
+    "  --store FILE.db    where to\n"
+    "  --listen ADDRESS:PORT  instead of 127.0.0.1:4040; port 0 is a free one. An address that "
+    "other\n"
+    "                     machines reach needs a token\n"
+    "  --token-file FILE  agents must send the token that is the first line of this file, as "
+    "Bearer or\n"
+    "                     as the password of any user\n"
+    "  --token TOKEN      the same, but other users may see it for a moment: prefer the file, or "
+    "the\n"
+    "                     environment's OURO_TOKEN\n"
+    "  --limit SIZE       let a profile take so much memory (256M)\n"
+    "\n"
+    "Examples:\n"
+    "  ouro serve --store fleet.db\n"
+    "  ouro serve --store fleet.db --listen 0.0.0.0:4040 --token-file /etc/ouro/token\n";
+
 static const char help[] =
     "ouro help [COMMAND]\n\nShows how ouro, or one of its commands, is used.\n\nExamples:\n"
     "  ouro help\n  ouro help report\n";
 
 static const struct {
     const char *command, *text;
-} pages[] = {{"view", view},   {"report", report}, {"diff", diff},        {"convert", convert},
-             {"merge", merge}, {"push", push},     {"store", store_page}, {"help", help}};
+} pages[] = {{"view", view},        {"report", report}, {"diff", diff},
+             {"convert", convert},  {"merge", merge},   {"push", push},
+             {"store", store_page}, {"serve", serve},   {"help", help}};
 
 static void print_formats(void) {
     for (size_t i = 0; i < ouro__format_count; i++) {

@@ -105,6 +105,7 @@ static void push_file(const options *o, store *s, const char *path) {
     push_options how = {.labels = &l, .root = root, .time = time_of(path)};
     if (!ouro__store_push(s, p, &how, &done, &e)) fail_with(o->store, &e);
     say_pushed(path, &done);
+    if (ouro__store_note(s)) ouro__say("ouro push: %s: %s", path, ouro__store_note(s));
     free(root);
     ouro__profile_free(p);
     ouro__label_set_free(&l);

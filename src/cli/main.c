@@ -31,7 +31,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {{"view", cmd_view},       {"report", cmd_report}, {"diff", cmd_diff},
                 {"convert", cmd_convert}, {"merge", cmd_merge},   {"push", cmd_push},
-                {"store", cmd_store},     {"help", cmd_help}};
+                {"store", cmd_store},     {"serve", cmd_serve},   {"help", cmd_help}};
 
 // Columns grow to many megabytes in a tenth of a second, and page faults would be a fifth of that.
 // So arrays of middle size come from the heap, which keeps what is freed, and the heap's first part
@@ -71,8 +71,9 @@ int main(int argc, char **argv) {
     // Only for the width of characters: numbers are written the same everywhere.
     if (!setlocale(LC_CTYPE, "C.UTF-8")) setlocale(LC_CTYPE, "");
     if (argc < 2)
-        fail_usage(NULL,
-                   "expected a command: view, report, diff, convert, merge, push, store or help");
+        fail_usage(
+            NULL,
+            "expected a command: view, report, diff, convert, merge, push, store, serve or help");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
     }

@@ -57,6 +57,9 @@ enum {
     O_EVERY,
     O_FOLLOW,
     O_ONCE,
+    O_LISTEN,
+    O_TOKEN,
+    O_TOKEN_FILE,
     O_NO_OPEN,
     O_NO_SECRET,
     O_STRICT,
@@ -105,6 +108,9 @@ static const struct option table_of_options[] = {
     {"every", required_argument, NULL, O_EVERY},
     {"follow", no_argument, NULL, O_FOLLOW},
     {"once", no_argument, NULL, O_ONCE},
+    {"listen", required_argument, NULL, O_LISTEN},
+    {"token", required_argument, NULL, O_TOKEN},
+    {"token-file", required_argument, NULL, O_TOKEN_FILE},
     {"no-open", no_argument, NULL, O_NO_OPEN},
     {"no-secret", no_argument, NULL, O_NO_SECRET},
     {"strict", no_argument, NULL, O_STRICT},
@@ -226,7 +232,7 @@ static void take_filter(options *o, int option, const char *value) {
     add_name(lists[option - O_SELECT], value);
 }
 
-static void take_value(options *o, int option, const char *value) {
+static void take_value(options *o, int option, char *value) {
     switch (option) {
     case O_METRIC:
         o->metric = value;
@@ -295,6 +301,15 @@ static void take_value(options *o, int option, const char *value) {
     case O_EVERY:
         o->every = parse_pause(o, "--every", value);
         break;
+    case O_LISTEN:
+        o->listen = value;
+        break;
+    case O_TOKEN:
+        o->token = value;
+        break;
+    case O_TOKEN_FILE:
+        o->token_file = value;
+        break;
     case O_SOURCE_MAP:
         add_name(&o->maps, value);
         break;
@@ -315,7 +330,7 @@ static void take_show(options *o, int option, const char *value) {
     if (option == O_BLOCK) add_name(&o->block, value);
 }
 
-static void take(options *o, int option, const char *value) {
+static void take(options *o, int option, char *value) {
     if (option >= O_SELF && option <= O_KNOTS) {
         take_show(o, option, value);
     } else if (option >= O_SELECT && option <= O_LABEL) {

@@ -64,6 +64,7 @@ size_t ouro__json_size(const json *array) { return json_array_size((const json_t
 bool ouro__json_is_array(const json *value) { return json_is_array((const json_t *)value); }
 bool ouro__json_is_object(const json *value) { return json_is_object((const json_t *)value); }
 bool ouro__json_is_number(const json *value) { return json_is_number((const json_t *)value); }
+bool ouro__json_is_true(const json *value) { return json_is_true((const json_t *)value); }
 
 double ouro__json_number(const json *value, double otherwise) {
     return json_is_number((const json_t *)value) ? json_number_value((const json_t *)value)

@@ -23,6 +23,7 @@ size_t ouro__json_size(const json *array); // 0: not an array, or empty
 bool ouro__json_is_array(const json *value);
 bool ouro__json_is_object(const json *value);
 bool ouro__json_is_number(const json *value);
+bool ouro__json_is_true(const json *value);
 double ouro__json_number(const json *value, double otherwise);
 const char *ouro__json_text(const json *value); // NULL: not a string
 

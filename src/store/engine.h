@@ -43,6 +43,7 @@ bool ouro__charting_has_row(const charting *c, uint32_t number); // after rankin
 bool ouro__charting_add(charting *c, uint32_t number, uint64_t step, int64_t sum, error *e);
 bool ouro__charting_missing(charting *c, const char *words);
 
+// An engine that only writes has nothing but open, close, put and note.
 typedef struct {
     const char *scheme; // of its URLs: "sqlite"
     void *(*open)(const char *url, bool make, error *e);
@@ -55,6 +56,7 @@ typedef struct {
     bool (*series)(void *engine, const choice *c, const series_question *q, charting *to, error *e);
     bool (*summary)(void *engine, store_summary *to, error *e);
     bool (*keep)(void *engine, uint64_t since, uint64_t *slices, error *e);
+    const char *(*note)(const void *engine); // see ouro__store_note; may be NULL
 } engine;
 
 // What store.c asks an engine for.
@@ -64,5 +66,6 @@ bool ouro__series_make(const engine *how, void *opened, const choice *c, const s
 
 extern const engine ouro__sqlite;
 extern const engine ouro__clickhouse, ouro__clickhouse_tls;
+extern const engine ouro__pyroscope, ouro__pyroscope_tls, ouro__otlp, ouro__otlp_tls;
 
 #endif

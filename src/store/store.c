@@ -251,13 +251,19 @@ static profile *finished(answer *a, error *e) {
 
 // FILE, or SCHEME:... .
 static const engine *engine_of(const char *url) {
-    static const engine *const engines[] = {&ouro__sqlite, &ouro__clickhouse,
-                                            &ouro__clickhouse_tls};
+    static const engine *const engines[] = {
+        &ouro__sqlite,        &ouro__clickhouse, &ouro__clickhouse_tls, &ouro__pyroscope,
+        &ouro__pyroscope_tls, &ouro__otlp,       &ouro__otlp_tls};
     for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
         size_t length = strlen(engines[i]->scheme);
         if (strncmp(url, engines[i]->scheme, length) == 0 && url[length] == ':') return engines[i];
     }
     return strstr(url, "://") ? NULL : &ouro__sqlite;
+}
+
+// What an engine that only writes is not asked for.
+static bool fail_write_only(error *e) {
+    return ouro__fail(e, ENOTSUP, "this store can only be written to: ask its own server");
 }
 
 store *ouro__store_open(const char *url, bool make, error *e) {
@@ -266,6 +272,10 @@ store *ouro__store_open(const char *url, bool make, error *e) {
         ouro__error_set(e, EINVAL,
                         "no store is reached like this: write the name of a file, or "
                         "http://HOST:PORT/DATABASE");
+        return NULL;
+    }
+    if (!make && !found->ask) {
+        fail_write_only(e);
         return NULL;
     }
     store *s = calloc(1, sizeof *s);
@@ -294,9 +304,18 @@ bool ouro__store_put(store *s, const slice *added, bool *known, error *e) {
     return s->engine->put(s->open, added, known, e);
 }
 
+const char *ouro__store_note(const store *s) {
+    const char *note = s->engine->note ? s->engine->note(s->open) : NULL;
+    return note && *note ? note : NULL;
+}
+
 bool ouro__store_recorded(store *s, key recording, uint64_t *next, profile **sum, error *e) {
     answer a;
     *sum = NULL;
+    if (!s->engine->recorded)
+        return ouro__fail(e, ENOTSUP,
+                          "this store cannot say what it has of a live file; write a pprof file of "
+                          "it first (ouro convert), and push that once");
     if (!answer_init(&a, e)) return false;
     if (!s->engine->recorded(s->open, recording, next, &a, e)) {
         answer_free(&a);
@@ -308,7 +327,8 @@ bool ouro__store_recorded(store *s, key recording, uint64_t *next, profile **sum
 
 profile *ouro__store_ask(store *s, const choice *c, error *e) {
     answer a;
-    if (!answer_init(&a, e)) return NULL;
+    if (!s->engine->ask) fail_write_only(e);
+    if (!s->engine->ask || !answer_init(&a, e)) return NULL;
     if (s->engine->ask(s->open, c, &a, e)) return finished(&a, e);
     answer_free(&a);
     return NULL;

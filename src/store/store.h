@@ -111,6 +111,9 @@ void ouro__store_patience(store *s, uint32_t milliseconds);
 
 // Adds a slice; *known: it was there already, and nothing changed.
 bool ouro__store_put(store *s, const slice *added, bool *known, error *e);
+// What people should know of the last slice: the store could not take all of it as it is. NULL:
+// nothing.
+const char *ouro__store_note(const store *s);
 
 // What the store has of a recording: the next number, and the sum of its slices.
 bool ouro__store_recorded(store *s, key recording, uint64_t *next, profile **sum, error *e);

@@ -598,7 +598,7 @@ def every_option_is_in_the_manual_and_in_the_completions():
     bash = read(os.path.join(ROOT, "docs", "completions", "ouro.bash"))
     zsh = read(os.path.join(ROOT, "docs", "completions", "_ouro"))
     run("bash", "-n", os.path.join(ROOT, "docs", "completions", "ouro.bash"), status=0)
-    for command in "view", "report", "diff", "convert", "merge", "push", "store":
+    for command in "view", "report", "diff", "convert", "merge", "push", "store", "serve":
         text = ouro("help", command)
         page = read(os.path.join(ROOT, "docs", "man", f"ouro-{command}.1")).replace("\\-", "-")
         wanted = set(re.findall(r"^  .*?(--[a-z-]+)", text, re.M)) | set(re.findall(r"--(?:json|csv)", text))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Writes the seeds of the fuzz targets into subfolders of a folder: files (the golden inputs and some pprof files, with
-a byte in front), requests, fble and lua (short sources)."""
+a byte in front), requests, ingest, fble and lua (short sources)."""
 import glob, gzip, os, re, sys
 
 here = os.path.dirname(os.path.abspath(__file__))
@@ -51,6 +51,28 @@ QUESTIONS = ["profile", "overview", "blocks?sort=-self&limit=5&offset=1&search=p
              "blocks?select=%EF%BF%BD%EF%BF%BD"]
 
 
+def ingest():
+    """A line with the target, one with the type of the content, and the body."""
+    small = Profile()
+    small.add(["main", "leaf"], [10])
+    raw = small.bytes()
+    parts = {b"profile": gzip.compress(raw, mtime=0), b"prev_profile": raw,
+             b"sample_type_config": b'{"samples":{"cumulative":true}}'}
+    form = b"".join(b'--b0\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % part
+                    for part in parts.items()) + b"--b0--\r\n"
+
+    def field(number, data):
+        return bytes([number << 3 | 2, len(data) & 127 | 128, len(data) >> 7]) + data
+
+    series = field(1, field(1, b"service_name") + field(2, b"web")) + field(2, field(1, raw))
+    times = b"&from=1700000000&until=1700000010"
+    return {"folded": b"/ingest?name=web.cpu{host=a1}" + times + b"&sampleRate=97\n\nmain;f;g 3\nmain;f;f 4\n",
+            "lines": b'/ingest?name=web.wall{a="b, c"}&format=lines&units=samples&spyName=x\n\nmain;f\nmain;g\n',
+            "pprof": b"/ingest?name=web&format=pprof" + times + b"\n\n" + raw,
+            "form": b"/ingest?name=web&format=pprof\nmultipart/form-data; boundary=b0\n" + form,
+            "message": b"/push.v1.PusherService/Push\napplication/proto\n" + field(1, series)}
+
+
 def fble():
     """The modules of the test cases: each begins with a line `-- NAME`, or the case's own `==`."""
     seeds = {}
@@ -68,5 +90,6 @@ def lua():
 
 write("files", files())
 write("requests", {str(i): bytes([i]) + b"/api/v1/" + q.encode() for i, q in enumerate(QUESTIONS)})
+write("ingest", ingest())
 write("fble", fble())
 write("lua", lua())

@@ -8,7 +8,9 @@
 #include "api.h"
 #include "format.h"
 #include "labels.h"
+#include "posted.h"
 #include "questions.h"
+#include "remote.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -309,12 +311,51 @@ TEST(readers_run_out_of_memory_with_an_error) {
     }
 }
 
+static bool take_nothing(void *user, const delivery *d, error *e) {
+    (void)user, (void)e;
+    return CHECK(ouro__profile_is_valid(d->profile));
+}
+
+static bool read_request(void *data, error *e) {
+    return ouro__posted_read(data, take_nothing, NULL, e);
+}
+
+TEST(requests_of_agents_run_out_of_memory_with_an_error) {
+    static const char form[] = "--b\r\nContent-Disposition: form-data; name=profile\r\n\r\n"
+                               "main;f;f 3\nmain;g 4\n\r\n--b\r\n"
+                               "Content-Disposition: form-data; name=prev_profile\r\n\r\n"
+                               "main;f;f 1\n\r\n--b\r\n"
+                               "Content-Disposition: form-data; name=sample_type_config\r\n\r\n"
+                               "{\"cpu\":{\"cumulative\":true}}\r\n--b--\r\n";
+    posted p = {.target = "/ingest?name=web.cpu{host=a1}&from=1700000000",
+                .content_type = "multipart/form-data; boundary=b",
+                .body = {(const unsigned char *)form, sizeof form - 1},
+                .host = "h",
+                .limit = 64 << 20};
+    sweep("form", read_request, &p);
+    p.target = "/ingest?name=web&format=lines";
+    p.content_type = NULL;
+    p.body = (piece){(const unsigned char *)"main;f\nmain;g", 13};
+    sweep("lines", read_request, &p);
+}
+
+static bool fit_profile(void *data, error *e) {
+    slice s = {.profile = data, .until = 1};
+    taken_limits l = {.depth = 2, .paths = 2, .longest = 3, .bytes = 1 << 20};
+    folded_counts c;
+    profile *p = ouro__profile_within(&s, &l, &c, e);
+    if (p) CHECK(ouro__profile_is_valid(p) && ouro__total(p, 0) == ouro__total(data, 0));
+    ouro__profile_free(p);
+    return p != NULL;
+}
+
 TEST(questions_run_out_of_memory_with_an_error) {
     profile *p = sample_profile();
     sweep("questions", ask_everything, p);
     sweep("findings", ask_for_findings, p);
     sweep("questions of the viewer", ask_for_the_viewer, p);
     sweep("filters", make_others, p);
+    sweep("limits of a server", fit_profile, p);
     sweep("merge", merge_two, p);
     sweep("history", watch_grow, p);
     ouro__profile_free(p);
