@@ -259,7 +259,7 @@ TEST(what_each_label_has_is_what_its_samples_have) {
     }
 }
 
-// ---------------------------------------------------------------- labels of what is made of a profile
+// ---------------------------------------------------------------- labels that are carried on
 
 static bool has_letter(const sample *s, int letter) {
     for (int i = 0; i < s->length; i++) {
