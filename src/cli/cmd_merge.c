@@ -6,6 +6,7 @@
 #include "cli.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const allowed[] = {"from",   "to",  "output", "compact", "limit",
                                       "period", "min", "metric", NULL};
@@ -17,6 +18,7 @@ int cmd_merge(int argc, char **argv) {
     if (o.inputs.count == 0) fail_usage("merge", "expected at least one file");
     if (!o.out) fail_usage("merge", "expected -o OUT");
     const format *to = output_format(&o, o.out);
+    o.keep_labels = strcmp(to->name, "html") == 0; // the page filters by them
     // Each profile is compacted as it is read, as its format asks; the sum only if it is asked for.
     merger *m = ouro__merger_new(o.rule == RULE_DEFAULT ? RULE_AS_IT_IS : o.rule, o.edge_length);
     if (!m) fail_memory();

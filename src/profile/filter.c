@@ -132,15 +132,16 @@ static void copy_kept(const source *from, const uint8_t *needed, profile *to, ui
     }
 }
 
-// place[n]: the node of the folded path of n. If all blocks of a path are folded, its values go to
-// the block (folded) below the root.
-static void enter_kept(const source *from, const uint8_t *needed, const uint8_t *folded, builder *b,
-                       profile *to, uint32_t *place) {
+// place[n]: the node of the folded path of n, NO_NODE if it is not needed. If all blocks of a path
+// are folded, its values go to the block (folded) below the root, which is returned.
+static uint32_t enter_kept(const source *from, const uint8_t *needed, const uint8_t *folded,
+                           builder *b, profile *to, uint32_t *place) {
     const profile *p = from->profile;
     uint32_t all_folded = NO_NODE;
     place[0] = 0;
     if (from->kept[0]) move_values(from, 0, to, 0);
     for (uint32_t n = 1; n < p->node_count && !to->failed; n++) {
+        place[n] = NO_NODE;
         if (!needed[n]) continue;
         uint32_t up = place[p->parent[n]];
         place[n] = folded[p->block[n]] ? up : ouro__builder_enter(b, up, p->block[n]);
@@ -149,17 +150,30 @@ static void enter_kept(const source *from, const uint8_t *needed, const uint8_t 
             all_folded = ouro__builder_enter(b, 0, ouro__profile_add_named(to, "(folded)", 8));
         move_values(from, n, to, place[n] ? place[n] : all_folded);
     }
+    return all_folded;
 }
 
-static bool make(const source *from, const filter *f, int rule, int edge_length, bool entered,
-                 profile *to, uint32_t *place) {
+// From the places of paths to those of what was charged to them.
+static void carry_labels(const source *from, const uint32_t *failed, uint32_t all_folded,
+                         uint32_t *place, profile *to) {
+    const profile *p = from->profile;
+    for (uint32_t n = 0; n < p->node_count; n++) {
+        if (!from->kept[n]) place[n] = NO_NODE;
+        if (n && place[n] == 0) place[n] = all_folded;
+    }
+    ouro__tags_carry(p, place, failed, NULL, to);
+}
+
+static bool make(const source *from, const filter *f, const uint32_t *failed, int rule,
+                 int edge_length, bool entered, profile *to, uint32_t *place) {
     const profile *p = from->profile;
     uint8_t *needed = find_needed(from, f), *folded = flags(p, f->fold, f->fold_count);
     if (needed) ouro__profile_reserve(to, count_needed(p, needed) + 2); // the root and (folded)
     builder *b = entered ? ouro__builder_new(to, rule, edge_length) : NULL;
     bool ok = needed && folded && (b || !entered) && (!entered || ouro__retell_recursion(p, to));
-    if (ok && entered) enter_kept(from, needed, folded, b, to, place);
+    uint32_t all_folded = ok && entered ? enter_kept(from, needed, folded, b, to, place) : NO_NODE;
     if (ok && !entered) copy_kept(from, needed, to, place);
+    if (ok && f->keep_labels) carry_labels(from, failed, all_folded, place, to);
     ouro__builder_free(b);
     free(needed);
     free(folded);
@@ -216,7 +230,7 @@ static profile *filtered(profile *p, const filter *f, const source *from, const 
     int rule = p->rule == RULE_AS_IT_IS ? RULE_LOOPS : p->rule;
     bool entered = f->fold_count > 0;
     bool ok = place && to && from->kept;
-    ok = ok && make(from, f, rule, p->edge_length, entered, to, place);
+    ok = ok && make(from, f, failed, rule, p->edge_length, entered, to, place);
     if (ok && !entered && !to->failed) move_origin(p, to, from->kept, failed, place);
     free(place);
     return finished(to, ok, e);
@@ -245,8 +259,8 @@ profile *ouro__compacted(const profile *p, int rule, int edge_length, error *e) 
     profile *to = ouro__profile_like_with_blocks(p);
     bool ok = kept && place && to;
     if (ok) memset(kept, 1, p->node_count);
-    ok =
-        ok && make(&(source){p, p->values, kept}, &(filter){0}, rule, edge_length, true, to, place);
+    ok = ok && make(&(source){p, p->values, kept}, &(filter){.keep_labels = true}, NULL, rule,
+                    edge_length, true, to, place);
     free(kept);
     free(place);
     return finished(to, ok, e);

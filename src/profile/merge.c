@@ -83,7 +83,7 @@ static void add_header(merger *to, const profile *p) {
 
 bool ouro__merger_add(merger *to, const profile *p, error *e) {
     uint32_t *place = calloc(p->node_count, sizeof *place),
-             *blocks = calloc((size_t)p->block_count + 1, 4);
+             *blocks = calloc((size_t)p->block_count + 1, 4), column[METRICS_MAX];
     bool ok = place && blocks;
     if (!ok) ouro__error_memory(e);
     ouro__budget_add(&to->sum->budget, &p->budget);
@@ -97,7 +97,10 @@ bool ouro__merger_add(merger *to, const profile *p, error *e) {
         if (!add_values(to->sum, find_metric(to, p, m), p, m, place))
             ok = ouro__fail(e, EOVERFLOW, "the sum of metric %s needs more than 63 bits",
                             ouro__metric_name(p, m));
+        column[m] = find_metric(to, p, m);
     }
+    if (ok) ouro__tags_carry(p, place, NULL, column, to->sum);
+    if (ok && to->sum->failed) ok = ouro__profile_finish(to->sum, e);
     free(place);
     free(blocks);
     return ok;

@@ -150,6 +150,11 @@ static inline void ouro__charge(profile *p, uint32_t m, uint32_t node, int64_t n
 void ouro__tags_put(profile *p, uint32_t key, uint32_t value);
 uint32_t ouro__tags_close(profile *p);
 void ouro__tags_charge(profile *p, uint32_t m, uint32_t node, uint32_t set, int64_t n);
+// The labels of p in a profile that was made of it and is not finished. place[n]: where what was
+// charged to n went, NO_NODE: nowhere. `failed`: by set, not 0: its samples are gone; NULL: all are
+// there. `column`: by metric of p, its metric there; NULL: the same.
+void ouro__tags_carry(const profile *p, const uint32_t *place, const uint32_t *failed,
+                      const uint32_t *column, profile *to);
 
 // Steps of work, see budget.h. What takes too many fails, and finishing tells it.
 static inline void ouro__spend(profile *p, uint64_t steps) {

@@ -242,6 +242,7 @@ typedef struct {
     size_t any_count; // of words
     const label_condition *labels;
     size_t label_count;
+    bool keep_labels; // the result has the labels of its samples, too; no condition
 } filter;
 
 static inline bool ouro__filter_is_empty(const filter *f) {

@@ -77,13 +77,16 @@ static bool find_large(const profile *p, double share, uint8_t *large) {
 }
 
 // A whole subtree goes into one account: the [pruned] child of the place above.
-static void prune_subtree(const profile *p, uint32_t node, profile *to, builder *b, uint32_t above,
-                          uint32_t pruned) {
+static void prune_subtree(const profile *p, uint32_t node, profile *to, builder *b, uint32_t pruned,
+                          uint32_t *place) {
+    uint32_t above = place[p->parent[node]], account = NO_NODE;
     for (uint32_t m = 0; m < p->metric_count; m++) {
         int64_t sum = 0;
         for (uint32_t n = node; n < p->end[node]; n++) sum += p->values[m][n];
-        if (sum) ouro__charge(to, m, ouro__builder_enter(b, above, pruned), sum);
+        if (sum) account = ouro__builder_enter(b, above, pruned);
+        if (sum) ouro__charge(to, m, account, sum);
     }
+    for (uint32_t n = node; n < p->end[node]; n++) place[n] = account;
 }
 
 profile *ouro__pruned(const profile *p, double share, error *e) {
@@ -95,7 +98,7 @@ profile *ouro__pruned(const profile *p, double share, error *e) {
     uint32_t pruned = ok ? ouro__profile_add_named(to, "[pruned]", 8) : 0;
     for (uint32_t n = 0; ok && n < p->node_count && !to->failed;) {
         if (!large[n]) {
-            prune_subtree(p, n, to, b, place[p->parent[n]], pruned);
+            prune_subtree(p, n, to, b, pruned, place);
             n = p->end[n];
             continue;
         }
@@ -104,6 +107,7 @@ profile *ouro__pruned(const profile *p, double share, error *e) {
             ouro__charge(to, m, place[n], p->values[m][n]);
         n++;
     }
+    if (ok) ouro__tags_carry(p, place, NULL, NULL, to);
     if (to) {
         to->rule = p->rule;
         to->edge_length = p->edge_length;

@@ -259,6 +259,137 @@ TEST(what_each_label_has_is_what_its_samples_have) {
     }
 }
 
+// ---------------------------------------------------------------- labels that are carried on
+
+static bool has_letter(const sample *s, int letter) {
+    for (int i = 0; i < s->length; i++) {
+        if (s->letters[i] == letter) return true;
+    }
+    return false;
+}
+
+// What the samples with a label have, and of those only the ones on paths with a letter, if it is
+// one. `but`: samples with this letter are gone.
+static int64_t labelled_sum(const sample *samples, int count, int m, int k, int v, int letter,
+                            int but) {
+    int64_t sum = 0;
+    for (int i = 0; i < count; i++) {
+        if (!samples[i].has[k][v] || has_letter(&samples[i], but)) continue;
+        if (letter == LETTERS || has_letter(&samples[i], letter)) sum += samples[i].values[m];
+    }
+    return sum;
+}
+
+static int64_t filtered_sum(profile *p, int m, int k, int v, int letter) {
+    char text[64];
+    uint32_t block = (uint32_t)letter;
+    label_condition c;
+    error e = {0};
+    snprintf(text, sizeof text, "%s=%s", keys[k], values[v]);
+    ouro__find_label(p, text, &c, &e);
+    filter f = {.labels = &c, .label_count = 1, .select = &block, .select_count = letter < LETTERS};
+    profile *left = ouro__filter(p, &f, &e);
+    int64_t sum = left ? ouro__total(left, (uint32_t)m) : -1;
+    CHECK(left);
+    ouro__profile_free(left);
+    return sum;
+}
+
+// `gone`: a letter whose block is not there, LETTERS: none.
+static void check_labels(profile *p, const sample *samples, int count, int gone, int but) {
+    for (int m = 0; m < METRICS; m++) {
+        for (int k = 0; k < KEYS; k++) {
+            for (int v = 0; v < VALUES; v++) {
+                for (int l = 0; l <= LETTERS; l++) {
+                    if (l == gone && l < LETTERS) continue;
+                    CHECK_EQUAL(filtered_sum(p, m, k, v, l),
+                                labelled_sum(samples, count, m, k, v, l, but));
+                }
+            }
+        }
+    }
+}
+
+enum { CARRY_ROUNDS = 12 };
+
+TEST(folded_and_selected_samples_keep_their_labels) {
+    for (int round = 0; round < CARRY_ROUNDS; round++) {
+        sample samples[SAMPLES];
+        for (int i = 0; i < SAMPLES; i++) random_sample(&samples[i]);
+        profile *p = profile_of(samples, SAMPLES);
+        uint32_t fold = (uint32_t)random_below(LETTERS), but = (uint32_t)random_below(LETTERS);
+        error e;
+        filter f = {.fold = &fold, .fold_count = 1, .keep_labels = true};
+        profile *folded = ouro__filter(p, &f, &e);
+        check_labels(folded, samples, SAMPLES, (int)fold, LETTERS);
+        f = (filter){.exclude = &but, .exclude_count = 1, .keep_labels = true};
+        profile *rest = ouro__filter(p, &f, &e);
+        check_labels(rest, samples, SAMPLES, (int)but, (int)but);
+        f.keep_labels = false;
+        profile *bare = ouro__filter(p, &f, &e);
+        CHECK(!bare->tags);
+        ouro__profile_free(bare);
+        ouro__profile_free(rest);
+        ouro__profile_free(folded);
+        ouro__profile_free(p);
+    }
+}
+
+TEST(a_filter_by_labels_leaves_the_labels_of_what_passes) {
+    sample samples[SAMPLES], passing[SAMPLES];
+    int count = 0;
+    for (int i = 0; i < SAMPLES; i++) {
+        random_sample(&samples[i]);
+        if (samples[i].has[0][0]) passing[count++] = samples[i];
+    }
+    profile *p = profile_of(samples, SAMPLES);
+    label_condition c;
+    error e;
+    CHECK(ouro__find_label(p, "thread=main", &c, &e));
+    filter f = {.labels = &c, .label_count = 1, .keep_labels = true};
+    profile *left = ouro__filter(p, &f, &e);
+    check_labels(left, passing, count, LETTERS, LETTERS);
+    ouro__profile_free(left);
+    ouro__profile_free(p);
+}
+
+TEST(a_sum_has_the_labels_of_its_profiles) {
+    for (int round = 0; round < CARRY_ROUNDS; round++) {
+        sample samples[SAMPLES];
+        for (int i = 0; i < SAMPLES; i++) random_sample(&samples[i]);
+        int half = (int)random_below(SAMPLES);
+        profile *parts[] = {profile_of(samples, half), profile_of(samples + half, SAMPLES - half)};
+        merger *m = ouro__merger_new(RULE_NONE, 0);
+        error e;
+        for (int i = 0; i < 2; i++) {
+            CHECK(ouro__merger_add(m, parts[i], &e));
+            ouro__profile_free(parts[i]);
+        }
+        profile *sum = ouro__merger_end(m, &e);
+        check_labels(sum, samples, SAMPLES, LETTERS, LETTERS);
+        ouro__profile_free(sum);
+    }
+}
+
+TEST(pruned_paths_keep_the_labels_of_their_samples) {
+    for (int round = 0; round < CARRY_ROUNDS; round++) {
+        sample samples[SAMPLES];
+        for (int i = 0; i < SAMPLES; i++) random_sample(&samples[i]);
+        for (int i = 0; i < SAMPLES; i++) samples[i].values[1] = 0; // which may be negative
+        profile *p = profile_of(samples, SAMPLES);
+        error e;
+        profile *small = ouro__pruned(p, 0.02 * (double)random_below(10), &e);
+        CHECK(small && small->node_count <= p->node_count + 1);
+        for (int k = 0; k < KEYS; k++) {
+            for (int v = 0; v < VALUES; v++)
+                CHECK_EQUAL(filtered_sum(small, 0, k, v, LETTERS),
+                            labelled_sum(samples, SAMPLES, 0, k, v, LETTERS, LETTERS));
+        }
+        ouro__profile_free(small);
+        ouro__profile_free(p);
+    }
+}
+
 // ---------------------------------------------------------------- the rest
 
 TEST(a_profile_without_labels_has_no_memory_for_them) {

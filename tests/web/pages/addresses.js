@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import * as fixtures from "../fixtures.js";
 import {test, view} from "../support.js";
-import {leads, open, query, rows, shown, zoomedTo} from "../use.js";
+import {leads, leave, open, query, rows, shown, zoomedTo} from "../use.js";
 
 let server, deep;
 const dispatch = () => (server ??= view([fixtures.dispatch()]));
@@ -96,7 +96,7 @@ test("an_id_means_the_same_after_a_restart_and_in_another_file_with_the_path", a
   assert.deepEqual(await zoomedTo(page), ["main", "run", "gc"]);
   await leads(page, () => page.locator("#side").selectOption(""));
   assert.deepEqual(await zoomedTo(page), ["main", "run"]);
-  await stop();
+  await leave(stop, page);
 });
 
 test("a_filter_keeps_the_zoom_if_it_leaves_the_path", async page => {

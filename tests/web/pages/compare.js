@@ -8,7 +8,7 @@ import fs from "node:fs";
 import {createRequire} from "node:module";
 import * as fixtures from "../fixtures.js";
 import {test, view, write} from "../support.js";
-import {fits, leads, open, query, rows} from "../use.js";
+import {fits, leads, leave, open, query, rows} from "../use.js";
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -272,7 +272,7 @@ test("a_program_that_only_ran_longer_did_not_grow_per_total", async page => {
   assert.equal(await hue(page, 0.02, 4), "red");
   await leads(page, () => page.getByLabel("Compare", {exact: true}).selectOption("total"));
   assert.equal(await hue(page, 0.02, 4), "grey");
-  await stop();
+  await leave(stop, page);
 });
 
 /** What axe finds. @param {import("playwright-core").Page} page */

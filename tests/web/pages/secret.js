@@ -9,7 +9,7 @@ import {createRequire} from "node:module";
 import path from "node:path";
 import * as fixtures from "../fixtures.js";
 import {folder, test, view, write} from "../support.js";
-import {eventually, fits, rows, shown} from "../use.js";
+import {eventually, fits, leave, rows, shown} from "../use.js";
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const REFUSED = /Failed to load resource.*403/;
@@ -64,7 +64,7 @@ test("the_file_that_the_browser_is_given_leads_to_the_profile_without_the_secret
   const second = await context.newPage();
   await second.goto(`${url}/flame`);
   await shown(second);
-  await stop();
+  await leave(stop, page, second);
   assert.ok(!fs.existsSync(new URL(given)));
 });
 
@@ -75,7 +75,7 @@ test("the_printed_address_leads_to_the_profile_and_back_does_not_lead_to_the_sec
   const seen = await page.evaluate(() => history.length);
   await page.goBack().catch(() => null);
   assert.ok(!page.url().includes("secret"), `${page.url()}, ${seen} pages`);
-  await stop();
+  await leave(stop, page);
 });
 
 test("a_link_on_another_site_opens_the_page_for_who_was_there_before", async page => {
@@ -89,7 +89,7 @@ test("a_link_on_another_site_opens_the_page_for_who_was_there_before", async pag
   await page.goto("file://" + link);
   await page.getByRole("link").click();
   await arrives(page, `${url}/flame`);
-  await stop();
+  await leave(stop, page);
 }, {mayFail: REFUSED});
 
 for (const colorScheme of /** @type {const} */ (["light", "dark"]))
@@ -109,7 +109,7 @@ for (const colorScheme of /** @type {const} */ (["light", "dark"]))
       }
       const status = await page.evaluate(async () => (await fetch("/api/v1/blocks")).status);
       assert.equal(status, 403);
-      await stop();
+      await leave(stop, page);
     },
     {mayFail: REFUSED, colorScheme},
   );
@@ -123,5 +123,5 @@ test("a_page_whose_viewer_was_started_again_says_what_to_do", async (page, conte
   assert.match(await page.getByRole("alert").innerText(), /address that `ouro view` printed/);
   await page.reload();
   await isLocked(page);
-  await stop();
+  await leave(stop, page);
 }, {mayFail: REFUSED});
