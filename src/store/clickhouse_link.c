@@ -102,15 +102,16 @@ static void put_escaped(FILE *to, const char *text) {
     }
 }
 
-// Between shards: who does not send anything for a quarter of our patience is down. Healthy shards
-// tell their progress several times per second.
+// Between shards: who does not send anything for a twelfth of our patience is down, because one
+// question may meet such a shard several times. Healthy shards tell their progress several times
+// per second.
 static void put_settings(FILE *to, const clickhouse *c, const statement *s) {
-    unsigned patience = c->url.seconds / 4 ? c->url.seconds / 4 : 1;
+    unsigned patience = c->url.seconds / 12 ? c->url.seconds / 12 : 1;
     fprintf(to, "&wait_end_of_query=1&connect_timeout_with_failover_ms=2000");
     if (!c->url.cluster) return;
     fprintf(to, "&receive_timeout=%u&send_timeout=%u&insert_distributed_sync=1", patience,
             patience);
-    fprintf(to, "&skip_unavailable_shards=%d", s->skip);
+    fprintf(to, "&connections_with_failover_max_tries=1&skip_unavailable_shards=%d", s->skip);
 }
 
 static char *request_url(const clickhouse *c, const statement *s) {
