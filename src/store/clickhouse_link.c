@@ -145,6 +145,16 @@ static void put_keys(row_writer *w, const statement *s) {
     ouro__binary_bytes(w, foot, sizeof foot - 1);
 }
 
+// Within this machine, packing costs more than it saves.
+static bool is_local(const char *host) {
+    return strncmp(host, "127.", 4) == 0 || strncmp(host, "localhost:", 10) == 0 ||
+           strncmp(host, "[::1]", 5) == 0;
+}
+
+static bool is_worth_packing(const clickhouse *c, const row_writer *body) {
+    return body && body->used >= PACKED_FROM && !is_local(c->url.hosts[c->host]);
+}
+
 static bool send_to_host(clickhouse *c, const statement *s, const row_writer *form, http_answer *a,
                          error *e) {
     static const char *const form_headers[] = {
@@ -159,7 +169,7 @@ static bool send_to_host(clickhouse *c, const statement *s, const row_writer *fo
                       .password = c->url.password,
                       .body = body ? (const void *)body->bytes : "",
                       .body_size = body ? body->used : 0,
-                      .gzip = !s->keys && body && body->used >= PACKED_FROM,
+                      .gzip = !s->keys && is_worth_packing(c, body),
                       .ca_file = c->url.ca_file,
                       .connect_seconds = CONNECT_SECONDS,
                       .seconds = c->url.seconds};

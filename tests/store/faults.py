@@ -207,6 +207,14 @@ def connections_that_are_cut_lose_nothing_and_double_nothing():
 
 
 @case
+def bodies_are_packed_for_other_machines():
+    url = f"http://2130706433:{servers()[0].http}/{database()}"  # this machine, by a name that does not look like it
+    write("x.folded", "".join(f"main;f{n} {n}\n" for n in range(1, 2000)))
+    ouro("push", "--store", url, "x.folded")
+    same(folded(one()), {f"main;f{n}": n for n in range(1, 2000)})
+
+
+@case
 def two_commits_of_one_slice_count_once():
     url = one()
     push(url)

@@ -29,7 +29,7 @@ def the_model_agrees(url):
     unit = os.path.dirname(OURO) + "/tests/test_store_plain"
     if not os.path.exists(unit):
         skip("test_store_plain is not built: ninja suites")
-    for word in "model small forgotten chart offer labels live writers".split():
+    for word in "of_the_model too_many what_is_old can_be_chosen without_any a_recording several".split():
         done = subprocess.run([unit, word], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               env={**os.environ, "OURO_TEST_STORE": url})
         if done.returncode:
