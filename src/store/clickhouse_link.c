@@ -102,15 +102,16 @@ static void put_escaped(FILE *to, const char *text) {
     }
 }
 
-// Between shards: who does not send anything for a quarter of our patience is down. Healthy shards
-// tell their progress several times per second.
+// Between shards: who does not send anything for a twelfth of our patience is down, because one
+// question may meet such a shard several times. Healthy shards tell their progress several times
+// per second.
 static void put_settings(FILE *to, const clickhouse *c, const statement *s) {
-    unsigned patience = c->url.seconds / 4 ? c->url.seconds / 4 : 1;
+    unsigned patience = c->url.seconds / 12 ? c->url.seconds / 12 : 1;
     fprintf(to, "&wait_end_of_query=1&connect_timeout_with_failover_ms=2000");
     if (!c->url.cluster) return;
     fprintf(to, "&receive_timeout=%u&send_timeout=%u&insert_distributed_sync=1", patience,
             patience);
-    fprintf(to, "&skip_unavailable_shards=%d", s->skip);
+    fprintf(to, "&connections_with_failover_max_tries=1&skip_unavailable_shards=%d", s->skip);
 }
 
 static char *request_url(const clickhouse *c, const statement *s) {
@@ -144,6 +145,16 @@ static void put_keys(row_writer *w, const statement *s) {
     ouro__binary_bytes(w, foot, sizeof foot - 1);
 }
 
+// Within this machine, packing costs more than it saves.
+static bool is_local(const char *host) {
+    return strncmp(host, "127.", 4) == 0 || strncmp(host, "localhost:", 10) == 0 ||
+           strncmp(host, "[::1]", 5) == 0;
+}
+
+static bool is_worth_packing(const clickhouse *c, const row_writer *body) {
+    return body && body->used >= PACKED_FROM && !is_local(c->url.hosts[c->host]);
+}
+
 static bool send_to_host(clickhouse *c, const statement *s, const row_writer *form, http_answer *a,
                          error *e) {
     static const char *const form_headers[] = {
@@ -158,7 +169,7 @@ static bool send_to_host(clickhouse *c, const statement *s, const row_writer *fo
                       .password = c->url.password,
                       .body = body ? (const void *)body->bytes : "",
                       .body_size = body ? body->used : 0,
-                      .gzip = !s->keys && body && body->used >= PACKED_FROM,
+                      .gzip = !s->keys && is_worth_packing(c, body),
                       .ca_file = c->url.ca_file,
                       .connect_seconds = CONNECT_SECONDS,
                       .seconds = c->url.seconds};

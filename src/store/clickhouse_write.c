@@ -86,6 +86,7 @@ typedef struct {
     clickhouse *c;
     const slice *s;
     unsigned char *needed; // by node: it has a value, or one below it has
+    unsigned char *used;   // by block: a needed node has it
     key labels;
     key *wanted; // keys to ask the store for
     size_t wanted_count;
@@ -100,6 +101,12 @@ static void mark_needed(const profile *p, unsigned char *needed) {
     needed[0] = 0;
 }
 
+static void mark_used(const profile *p, const unsigned char *needed, unsigned char *used) {
+    for (uint32_t n = 1; n < p->node_count; n++) {
+        if (needed[n]) used[p->block[n]] = 1;
+    }
+}
+
 static key metric_key_of(const profile *p, uint32_t m) {
     return ouro__metric_key(ouro__metric_name(p, m), ouro__metric_unit(p, m),
                             p->metrics[m].decimals);
@@ -109,31 +116,28 @@ static void want(writer *w, key k) {
     if (!is_known(w->c, k)) w->wanted[w->wanted_count++] = k;
 }
 
-static void want_names(writer *w) {
+static void want_nodes(writer *w) {
     const profile *p = w->s->profile;
     for (uint32_t n = 1; n < p->node_count; n++) {
-        if (!w->needed[n]) continue;
-        want(w, w->s->keys->nodes[n]);
-        want(w, w->s->keys->blocks[p->block[n]]);
+        if (w->needed[n]) want(w, w->s->keys->nodes[n]);
+    }
+}
+
+static void want_others(writer *w) {
+    const profile *p = w->s->profile;
+    for (uint32_t b = 0; b < p->block_count; b++) {
+        if (w->used[b]) want(w, w->s->keys->blocks[b]);
     }
     for (uint32_t m = 0; m < p->metric_count; m++) want(w, metric_key_of(p, m));
     want(w, w->labels);
 }
 
-// Keys of different things are different, so one question is enough for all. All shards have the
-// same names.
-static bool ask_for_names(writer *w, error *e) {
-    statement s = {.keys = w->wanted, .key_count = w->wanted_count};
+// Which of the wanted keys the store has, by a statement. All shards have the same names.
+static bool ask_for(writer *w, const char *sql, error *e) {
+    statement s = {.sql = sql, .keys = w->wanted, .key_count = w->wanted_count};
     http_answer a;
     if (!w->wanted_count) return true;
-    if (!ouro__clickhouse_runf(
-            w->c, s, &a, e,
-            "SELECT node AS known FROM ouro_nodes WHERE node IN keys"
-            " UNION ALL SELECT block AS known FROM ouro_blocks WHERE block IN keys"
-            " UNION ALL SELECT metric_key AS known FROM ouro_metrics WHERE metric_key IN keys"
-            " UNION ALL SELECT label_set AS known FROM ouro_label_sets WHERE label_set IN keys"
-            " FORMAT RowBinary"))
-        return false;
+    if (!ouro__clickhouse_run(w->c, &s, &a, e)) return false;
     row_reader r = ouro__binary_of(&a);
     bool ok = true;
     while (ok && ouro__binary_left(&r)) {
@@ -196,16 +200,10 @@ static void put_block(row_writer *rows, uint32_t copy, const slice *s, uint32_t 
 static bool insert_blocks(writer *w, error *e) {
     const profile *p = w->s->profile;
     row_writer rows = {0};
-    unsigned char *used = calloc((size_t)p->block_count + 1, 1);
-    if (!used) return ouro__fail_memory(e);
-    for (uint32_t n = 1; n < p->node_count; n++) {
-        if (w->needed[n]) used[p->block[n]] = 1;
-    }
     for (uint32_t b = 0; b < p->block_count; b++) {
-        if (!used[b] || is_known(w->c, w->s->keys->blocks[b])) continue;
+        if (!w->used[b] || is_known(w->c, w->s->keys->blocks[b])) continue;
         for (uint32_t copy = 0; copy < w->c->copies; copy++) put_block(&rows, copy, w->s, b);
     }
-    free(used);
     return insert(w->c, "blocks", "copy, block, name, file, line, col", &rows, false, e);
 }
 
@@ -247,19 +245,39 @@ static bool insert_labels(writer *w, error *e) {
     return insert(w->c, "label_sets", "copy, label_set, names, texts", &rows, false, e);
 }
 
-// Names that were sent are not asked for again.
+static bool remember_wanted(writer *w, error *e) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < w->wanted_count; i++) ok = remember(w->c, w->wanted[i]);
+    w->wanted_count = 0;
+    return ok || ouro__fail_memory(e);
+}
+
+// Names that were sent are not asked for again. Blocks come before the nodes that need them.
+static bool send_names(writer *w, error *e) {
+    want_others(w);
+    bool ok = ask_for(w,
+                      "SELECT block AS known FROM ouro_blocks WHERE block IN keys"
+                      " UNION ALL SELECT metric_key AS known FROM ouro_metrics"
+                      " WHERE metric_key IN keys"
+                      " UNION ALL SELECT label_set AS known FROM ouro_label_sets"
+                      " WHERE label_set IN keys FORMAT RowBinary",
+                      e) &&
+              insert_blocks(w, e) && insert_metrics(w, e) && insert_labels(w, e) &&
+              remember_wanted(w, e);
+    if (!ok) return false;
+    want_nodes(w);
+    return ask_for(w, "SELECT node FROM ouro_nodes WHERE node IN keys FORMAT RowBinary", e) &&
+           insert_nodes(w, e) && remember_wanted(w, e);
+}
+
 static bool insert_names(writer *w, error *e) {
     const profile *p = w->s->profile;
-    size_t most = 2 * (size_t)p->node_count + p->metric_count + 1;
+    size_t most = (size_t)p->node_count + p->block_count + p->metric_count + 1;
     if (w->c->known_count > KNOWN_MOST) forget_known(w->c);
     w->wanted = malloc(most * sizeof *w->wanted);
     if (!w->wanted) return ouro__fail_memory(e);
     w->wanted_count = 0;
-    want_names(w);
-    bool ok = ask_for_names(w, e) && insert_blocks(w, e) && insert_nodes(w, e) &&
-              insert_metrics(w, e) && insert_labels(w, e);
-    for (size_t i = 0; ok && i < w->wanted_count; i++)
-        ok = remember(w->c, w->wanted[i]) || ouro__fail_memory(e);
+    bool ok = send_names(w, e);
     free(w->wanted);
     return ok;
 }
@@ -359,17 +377,24 @@ static bool put_once(writer *w, bool *known, error *e) {
 bool ouro__clickhouse_put(void *opened, const slice *s, bool *known, error *e) {
     error last = {0};
     bool was_there = false;
-    writer w = {.c = opened, .s = s, .needed = calloc(s->profile->node_count, 1)};
-    if (!w.needed) return ouro__fail_memory(e);
-    w.labels = ouro__label_set_key(s->labels);
-    mark_needed(s->profile, w.needed);
-    bool ok = put_once(&w, &was_there, &last);
+    writer w = {.c = opened,
+                .s = s,
+                .needed = calloc(s->profile->node_count, 1),
+                .used = calloc((size_t)s->profile->block_count + 1, 1)};
+    bool ok = (w.needed && w.used) || ouro__fail_memory(&last);
+    if (ok) {
+        w.labels = ouro__label_set_key(s->labels);
+        mark_needed(s->profile, w.needed);
+        mark_used(s->profile, w.needed, w.used);
+        ok = put_once(&w, &was_there, &last);
+    }
     *known = was_there;
     for (unsigned i = 1; !ok && i < ATTEMPTS && ouro__clickhouse_passing(last.code); i++) {
         ouro__clickhouse_pause(i);
         ok = put_once(&w, &was_there, &last); // there now: by the attempt before
     }
     free(w.needed);
+    free(w.used);
     if (!ok && e) *e = last;
     return ok;
 }

@@ -207,8 +207,6 @@ static bool charge_values(answer *a, builder *b, uint32_t *trail, error *e) {
 
 static bool build(answer *a, error *e) {
     uint32_t *trail = malloc(((size_t)a->node_count + 1) * sizeof *trail);
-    // Of a store in which nothing is yet: a profile has a metric.
-    if (!a->profile->metric_count) ouro__profile_add_metric(a->profile, "samples", "count");
     builder *b = ouro__builder_new(a->profile, RULE_AS_IT_IS, 0);
     bool ok = (trail && b) || ouro__fail_memory(e);
     ok = ok && charge_values(a, b, trail, e);
@@ -329,7 +327,11 @@ profile *ouro__store_ask(store *s, const choice *c, error *e) {
     answer a;
     if (!s->engine->ask) fail_write_only(e);
     if (!s->engine->ask || !answer_init(&a, e)) return NULL;
-    if (s->engine->ask(s->open, c, &a, e)) return finished(&a, e);
+    if (s->engine->ask(s->open, c, &a, e)) {
+        // Of a store in which nothing is yet: who reports has a metric to report.
+        if (!a.profile->metric_count) ouro__profile_add_metric(a.profile, "samples", "count");
+        return finished(&a, e);
+    }
     answer_free(&a);
     return NULL;
 }

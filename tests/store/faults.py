@@ -2,8 +2,9 @@
 """What can go wrong with servers: shards that are down, stopped or restarted, connections that are cut, wrong
 passwords, other versions, users who may only read. Each case has a database of its own, and leaves the servers
 running."""
-import json, os, random, signal, socket, sqlite3, subprocess, threading, time
+import json, os, random, signal, socket, subprocess, threading, time
 
+from shards import Shards
 from suite import case, has, lacks, run, same, write
 
 SEED = int(os.environ.get("OURO_SEED", time.time_ns() % 1_000_000_000))
@@ -70,11 +71,12 @@ class without:
         self.shard.wait()
 
 
-def a_shard_is_missing(how, more):
-    url, (first, second) = two(more), servers().shards
+@case
+def of_a_shard_that_was_killed_the_answer_says_what_is_missing():
+    url, (first, second) = two(), servers().shards
     for n in range(8):
         push(url, "--label", f"n={n}")
-    with without(second, how):
+    with without(second):
         done = run(given["ouro"], "report", "--store", url, "--self", "--json", status=0)
         has(done.err, "only a part of the store", f"127.0.0.1:{second.http}")
         lacks(done.err, f"127.0.0.1:{first.http}")
@@ -88,13 +90,12 @@ def a_shard_is_missing(how, more):
 
 
 @case
-def of_a_shard_that_was_killed_the_answer_says_what_is_missing():
-    a_shard_is_missing(signal.SIGKILL, "")
-
-
-@case
 def of_a_shard_that_hangs_the_answer_says_what_is_missing():
-    a_shard_is_missing(signal.SIGSTOP, "&timeout=8")
+    with Shards(2, patience=2) as own:  # servers who find soon that another one hangs
+        url = own.url(database(), cluster="fleet") + "&timeout=120"
+        push(url)
+        with without(own[1], signal.SIGSTOP):
+            has(run(given["ouro"], "report", "--store", url, status=0).err, "only a part", f"127.0.0.1:{own[1].http}")
 
 
 @case
@@ -203,6 +204,14 @@ def connections_that_are_cut_lose_nothing_and_double_nothing():
         same(folded(url, f"n={i}"), PATHS, i)
     proxy.listener.close()
     same(folded(one()), {path: 9 * n for path, n in PATHS.items()})
+
+
+@case
+def bodies_are_packed_for_other_machines():
+    url = f"http://2130706433:{servers()[0].http}/{database()}"  # this machine, by a name that does not look like it
+    write("x.folded", "".join(f"main;f{n} {n}\n" for n in range(1, 2000)))
+    ouro("push", "--store", url, "x.folded")
+    same(folded(one()), {f"main;f{n}": n for n in range(1, 2000)})
 
 
 @case

@@ -28,7 +28,8 @@ SHARD = "<shard><replica><host>127.0.0.1</host><port>{tcp}</port><user>shard</us
 USERS = """<?xml version="1.0"?>
 <yandex>
   <profiles>
-    <default><max_memory_usage>2000000000</max_memory_usage><max_threads>2</max_threads></default>
+    <default><max_memory_usage>2000000000</max_memory_usage><max_threads>2</max_threads>
+      <receive_timeout>{patience}</receive_timeout><send_timeout>{patience}</send_timeout></default>
     <readonly><readonly>1</readonly></readonly>
   </profiles>
   <users>{users}</users>
@@ -104,7 +105,8 @@ class Shard:
 class Shards:
     """with Shards(2) as shards: shards[0].ask("SELECT 1")"""
 
-    def __init__(self, count):
+    def __init__(self, count, patience=60):
+        """`patience`: seconds between shards. Version 18.16 obeys only its own settings there."""
         self.folder = tempfile.mkdtemp(prefix="ouro-shards-")
         ports = free_ports(3 * count)
         self.shards = [Shard(f"{self.folder}/{i}", ports[3 * i:3 * i + 3]) for i in range(count)]
@@ -114,7 +116,7 @@ class Shards:
                 os.makedirs(f"{s.folder}/{part}")
             write(s.folder + "/config.xml", CONFIG.format(folder=s.folder, http=s.http, tcp=s.tcp, inter=s.inter,
                                                           first=replicas[0], all="".join(replicas)))
-            write(s.folder + "/users.xml", USERS.format(users="".join(
+            write(s.folder + "/users.xml", USERS.format(patience=patience, users="".join(
                 USER.format(name=n, password=p.replace("&", "&amp;"), profile=r) for n, p, r in PEOPLE)))
 
     def __getitem__(self, i):

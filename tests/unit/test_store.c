@@ -70,6 +70,19 @@ TEST(files_are_named_relative_to_the_root) {
     CHECK_TEXT(ouro__relative_file("/home", "/home"), "/home");
 }
 
+// ---------------------------------------------------------------- where
+
+// A new store: a file, or what OURO_TEST_STORE says, with a name in the place of {}.
+static const char *place(const char *name) {
+    static char url[300];
+    const char *pattern = getenv("OURO_TEST_STORE"), *mark = pattern ? strstr(pattern, "{}") : NULL;
+    snprintf(url, sizeof url, "%s.db", name);
+    if (!mark) return test_path(url);
+    snprintf(url, sizeof url, "%.*sunit_%d_%s%s", (int)(mark - pattern), pattern, (int)getpid(),
+             name, mark + 2);
+    return url;
+}
+
 // ---------------------------------------------------------------- choices
 
 #define NOW UINT64_C(1794800000000)
@@ -249,7 +262,7 @@ TEST(sums_over_any_choice_are_those_of_the_model) {
     static put_slice all[SLICES];
     error e = {0};
     bool known;
-    const char *path = test_path("model.db");
+    const char *path = place("model");
     store *s = ouro__store_open(path, true, &e);
     if (!CHECK(s != NULL)) return;
     for (int i = 0; i < SLICES; i++) {
@@ -271,7 +284,7 @@ TEST(too_many_paths_become_one_and_totals_stay) {
     static put_slice all[SLICES];
     error e = {0};
     bool known;
-    store *s = ouro__store_open(test_path("small.db"), true, &e);
+    store *s = ouro__store_open(place("small"), true, &e);
     for (int i = 0; i < SLICES; i++) {
         all[i] = random_slice();
         put(s, &all[i], &known);
@@ -293,7 +306,7 @@ TEST(what_is_old_is_forgotten_and_the_rest_stays) {
     uint64_t dropped;
     int old = 0;
     store_summary is;
-    store *s = ouro__store_open(test_path("keep.db"), true, &e);
+    store *s = ouro__store_open(place("keep"), true, &e);
     for (int i = 0; i < SLICES; i++) {
         put_slice one = random_slice();
         put(s, &one, &known);
@@ -385,7 +398,7 @@ TEST(a_chart_of_any_choice_has_the_sums_of_the_model) {
     static put_slice all[SLICES];
     error e = {0};
     bool known;
-    store *s = ouro__store_open(test_path("chart.db"), true, &e);
+    store *s = ouro__store_open(place("chart"), true, &e);
     for (int i = 0; i < SLICES; i++) {
         all[i] = random_slice();
         put(s, &all[i], &known);
@@ -407,7 +420,7 @@ TEST(what_can_be_chosen_is_counted_within_a_choice) {
     error e = {0};
     bool known;
     uint64_t slices = 0, first = UINT64_MAX, last = 0;
-    store *s = ouro__store_open(test_path("offer.db"), true, &e);
+    store *s = ouro__store_open(place("offer"), true, &e);
     for (int i = 0; i < SLICES; i++) {
         all[i] = random_slice();
         put(s, &all[i], &known);
@@ -437,7 +450,7 @@ TEST(slices_without_any_label_are_chosen_by_what_they_do_not_have) {
     error e = {0};
     label_set none = {0};
     pushed done;
-    store *s = ouro__store_open(test_path("bare.db"), true, &e);
+    store *s = ouro__store_open(place("bare"), true, &e);
     profile *p = profile_of(samples, 1);
     CHECK(ouro__store_push(s, p, &(push_options){.labels = &none, .time = NOW}, &done, &e));
     ouro__profile_free(p);
@@ -454,7 +467,7 @@ TEST(a_recording_that_is_pushed_again_adds_what_is_new) {
     error e = {0};
     label_set l = {0};
     pushed done;
-    store *s = ouro__store_open(test_path("live.db"), true, &e);
+    store *s = ouro__store_open(place("live"), true, &e);
     put_slice some = random_slice();
     memcpy(samples, some.samples, sizeof samples);
     for (int round = 0; round < 8; round++) {
@@ -480,7 +493,7 @@ TEST(a_recording_that_is_pushed_again_adds_what_is_new) {
 
 TEST(several_processes_write_at_the_same_time) {
     enum { WRITERS = 4, EACH = 10 };
-    const char *path = test_path("writers.db");
+    const char *path = place("writers");
     for (int w = 0; w < WRITERS; w++) {
         if (fork() != 0) continue;
         error e = {0};
