@@ -209,7 +209,11 @@ static const char push[] =
     "checkouts\n"
     "                     in different places are one. Without it: the folder above the sources "
     "that has\n"
-    "                     .git or the like, if it is on this machine\n" READING "\n"
+    "                     .git or the like, if it is on this machine\n"
+    "  --store pyroscope+http://HOST:4040, --store otlp+http://HOST:4318\n"
+    "                     send to a Pyroscope server, or OTLP profiles (experimental): written "
+    "only, "
+    "never asked\n" READING "\n"
     "Examples:\n"
     "  ouro push --store fleet.db --service web --build 7 web-*.pb.gz\n"
     "  ouro report --store fleet.db --where 'service=web since=1d'\n";
