@@ -211,9 +211,8 @@ static const char push[] =
     "that has\n"
     "                     .git or the like, if it is on this machine\n"
     "  --store pyroscope+http://HOST:4040, --store otlp+http://HOST:4318\n"
-    "                     send to a Pyroscope server, or OTLP profiles (experimental): written "
-    "only, "
-    "never asked\n" READING "\n"
+    "                     to a Pyroscope server, or as OTLP profiles (experimental): only written "
+    "to\n" READING "\n"
     "Examples:\n"
     "  ouro push --store fleet.db --service web --build 7 web-*.pb.gz\n"
     "  ouro report --store fleet.db --where 'service=web since=1d'\n";
@@ -234,8 +233,8 @@ static const char store_page[] =
 static const char serve[] =
     "ouro serve --store FILE.db [options]\n"
     "\n"
-    "Takes what the agents of Pyroscope send (Node, Python, Ruby, Go, .NET) into a store, with "
-    "their labels.\nPrints its address and goes on until Ctrl-C or SIGTERM; what is on its way "
+    "Takes what Pyroscope's agents send (Node, Python, Ruby, Go, .NET) into a store, with their "
+    "labels.\nPrints its address and goes on until Ctrl-C or SIGTERM; what is on its way "
     "then is stored first.\nGET / shows counters.\n"
     "\n"
     "  --store FILE.db    where to\n"
