@@ -273,6 +273,9 @@ def what_a_server_refuses_is_told_without_the_password():
             ouro("push", "--store", f"{scheme}+http://user@{s.address}", "x.folded",
                  env={"OURO_STORE_PASSWORD": "p@ss", "OURO_TOKEN": "x"})
         same(s.got[0].headers["Authorization"], "Basic dXNlcjpwQHNz")
+    for noise in b"\x0a", b"\x0a\xff\xff", b"{}", bytes(100):  # whoever answers 200 has taken it
+        with Server(200, noise) as s:
+            ouro("push", "--store", f"otlp+http://{s.address}", "x.folded")
     partial = b"\x0a\x0c\x08\x02\x12\x08too wide"
     with Server(200, partial) as s:
         has(ouro("push", "--store", f"otlp+http://{s.address}", "x.folded", status=1),
