@@ -10,6 +10,7 @@
 #include "printable.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -99,6 +100,7 @@ int cmd_serve(int argc, char **argv) {
         fail_usage("serve", "other machines reach %s: give a token, with --token-file", host);
     how.host = host;
     how.token = token;
+    mallopt(M_ARENA_MAX, 1); // memory that one request freed is there for the next
     sigset_t ending = block_signals();
     listener *l = ouro__listener_start(&how, &e);
     if (!l) fail_with(o.store, &e);

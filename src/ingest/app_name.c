@@ -59,6 +59,7 @@ bool ouro__add_label(label_set *l, const char *name, const char *value, error *e
     if (l->count >= LABELS_MOST)
         return ouro__fail(e, EINVAL, "a profile has more than %d labels", LABELS_MOST);
     if (strcmp(name, "service_name") == 0) return put(l, "service", value, e);
+    if (strcmp(name, "pyroscope_spy") == 0) return put(l, "spy", value, e);
     if (strcmp(name, "hostname") == 0 && !ouro__label_set_get(l, "host") &&
         !put(l, "host", value, e))
         return false;

@@ -17,6 +17,7 @@
 #include "sha256.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <microhttpd.h>
 #include <netdb.h>
 #include <pthread.h>
@@ -61,7 +62,7 @@ struct listener {
     unsigned in_flight, working;
     size_t bytes;
     uint64_t accepted, again, rows, refused[STATUSES];
-    bool stopping;
+    bool stopping, used; // used: since memory was given back
     pthread_t watcher;
     bool watched;
 };
@@ -117,6 +118,15 @@ static void note_step(listener *l, struct MHD_Connection *c, bool answering) {
     pthread_mutex_unlock(&l->lock);
 }
 
+// With the lock, which is released meanwhile. What a request needed goes back to the system.
+static void rest(listener *l) {
+    if (!l->used || l->in_flight) return;
+    l->used = false;
+    pthread_mutex_unlock(&l->lock);
+    malloc_trim(0);
+    pthread_mutex_lock(&l->lock);
+}
+
 // The library bounds how long a connection may be silent, not how long a request may take. A socket
 // is closed only after it left the list, so its number is still its own.
 static void *watch(void *user) {
@@ -132,6 +142,7 @@ static void *watch(void *user) {
             if (!one->answering && now - one->since > READING_SECONDS)
                 shutdown(one->socket, SHUT_RDWR);
         }
+        rest(l);
     }
     pthread_mutex_unlock(&l->lock);
     return NULL;
@@ -393,7 +404,7 @@ static enum MHD_Result answer_counters(listener *l, struct MHD_Connection *c) {
             "ouro_serve_accepted_total %llu\nouro_serve_known_total %llu\n"
             "ouro_serve_rows_total %llu\nouro_serve_in_flight %u\n",
             (unsigned long long)l->accepted, (unsigned long long)l->again,
-            (unsigned long long)l->rows, l->in_flight - 1); // without this one
+            (unsigned long long)l->rows, l->in_flight);
     for (int i = 0; i < STATUSES; i++) {
         if (l->refused[i])
             fprintf(to, "ouro_serve_refused_total{status=\"%d\"} %llu\n", i,
@@ -442,12 +453,14 @@ static void begin(listener *l, struct MHD_Connection *c, incoming *in, const cha
     in->begun = true;
     in->got = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
     if (status) refuse(in, status, reason);
+    if (in->got) return;
     pthread_mutex_lock(&l->lock);
     bool full = l->in_flight >= IN_FLIGHT_MOST, stopping = l->stopping;
     in->counted = true;
     l->in_flight++;
+    l->used = true;
     pthread_mutex_unlock(&l->lock);
-    if (full && !in->got) refuse(in, 429, "too many requests are on their way; try again");
+    if (full) refuse(in, 429, "too many requests are on their way; try again");
     if (stopping) refuse(in, 503, "the server ends; try again");
 }
 

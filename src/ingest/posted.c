@@ -15,7 +15,8 @@
 
 enum { SAMPLE_RATE = 100, MILLISECOND = 1000000 }; // if it is not said; nanoseconds
 
-static const uint64_t time_most = UINT64_C(4102444800000); // the year 2100
+// Between 2000 and 2100. Some agents write times of profiles in another unit.
+static const uint64_t time_least = UINT64_C(946684800000), time_most = UINT64_C(4102444800000);
 
 // ---------------------------------------------------------------- times
 
@@ -38,8 +39,9 @@ static bool set_times(delivery *d, const request *r, uint64_t now, error *e) {
     const char *from = r ? ouro__request_value(r, "from") : NULL;
     const char *until = r ? ouro__request_value(r, "until") : NULL;
     const profile *p = d->profile;
-    bool known = p->start_time && p->start_time / MILLISECOND <= time_most;
-    d->from = d->until = known ? p->start_time / MILLISECOND : now;
+    uint64_t start = p->start_time / MILLISECOND;
+    bool known = start >= time_least && start <= time_most;
+    d->from = d->until = known ? start : now;
     if (known && p->duration / MILLISECOND < time_most - d->from)
         d->until = d->from + p->duration / MILLISECOND;
     if (from && !parse_time(from, &d->from, e)) return false;

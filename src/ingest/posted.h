@@ -64,7 +64,8 @@ typedef struct {
 // web.cpu{host=a1,zone="b, c"}: labels, with the application as `service`. Those that begin with
 // two underscores are the agents' own and left out.
 bool ouro__app_name_parse(const char *text, label_set *labels, profile_type *type, error *e);
-// Adds a label as agents name it: service_name is `service`, hostname is also `host`.
+// Adds a label as agents name it: service_name is `service`, pyroscope_spy is `spy`, hostname is
+// also `host`.
 bool ouro__add_label(label_set *labels, const char *name, const char *value, error *e);
 
 // ---------------------------------------------------------------- forms

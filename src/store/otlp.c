@@ -12,6 +12,7 @@
 
 #include "remote.h"
 
+#include "engine.h"
 #include "format.h"
 #include "keys.h"
 #include "wire.h"

@@ -5,6 +5,7 @@
 
 #include "remote.h"
 
+#include "engine.h"
 #include "format.h"
 #include "readers.h"
 

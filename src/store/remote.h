@@ -6,8 +6,8 @@
 #ifndef OURO_REMOTE_H
 #define OURO_REMOTE_H
 
-#include "engine.h"
 #include "http_client.h"
+#include "store.h"
 
 // What a server takes of a profile.
 typedef struct {

@@ -4,16 +4,16 @@
 // time in a recursive function, and sends what was recorded when it ends.
 "use strict";
 
-const agent = require("@pyroscope/nodejs");
+const agent = require("@pyroscope/nodejs").default;
 
 const [serverAddress, authToken] = process.argv.slice(2);
 agent.init({serverAddress, authToken, appName: "shop.burner", tags: {build: "7", zone: "a b"}});
-agent.start();
+agent.startWallProfiling();
 
 function fibonacci(n) {
   return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }
 
 let sum = 0;
-while (process.cpuUsage().user < 1e6) sum += fibonacci(22);
-agent.stop().then(() => console.log(sum > 0 ? "sent" : "idle"));
+while (process.cpuUsage().user < 1e6) sum += fibonacci(30);
+agent.stopWallProfiling().then(() => console.log(sum > 0 ? "sent" : "idle"));

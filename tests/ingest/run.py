@@ -13,6 +13,8 @@ from harness import Serve, form, status_from
 from pprof import msg, random_profile
 from suite import arguments, case, has, lacks, main, run, same, write
 
+# As in tests/server: a thread of libmicrohttpd may be finished and not yet joined when the process exits.
+os.environ.setdefault("TSAN_OPTIONS", "report_thread_leaks=0")
 Serve.ouro, = arguments("OURO")
 SEED = int(os.environ.get("OURO_SEED", time.time_ns() % 1_000_000_000))
 TIMES = {"from": 1700000000, "until": 1700000010}

@@ -119,7 +119,8 @@ def what_goes_to_pyroscope_comes_back_by_our_own_server():
     ouro("merge", "--compact", "loops", *files[::2], "-o", "even.pb")
     for metric in "samples", "bytes":
         for where, file in ("service=web", "sum.pb"), ("build=0 zone=\"a_ _b_\"", "even.pb"):
-            same(folded("--store", "s.db", "--where", where, "--metric", metric), folded("--metric", metric, file), where)
+            got = folded("--store", "s.db", "--where", where, "--metric", metric)
+            same(got, folded("--metric", metric, file), where)
 
 
 @case
@@ -229,8 +230,8 @@ def protoc_decodes_what_goes_by_otlp():
     ouro("convert", "--compact", "loops", "x.pb", "y.pb")
     with Server() as s:
         for _ in range(2):
-            ouro("push", "--store", f"otlp+http://{s.address}", "--service", "web", "--build", "7", "--label", "host=a1",
-                 "--label", "zone=b", "x.pb", env={"OURO_TOKEN": "t"})
+            ouro("push", "--store", f"otlp+http://{s.address}", "--service", "web", "--build", "7",
+                 "--label", "host=a1", "--label", "zone=b", "x.pb", env={"OURO_TOKEN": "t"})
     one, again = s.got
     same(one.path, "/v1development/profiles")
     same((one.headers["Content-Type"], one.headers["Authorization"]), ("application/x-protobuf", "Bearer t"))
@@ -272,6 +273,9 @@ def what_a_server_refuses_is_told_without_the_password():
             ouro("push", "--store", f"{scheme}+http://user@{s.address}", "x.folded",
                  env={"OURO_STORE_PASSWORD": "p@ss", "OURO_TOKEN": "x"})
         same(s.got[0].headers["Authorization"], "Basic dXNlcjpwQHNz")
+    for noise in b"\x0a", b"\x0a\xff\xff", b"{}", bytes(100):  # whoever answers 200 has taken it
+        with Server(200, noise) as s:
+            ouro("push", "--store", f"otlp+http://{s.address}", "x.folded")
     partial = b"\x0a\x0c\x08\x02\x12\x08too wide"
     with Server(200, partial) as s:
         has(ouro("push", "--store", f"otlp+http://{s.address}", "x.folded", status=1),
@@ -281,7 +285,8 @@ def what_a_server_refuses_is_told_without_the_password():
 @case
 def servers_of_others_are_only_written_to():
     write("x.folded", "main;f 3\n")
-    for store in "pyroscope+http://127.0.0.1:1", "pyroscope+https://127.0.0.1:1", "otlp+http://127.0.0.1:1", "otlp+https://[::1]:1":
+    for store in ("pyroscope+http://127.0.0.1:1", "pyroscope+https://127.0.0.1:1", "otlp+http://127.0.0.1:1",
+                  "otlp+https://[::1]:1"):
         for words in (["report", "--store", store], ["store", store], ["convert", "--store", store, "y.pb"],
                       ["diff", "--store", store, "--where", "a=1", "--with", "a=2"]):
             has(ouro(*words, status=1), "can only be written to", about=words)

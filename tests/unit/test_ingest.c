@@ -393,6 +393,7 @@ TEST(profiles_of_a_message_are_taken_with_the_labels_of_their_series) {
         size_t n = put_field(series, 2, sample, sample_size); // labels may come later
         n += put_label(series + n, "service_name", i ? "db" : "web");
         n += put_label(series + n, "__name__", "memory");
+        n += put_label(series + n, "pyroscope_spy", "x");
         size += put_field(body + size, 1, series, n);
     }
     taken t;
@@ -401,8 +402,27 @@ TEST(profiles_of_a_message_are_taken_with_the_labels_of_their_series) {
                            &t, &e)))
         fprintf(stderr, "%s\n", e.message);
     CHECK_EQUAL(t.count, 2);
-    CHECK_TEXT(t.text, "host=peer service=web: alloc_space bytes f=10 inuse_space bytes"
-                       "host=peer service=db: alloc_space bytes f=11 inuse_space bytes");
+    CHECK_TEXT(t.text, "host=peer service=web spy=x: alloc_space bytes f=10 inuse_space bytes"
+                       "host=peer service=db spy=x: alloc_space bytes f=11 inuse_space bytes");
+}
+
+// The time of the profile, unless it is none.
+TEST(a_profile_without_times_in_the_request_has_its_own) {
+    static const struct {
+        uint64_t nanoseconds, from;
+    } known[] = {{1700000000000000000, 1700000000000}, {1700000000000000, 1800000000123}};
+    for (size_t i = 0; i < 2; i++) {
+        unsigned char raw[200];
+        size_t n = make_pprof(raw, 1, 1);
+        raw[n++] = 9 << 3;
+        for (uint64_t left = known[i].nanoseconds; left || raw[n - 1] == 9 << 3; left >>= 7)
+            raw[n++] = (unsigned char)(left & 127) | (left > 127 ? 128 : 0);
+        taken t;
+        error e;
+        CHECK(read_posted("/ingest?name=a&format=pprof", NULL, (piece){raw, n}, &t, &e));
+        CHECK_EQUAL(t.from, known[i].from);
+        CHECK_EQUAL(t.until, known[i].from);
+    }
 }
 
 // Cut anywhere, or with any byte changed: taken or refused with a sentence.
