@@ -5,7 +5,7 @@ _ouro() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
     local filters='--select --exclude --fold --select-match --exclude-match --fold-match --label'
     local reading='--from --compact --limit --help --version' words=
-    local choosing='--store --where --paths'
+    local choosing='--store --where --paths --strict'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
         words='view report diff convert merge push store lua run cc c++ help --help --version'

@@ -62,6 +62,7 @@ typedef struct {
     const char *service, *build, *root;
     uint64_t keep;    // milliseconds; 0: not asked
     uint32_t paths;   // most paths of an answer
+    bool strict;      // all of a store, or nothing
     names extensions; // of sources
     names maps;       // of sources: FROM=TO
     bool no_open, no_secret;
@@ -83,6 +84,7 @@ typedef struct {
     profile *profile; // what is left
     uint32_t metric;
     int64_t total; // before the filters
+    char *missing; // which part of a store did not answer; NULL: none
     bool filtered;
 } loaded;
 

@@ -13,9 +13,9 @@
 #include <string.h>
 
 static const char *const allowed[] = {
-    "store", "where",        "paths",         "from",       "to",     "compact",
-    "limit", "period",       "min",           "metric",     "select", "exclude",
-    "fold",  "select-match", "exclude-match", "fold-match", "label",  NULL};
+    "store",        "where",         "paths",      "strict", "from",   "to",      "compact",
+    "limit",        "period",        "min",        "metric", "select", "exclude", "fold",
+    "select-match", "exclude-match", "fold-match", "label",  NULL};
 
 // Pictures leave out what cannot be seen, unless --min says otherwise.
 #define PICTURE_SHARE 0.0005

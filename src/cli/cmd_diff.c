@@ -15,9 +15,10 @@
 enum { TOP_TEXT = 30, NAME_MOST = 60 };
 
 static const char *const allowed[] = {
-    "store",      "where",  "with",  "paths",        "metric",        "select",     "exclude",
-    "fold",       "top",    "json",  "csv",          "from",          "compact",    "limit",
-    "fail-above", "colour", "label", "select-match", "exclude-match", "fold-match", NULL};
+    "store",        "where",         "with",       "paths",      "strict", "metric",
+    "select",       "exclude",       "fold",       "top",        "json",   "csv",
+    "from",         "compact",       "limit",      "fail-above", "colour", "label",
+    "select-match", "exclude-match", "fold-match", NULL};
 
 // One file with two counts per path is a comparison by itself.
 typedef struct {
@@ -233,6 +234,8 @@ static void put_json_report(const options *o, const comparison *c, const pair *p
     json_metric(&w, l);
     json_amount(&w, "total_before", c->total_before, decimals);
     json_amount(&w, "total_after", c->total_after, decimals);
+    const char *missing = l->missing ? l->missing : p->after.missing;
+    if (missing) ouro__write_text(&w, "missing", missing);
     char *said = sentence(c, l);
     ouro__write_text(&w, "summary", said);
     free(said);

@@ -31,11 +31,12 @@
     "bytes,\n"                                                                                    \
     "                     such as 4G. Without it: 256M, and 128 for each byte of the input\n"
 
-#define CHOOSING                                                                                 \
-    "  --store FILE.db    instead of a file: the sum of what is in a store (`ouro help push`)\n" \
-    "  --where CHOICE     of these labels and times only: 'service=web build=7,8 host=a* "       \
-    "since=2h'\n"                                                                                \
-    "  --paths N          at most so many paths; what the smallest have is in [small] (100,000)\n"
+#define CHOOSING                                                                                   \
+    "  --store FILE.db    instead of a file: the sum of what is in a store (`ouro help push`)\n"   \
+    "  --where CHOICE     of these labels and times only: 'service=web build=7,8 host=a* "         \
+    "since=2h'\n"                                                                                  \
+    "  --paths N          at most so many paths; what the smallest have is in [small] (100,000)\n" \
+    "  --strict           fail if a part of the store does not answer; else it is said\n"
 
 static const char general[] =
     "ouro: profiles with recursion, compacted\n"
@@ -200,6 +201,11 @@ static const char push[] =
     "pushed last is added.\n"
     "\n"
     "  --store FILE.db    where to; several processes may push at the same time\n"
+    "  --store URL        a ClickHouse server, http[s]://[user[:password]@]host:8123/database, or "
+    "several\n"
+    "                     hosts with commas, and ?cluster=NAME for its shards. The password also "
+    "by\n"
+    "                     OURO_STORE_PASSWORD or ?password_file=FILE\n"
     "  --service NAME     the label `service`; without it the name of the file up to its first "
     "dot\n"
     "  --build NAME       the label `build`\n"

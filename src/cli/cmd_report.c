@@ -13,10 +13,10 @@
 enum { TOP_TEXT = 30, TOP_SUMMARY = 10, KNOTS_SUMMARY = 5, INDENT_DEEPEST = 40, PATH_SHOWN = 12 };
 
 static const char *const allowed[] = {
-    "store", "where",        "paths",         "self",       "overall", "sequences", "tree",
-    "block", "knots",        "metric",        "select",     "exclude", "fold",      "top",
-    "json",  "csv",          "from",          "compact",    "limit",   "min",       "colour",
-    "label", "select-match", "exclude-match", "fold-match", NULL};
+    "store",  "where", "paths",        "strict",        "self",       "overall", "sequences",
+    "tree",   "block", "knots",        "metric",        "select",     "exclude", "fold",
+    "top",    "json",  "csv",          "from",          "compact",    "limit",   "min",
+    "colour", "label", "select-match", "exclude-match", "fold-match", NULL};
 
 // Text shows a screen, programs get everything, unless --top says.
 static uint32_t top_of(const options *o, uint32_t text) {

@@ -5,6 +5,7 @@
 
 #include "cli.h"
 
+#include "http_client.h"
 #include "pattern.h"
 #include "printable.h"
 
@@ -14,8 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
+// A store's URL is shown without its password.
 void fail_with(const char *path, const error *e) {
-    ouro__say("ouro: %s: %s", strcmp(path, "-") == 0 ? "standard input" : path, e->message);
+    char *shown = strdup(path);
+    if (!shown) fail_memory();
+    ouro__url_hide_password(shown);
+    ouro__say("ouro: %s: %s", strcmp(path, "-") == 0 ? "standard input" : shown, e->message);
+    free(shown);
     exit(EXIT_FAILED);
 }
 
@@ -128,6 +134,7 @@ static choice choice_option(const options *o, const char *where) {
     uint64_t milliseconds = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
     if (!ouro__choice_parse(where, milliseconds, &c, &e)) fail_usage(o->command, "%s", e.message);
     c.paths_most = o->paths ? o->paths : PATHS_MOST;
+    c.strict = o->strict;
     return c;
 }
 
@@ -139,9 +146,12 @@ static profile *ask_store(const options *o, const char *where) {
     if (!p) fail_with(o->store, &e);
     ouro__store_close(s);
     ouro__choice_free(&c);
+    if (p->missing) ouro__say("ouro: only a part of the store: %s", p->missing);
     if (o->rule == RULE_DEFAULT) return p;
     profile *compacted = ouro__compacted(p, o->rule, o->edge_length, &e);
     if (!compacted) fail_with(o->store, &e);
+    compacted->missing = p->missing;
+    p->missing = NULL;
     ouro__profile_free(p);
     return compacted;
 }
@@ -308,6 +318,7 @@ loaded load(const options *o, const char *path) {
     profile *p = load_profile(o, path, false);
     l.metric = metric_option(p, path, o->metric);
     l.total = ouro__total(p, l.metric);
+    if (p->missing && !(l.missing = strdup(p->missing))) fail_memory();
     l.profile = apply_filters(o, path, p);
     return l;
 }
@@ -320,4 +331,7 @@ loaded load_some(const options *o, const char *path) {
     return l;
 }
 
-void loaded_free(loaded *l) { ouro__profile_free(l->profile); }
+void loaded_free(loaded *l) {
+    ouro__profile_free(l->profile);
+    free(l->missing);
+}

@@ -7,6 +7,7 @@
 #include "cli.h"
 
 #include "descriptors.h"
+#include "http_client.h"
 
 #include <limits.h>
 #include <locale.h>
@@ -50,8 +51,22 @@ static void prepare_memory(void) {
     mallopt(M_MMAP_THRESHOLD, HEAP_LARGEST);
 }
 
+// Other users can read the arguments of a process, so a password in a URL is taken out of them at
+// once. The commands get a copy.
+static void hide_passwords(int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        const char *url = strstr(argv[i], "://");
+        if (!url || !strchr(url, '@')) continue;
+        char *copy = strdup(argv[i]);
+        if (!copy) fail_memory();
+        ouro__url_hide_password(argv[i]);
+        argv[i] = copy;
+    }
+}
+
 int main(int argc, char **argv) {
     ouro__hold_streams();
+    hide_passwords(argc, argv);
     prepare_memory();
     // Only for the width of characters: numbers are written the same everywhere.
     if (!setlocale(LC_CTYPE, "C.UTF-8")) setlocale(LC_CTYPE, "");

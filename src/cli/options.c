@@ -56,6 +56,7 @@ enum {
     O_KEEP,
     O_NO_OPEN,
     O_NO_SECRET,
+    O_STRICT,
     O_VERSION
 };
 
@@ -100,6 +101,7 @@ static const struct option table_of_options[] = {
     {"keep", required_argument, NULL, O_KEEP},
     {"no-open", no_argument, NULL, O_NO_OPEN},
     {"no-secret", no_argument, NULL, O_NO_SECRET},
+    {"strict", no_argument, NULL, O_STRICT},
     {"output", required_argument, NULL, 'o'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, O_VERSION},
@@ -299,6 +301,8 @@ static void take(options *o, int option, const char *value) {
         o->no_open = true;
     } else if (option == O_NO_SECRET) {
         o->no_secret = true;
+    } else if (option == O_STRICT) {
+        o->strict = true;
     } else if (option == 'h') {
         o->help = true;
     } else if (option == O_VERSION) {

@@ -56,6 +56,7 @@ void ouro__profile_free(profile *p) {
     free(p->block);
     free(p->end);
     ouro__origin_free(p->origin);
+    free(p->missing);
     ouro__tags_free(p->tags);
     free(p);
 }

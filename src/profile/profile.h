@@ -85,6 +85,7 @@ typedef struct {
     const char *format;            // name of the one it was read from; NULL: made here
     bool running;                  // read from a live file whose program was still running
     bool no_space;                 // the live file could not grow: pruned before its cap
+    char *missing;                 // of a store: which part did not answer; NULL: none
     unsigned char recording[16];   // of a live file: the id of the run; else zeros
     origin *origin;                // NULL: the tree says it all
     tags *tags;                    // NULL: no sample has a label

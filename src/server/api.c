@@ -134,6 +134,7 @@ static void write_head(question *q) {
     ouro__write_metric(q, "metric", q->p, q->metric, q->p->metrics[q->metric].decimals);
     ouro__write_integer(&q->json, "total", q->total);
     ouro__write_integer(&q->json, "left", q->left);
+    if (q->side->profile->missing) ouro__write_text(&q->json, "missing", q->side->profile->missing);
     if (q->view->last) write_last(q);
 }
 

@@ -20,6 +20,10 @@ bool ouro__answer_block(answer *a, key block, const char *name, const char *file
 // A node that has a value or is a parent, and was not told yet: *next counts from 0. false: there
 // are no more.
 bool ouro__answer_unknown(const answer *a, size_t *next, key *node);
+// A node that will be unknown until it is told: an ancestor that is known before its children are.
+bool ouro__answer_wants(answer *a, key node);
+// Which part of the store did not answer, in words.
+bool ouro__answer_missing(answer *a, const char *words);
 
 // What is offered: each label as often as it is found, with the slices that it is found in.
 typedef struct offering offering;
@@ -58,5 +62,6 @@ bool ouro__series_make(const engine *how, void *opened, const choice *c, const s
                        series *to, error *e);
 
 extern const engine ouro__sqlite;
+extern const engine ouro__clickhouse, ouro__clickhouse_tls;
 
 #endif

@@ -138,6 +138,16 @@ bool ouro__answer_unknown(const answer *a, size_t *next, key *node) {
     return false;
 }
 
+bool ouro__answer_wants(answer *a, key node) {
+    return is_root(node) || node_row(a, node) != NO_ROW;
+}
+
+bool ouro__answer_missing(answer *a, const char *words) {
+    free(a->profile->missing);
+    a->profile->missing = strdup(words);
+    return a->profile->missing != NULL;
+}
+
 static void answer_free(answer *a) {
     ouro__lookup_free(&a->node_lookup);
     ouro__lookup_free(&a->block_lookup);
@@ -197,6 +207,8 @@ static bool charge_values(answer *a, builder *b, uint32_t *trail, error *e) {
 
 static bool build(answer *a, error *e) {
     uint32_t *trail = malloc(((size_t)a->node_count + 1) * sizeof *trail);
+    // Of a store in which nothing is yet: a profile has a metric.
+    if (!a->profile->metric_count) ouro__profile_add_metric(a->profile, "samples", "count");
     builder *b = ouro__builder_new(a->profile, RULE_AS_IT_IS, 0);
     bool ok = (trail && b) || ouro__fail_memory(e);
     ok = ok && charge_values(a, b, trail, e);
@@ -239,7 +251,8 @@ static profile *finished(answer *a, error *e) {
 
 // FILE, or SCHEME:... .
 static const engine *engine_of(const char *url) {
-    static const engine *const engines[] = {&ouro__sqlite};
+    static const engine *const engines[] = {&ouro__sqlite, &ouro__clickhouse,
+                                            &ouro__clickhouse_tls};
     for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
         size_t length = strlen(engines[i]->scheme);
         if (strncmp(url, engines[i]->scheme, length) == 0 && url[length] == ':') return engines[i];
@@ -250,7 +263,9 @@ static const engine *engine_of(const char *url) {
 store *ouro__store_open(const char *url, bool make, error *e) {
     const engine *found = engine_of(url);
     if (!found) {
-        ouro__error_set(e, EINVAL, "no store is reached like this: write the name of a file");
+        ouro__error_set(e, EINVAL,
+                        "no store is reached like this: write the name of a file, or "
+                        "http://HOST:PORT/DATABASE");
         return NULL;
     }
     store *s = calloc(1, sizeof *s);

@@ -3,7 +3,8 @@
 """Profiles of many machines: tests/cli/store.py OURO [WORD...]
 
 push, store, and --store of report, diff and convert, held against `ouro merge` of the same files, and keys against
-hashlib.
+hashlib. The store is a file, or what OURO_TEST_STORE says: a URL in which {} stands for a name of the case's own.
+tests/store/run.py runs the same cases on servers.
 """
 import hashlib, json, os, random, sqlite3, struct, subprocess, sys, time
 
@@ -13,6 +14,8 @@ from pprof import random_profile
 from suite import arguments, case, has, lacks, main, run, same, write
 
 OURO, = arguments("OURO")
+STORE = os.environ.get("OURO_TEST_STORE", "s.db")
+IN_A_FILE = STORE == "s.db"
 SEED = int(os.environ.get("OURO_SEED", time.time_ns() % 1_000_000_000))
 
 
@@ -21,8 +24,18 @@ def ouro(*words, status=0, stdin=""):
     return done.out if status == 0 else done.err
 
 
+def store():
+    """The store of this case: every case has a folder of its own."""
+    return STORE.replace("{}", os.path.basename(os.getcwd()))
+
+
+def of_a_file(function):
+    """A case that looks into the file."""
+    return case(function) if IN_A_FILE else function
+
+
 def push(*words, **more):
-    return ouro("push", "--store", "s.db", *words, **more)
+    return ouro("push", "--store", store(), *words, **more)
 
 
 def folded(*words):
@@ -32,14 +45,14 @@ def folded(*words):
 
 
 def chosen(where, *words):
-    return folded("--store", "s.db", "--where", where, *words)
+    return folded("--store", store(), "--where", where, *words)
 
 
 @case
 def the_sum_of_a_choice_is_that_of_merge():
     print(f"# the seed is {SEED}")
     dice, names = random.Random(SEED), {}
-    for i in range(12):
+    for i in range(12 if IN_A_FILE else 6):
         name = write(f"p{i}.pb", random_profile(dice.randrange(10 ** 9), True).bytes())
         labels = {"service": dice.choice(["web", "db"]), "host": dice.choice(["a1", "a2", "b1"])}
         names[name] = labels
@@ -64,12 +77,12 @@ def the_same_profile_with_the_same_labels_counts_once():
     has(push("--build", "8", "x.folded"), "2 paths")
     same(chosen("build=7"), {"main;f": 3, "main;g": 4})
     same(chosen(""), {"main;f": 6, "main;g": 8})
-    is_in = json.loads(ouro("store", "s.db", "--json"))
+    is_in = json.loads(ouro("store", store(), "--json"))
     same([is_in[n] for n in ("recordings", "slices", "samples", "paths", "blocks")], [2, 2, 4, 3, 3])
-    has(ouro("store", "s.db"), "recordings   2", "service", "  x  (2 slices)", "build", "  7  (1 slices)")
+    has(ouro("store", store()), "recordings   2", "service", "  x  (2 slices)", "build", "  7  (1 slices)")
 
 
-@case
+@of_a_file
 def keys_are_those_of_hashlib():
     write("x.folded", "main;f;main 3\n")
     push("x.folded")
@@ -98,7 +111,7 @@ def two_checkouts_are_one_by_their_root():
     write("b.speedscope.json", frame % ("/build/b", 5))
     push("--root", "/home/a/web", "a.speedscope.json")
     push("--root", "/build/b/", "b.speedscope.json")
-    rows = json.loads(ouro("report", "--store", "s.db", "--self", "--json"))["rows"]
+    rows = json.loads(ouro("report", "--store", store(), "--self", "--json"))["rows"]
     same([(r["name"], r["file"], r["line"], r["self"]) for r in rows], [("f", "src/f.c", 3, 7)])
 
 
@@ -108,7 +121,7 @@ def diff_and_its_limit_compare_two_choices():
     write("y.folded", "main;f 104\nmain;g 20\n")
     push("--build", "7", "x.folded")
     push("--build", "8", "y.folded")
-    words = ["diff", "--store", "s.db", "--where", "build=7", "--with", "build=8"]
+    words = ["diff", "--store", store(), "--where", "build=7", "--with", "build=8"]
     has(ouro(*words), "100 -> 124", "g new +20")
     ouro(*words, "--fail-above", "30")
     has(ouro(*words, "--fail-above", "5", status=3), "grew by 24.00%")
@@ -124,7 +137,7 @@ def labels_may_hold_anything():
         quoted = "".join("\\" + c if c in '\\*",' or c.isspace() else c for c in value)
         same(chosen("odd=" + quoted), {"f": 1}, value[:40])
     same(chosen(""), {"f": len(odd)})
-    listed = json.loads(ouro("store", "s.db", "--json"))["labels"]
+    listed = json.loads(ouro("store", store(), "--json"))["labels"]
     same(len([l for l in listed if l["name"] == "odd"]), len(odd))
 
 
@@ -132,7 +145,7 @@ def labels_may_hold_anything():
 def several_pushes_at_once_lose_nothing():
     for i in range(6):
         write(f"{i}.folded", "".join(f"main;f{n} {n + i}\n" for n in range(1, 200)))
-    pushes = [subprocess.Popen([OURO, "push", "--store", "s.db", f"{i}.folded"], stdout=subprocess.DEVNULL)
+    pushes = [subprocess.Popen([OURO, "push", "--store", store(), f"{i}.folded"], stdout=subprocess.DEVNULL)
               for i in range(6)]
     same([p.wait() for p in pushes], [0] * 6)
     same(chosen(""), {f"main;f{n}": 6 * n + 15 for n in range(1, 200)})
@@ -142,18 +155,18 @@ def several_pushes_at_once_lose_nothing():
 def a_push_that_is_killed_leaves_the_slice_whole_or_not_at_all():
     print(f"# the seed is {SEED}")
     dice = random.Random(SEED)
-    write("x.folded", "".join(f"main;f{n};g{n % 7} {n}\n" for n in range(1, 20000)))
-    total = sum(range(1, 20000))
-    for i in range(12):
-        p = subprocess.Popen([OURO, "push", "--store", "s.db", "--label", f"n={i}", "x.folded"],
+    paths, rounds = (20000, 12) if IN_A_FILE else (3000, 6)
+    write("x.folded", "".join(f"main;f{n};g{n % 7} {n}\n" for n in range(1, paths)))
+    total = sum(range(1, paths))
+    for i in range(rounds):
+        p = subprocess.Popen([OURO, "push", "--store", store(), "--label", f"n={i}", "x.folded"],
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(dice.random() * 0.2)
         p.kill()
         p.wait()
-        if os.path.exists("s.db") and os.path.getsize("s.db"):
-            done = run(OURO, "convert", "--store", "s.db", "--where", f"n={i}", "--to", "folded", "-")
-            if done.status == 0:
-                has([0, total], sum(int(line.rsplit(" ", 1)[1]) for line in done.out.splitlines()))
+        done = run(OURO, "convert", "--store", store(), "--where", f"n={i}", "--to", "folded", "-")
+        if done.status == 0:
+            has([0, total], sum(int(line.rsplit(" ", 1)[1]) for line in done.out.splitlines()))
         push("--label", f"n={i}", "x.folded")
         same(sum(chosen(f"n={i}").values()), total, i)
 
@@ -167,7 +180,7 @@ def what_is_old_is_forgotten():
     push("y.folded")
     same(chosen("since=30d"), {"f": 2})
     same(chosen("until=35d"), {"f": 1})
-    has(run(OURO, "store", "s.db", "--keep", "30d", status=0).err, "1 slices forgotten")
+    has(run(OURO, "store", store(), "--keep", "30d", status=0).err, "1 slices forgotten")
     same(chosen(""), {"f": 2})
 
 
@@ -180,17 +193,36 @@ def paths_beyond_a_limit_are_one_and_totals_stay():
 
 
 @case
+def times_may_be_anything():
+    for n, when in enumerate((1, 2, 86400, time.time(), time.time() - 86400, 4102444800, 7258118400)):
+        write(f"{n}.folded", f"f {10 ** n}\n")
+        os.utime(f"{n}.folded", (when, when))
+        push("--service", "x", f"{n}.folded")  # a clock that is set back, and one that is ahead
+    same(chosen("service=x"), {"f": 1111111})
+    same(chosen("since=2030-01-01"), {"f": 1100000})
+    same(chosen("since=1 until=1971-01-01"), {"f": 110})
+
+
+@case
 def mistakes_are_told_in_words():
     write("x.folded", "f 1\n")
+    has(ouro("report", "--store", store(), status=1), "ouro push --store")
     has(ouro("push", "x.folded", status=2), "expected --store FILE.db")
     has(push("--label", "x", "x.folded", status=2), "expected NAME=VALUE")
     has(push("--label", "since=1", "x.folded", status=2), "no labels")
+    has(ouro("report", "--where", "a=b", "x.folded", status=2), "--store FILE.db")
+    same(folded("--store", store()), {})  # the tables are there, and nothing is in them
+    push("x.folded")
+    has(ouro("report", "--store", store(), "--where", "since=soon", status=2), "soon is no time")
+    has(ouro("report", "--store", "gopher://x/y", status=1), "no store is reached like this")
+
+
+@of_a_file
+def files_that_are_no_stores_are_told_in_words():
+    write("x.folded", "f 1\n")
     has(ouro("report", "--store", "none.db", status=1), "none.db", "ouro push --store")
     lacks(os.listdir("."), "none.db")
-    has(ouro("report", "--where", "a=b", "x.folded", status=2), "--store FILE.db")
     push("x.folded")
-    has(ouro("report", "--store", "s.db", "--where", "since=soon", status=2), "soon is no time")
-    has(ouro("report", "--store", "https://x/y", status=1), "no store is reached like this")
     has(ouro("report", "--store", "x.folded", status=1), "x.folded", "not a database")
     with sqlite3.connect("other.db") as db:
         db.execute("CREATE TABLE t (x)")

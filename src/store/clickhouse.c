@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// The store on servers of ClickHouse, by their HTTP interface: one server, or the shards of a
+// cluster. See clickhouse.h for what is where.
+
+#include "clickhouse.h"
+
+#include <stdlib.h>
+
+static void close_link(void *opened) {
+    clickhouse *c = opened;
+    ouro__http_free(c->http);
+    ouro__clickhouse_url_free(&c->url);
+    ouro__lookup_free(&c->known_lookup);
+    free(c->known);
+    free(c);
+}
+
+static void *open_link(const char *url, bool make, error *e) {
+    clickhouse *c = calloc(1, sizeof *c);
+    if (!c) {
+        ouro__error_memory(e);
+        return NULL;
+    }
+    if (ouro__clickhouse_url_parse(url, &c->url, e) && (c->http = ouro__http_new(e)) &&
+        ouro__clickhouse_prepare(c, make, e))
+        return c;
+    close_link(c);
+    return NULL;
+}
+
+#define CLICKHOUSE(name)                                                                       \
+    {                                                                                          \
+        .scheme = (name), .open = open_link, .close = close_link, .put = ouro__clickhouse_put, \
+        .recorded = ouro__clickhouse_recorded, .ask = ouro__clickhouse_ask,                    \
+        .offer = ouro__clickhouse_offer, .series = ouro__clickhouse_series,                    \
+        .summary = ouro__clickhouse_summary, .keep = ouro__clickhouse_keep                     \
+    }
+
+const engine ouro__clickhouse = CLICKHOUSE("http"), ouro__clickhouse_tls = CLICKHOUSE("https");

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+//
+// Charts. The row of a slice knows the sums of its metrics, so samples are not read. Which value of
+// the label a set of labels has is judged here; the server gets a table with a number for each set.
+
+#include "clickhouse.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    clickhouse *c;
+    const series_question *question;
+    charting *to;
+    selection s;
+    uint32_t *numbers; // by set: the number of its value of the label
+    bool *told;        // by number: it has a total
+} charter;
+
+// Only what is in the chart is read.
+static choice within(const choice *of, const series_question *q) {
+    choice c = *of;
+    uint64_t end;
+    if (__builtin_mul_overflow(q->step, q->steps, &end) ||
+        __builtin_add_overflow(end, q->from, &end) || end > INT64_MAX)
+        end = INT64_MAX;
+    if (c.since < q->from) c.since = q->from;
+    if (!c.until || c.until > end) c.until = end;
+    return c;
+}
+
+// Sets are no more than their values, so a number is below the number of sets.
+static bool number_values(charter *k, error *e) {
+    size_t count = k->s.set_count + 1;
+    k->numbers = calloc(count, sizeof *k->numbers);
+    k->told = calloc(count, sizeof *k->told);
+    bool ok = k->numbers && k->told;
+    for (size_t i = 0; ok && i < k->s.set_count; i++) {
+        const char *label = k->question->label;
+        const char *value = label ? ouro__label_set_get(&k->s.sets[i].labels, label) : NULL;
+        ok = ouro__charting_value(k->to, value, &k->numbers[i]);
+    }
+    return ok || ouro__fail_memory(e);
+}
+
+// Sums by the number of a value, and by step if there are steps.
+static bool run_chart(charter *k, bool by_step, http_answer *a, error *e) {
+    const series_question *q = k->question;
+    const store_metric *m = q->metric;
+    unsigned long long id = ouro__short_id(ouro__metric_key(m->name, m->unit, m->decimals));
+    statement how = {
+        .keys = k->s.keys, .numbers = k->numbers, .key_count = k->s.key_count, .skip = k->s.skip};
+    return ouro__clickhouse_runf(
+        k->c, how, a, e,
+        "SELECT n, toUInt64(step) AS at, sum(value), sum(toFloat64(value)) FROM"
+        " (SELECT labels AS k, %d * intDiv(last - 1 - toUInt64(%llu), toUInt64(%llu)) AS step,"
+        " if(has(ids, toUInt64(%llu)), sums[indexOf(ids, toUInt64(%llu))], toInt64(0)) AS value"
+        " FROM (%s)) ANY INNER JOIN (SELECT k, n FROM keys) USING k GROUP BY n, at FORMAT "
+        "RowBinary",
+        by_step, (unsigned long long)q->from, (unsigned long long)q->step, id, id, k->s.slices);
+}
+
+static bool take_row(charter *k, bool by_step, row_reader *r, error *e) {
+    uint32_t number = ouro__binary_get_u32(r);
+    uint64_t step = ouro__binary_get_u64(r);
+    int64_t sum = (int64_t)ouro__binary_get_u64(r);
+    double about = ouro__binary_get_double(r);
+    if (r->damaged || number >= k->s.set_count) return ouro__clickhouse_damaged(e);
+    if (!(fabs(about) < 9.2e18)) return ouro__fail(e, EOVERFLOW, "the sum needs more than 63 bits");
+    if (by_step) return ouro__charting_add(k->to, number, step, sum, e);
+    k->told[number] = true;
+    return ouro__charting_total(k->to, number, sum, e);
+}
+
+static bool take_rows(charter *k, bool by_step, error *e) {
+    http_answer a;
+    if (!run_chart(k, by_step, &a, e)) return false;
+    row_reader r = ouro__binary_of(&a);
+    bool ok = true;
+    while (ok && ouro__binary_left(&r)) ok = take_row(k, by_step, &r, e);
+    ouro__http_answer_free(&a);
+    return ok;
+}
+
+// For the second pass: values without a row have the number of one of them, and values whose first
+// slice came after the first pass are left out.
+static void number_rows(charter *k) {
+    uint32_t other = NO_ROW;
+    size_t kept = 0;
+    for (size_t i = 0; i < k->s.set_count; i++) {
+        uint32_t number = k->numbers[i];
+        if (!k->told[number]) continue;
+        if (!ouro__charting_has_row(k->to, number)) {
+            if (other == NO_ROW) other = number;
+            number = other;
+        }
+        k->s.keys[kept] = k->s.keys[i];
+        k->numbers[kept++] = number;
+    }
+    k->s.key_count = kept;
+}
+
+static bool make_chart(charter *k, error *e) {
+    bool ok = number_values(k, e) && take_rows(k, false, e) && ouro__charting_rank(k->to, e);
+    if (!ok) return false;
+    number_rows(k);
+    return take_rows(k, true, e);
+}
+
+static bool try_chart(clickhouse *c, const choice *of, const series_question *q, bool skip,
+                      charting *to, error *e) {
+    choice narrow = within(of, q);
+    charter k = {.c = c, .question = q, .to = to};
+    if (!ouro__select(c, &narrow, true, skip, &k.s, e)) return false;
+    bool ok = make_chart(&k, e);
+    ouro__selection_free(&k.s);
+    free(k.numbers);
+    free(k.told);
+    return ok;
+}
+
+// Whether all shards answer is asked first, because a chart cannot be begun twice.
+bool ouro__clickhouse_series(void *opened, const choice *of, const series_question *q, charting *to,
+                             error *e) {
+    error first = {0};
+    char *missing = ouro__clickhouse_missing(opened, &first);
+    bool ok = !first.code;
+    if (ok && missing && of->strict)
+        ok = ouro__fail(&first, EHOSTUNREACH, "%s, and --strict wants all", missing);
+    ok = ok && try_chart(opened, of, q, missing != NULL, to, &first);
+    if (ok && missing) ok = ouro__charting_missing(to, missing) || ouro__fail_memory(&first);
+    free(missing);
+    if (!ok && e) *e = first;
+    return ok;
+}

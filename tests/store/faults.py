@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: MIT
+"""What can go wrong with servers: shards that are down, stopped or restarted, connections that are cut, wrong
+passwords, other versions, users who may only read. Each case has a database of its own, and leaves the servers
+running."""
+import json, os, random, signal, socket, sqlite3, subprocess, threading, time
+
+from suite import case, has, lacks, run, same, write
+
+SEED = int(os.environ.get("OURO_SEED", time.time_ns() % 1_000_000_000))
+given = {}
+
+
+def use(ouro, servers):
+    given.update(ouro=ouro, servers=servers)
+
+
+def servers():
+    return given["servers"]
+
+
+def ouro(*words, status=0, **more):
+    done = run(given["ouro"], *words, status=status, **more)
+    return done.out if status == 0 else done.err
+
+
+def database():
+    return os.path.basename(os.getcwd())
+
+
+def one(**more):
+    return servers().url(database(), **more)
+
+
+def two(more=""):
+    return servers().url(database(), cluster="fleet") + more
+
+
+def folded(url, where="", *words, **more):
+    lines = ouro("convert", "--store", url, "--where", where, "--to", "folded", *words, "-", **more).splitlines()
+    return dict((path, int(n)) for path, n in (line.rsplit(" ", 1) for line in lines))
+
+
+PATHS = {f"main;f{n}": n for n in range(1, 200)}
+
+
+def push(url, *words, **more):
+    write("x.folded", "".join(f"{path} {n}\n" for path, n in PATHS.items()))
+    return ouro("push", "--store", url, *words, "x.folded", **more)
+
+
+# ---------------------------------------------------------------- shards
+
+class without:
+    """with without(shard): it is killed, or held by SIGSTOP; afterwards it runs again."""
+
+    def __init__(self, shard, how=signal.SIGKILL):
+        self.shard, self.how = shard, how
+
+    def __enter__(self):
+        if self.how == signal.SIGKILL:
+            self.shard.kill()
+        else:
+            self.shard.signal(self.how)
+
+    def __exit__(self, *_):
+        if self.how == signal.SIGKILL:
+            self.shard.start()
+        else:
+            self.shard.signal(signal.SIGCONT)
+        self.shard.wait()
+
+
+def a_shard_is_missing(how, more):
+    url, (first, second) = two(more), servers().shards
+    for n in range(8):
+        push(url, "--label", f"n={n}")
+    with without(second, how):
+        done = run(given["ouro"], "report", "--store", url, "--self", "--json", status=0)
+        has(done.err, "only a part of the store", f"127.0.0.1:{second.http}")
+        lacks(done.err, f"127.0.0.1:{first.http}")
+        answer = json.loads(done.out)
+        has(answer["missing"], f"127.0.0.1:{second.http}")
+        assert answer["total"] < 8 * sum(PATHS.values()), answer["total"]
+        has(ouro("report", "--store", url, "--strict", status=1), f"127.0.0.1:{second.http}", "--strict")
+        has(ouro("store", url, status=1), f"127.0.0.1:{second.http}")
+    done = run(given["ouro"], "report", "--store", url, "--self", "--json", status=0)
+    same((done.err, json.loads(done.out)["total"]), ("", 8 * sum(PATHS.values())))
+
+
+@case
+def of_a_shard_that_was_killed_the_answer_says_what_is_missing():
+    a_shard_is_missing(signal.SIGKILL, "")
+
+
+@case
+def of_a_shard_that_hangs_the_answer_says_what_is_missing():
+    a_shard_is_missing(signal.SIGSTOP, "&timeout=8")
+
+
+@case
+def a_push_to_shards_of_which_one_is_down_changes_nothing_and_can_be_repeated():
+    url, shard = two("&timeout=8"), servers()[1]
+    push(url)
+    with without(shard):
+        has(push(url, "--label", "n=1", status=1), "does not answer")
+    push(url, "--label", "n=1")
+    same(folded(url), {path: 2 * n for path, n in PATHS.items()})
+
+
+@case
+def the_next_host_is_asked_if_one_does_not_answer():
+    push(two())
+    with without(servers()[0]):
+        done = run(given["ouro"], "report", "--store", two(), status=0)
+        has(done.err, f"127.0.0.1:{servers()[0].http}")
+
+
+@case
+def where_no_host_answers_it_is_said():
+    push(two())
+    with without(servers()[0]), without(servers()[1]):
+        for words in (["report"], ["push", "x.folded"]):
+            has(ouro(words[0], "--store", two(), *words[1:], status=1), "is the server started")
+
+
+@case
+def a_server_that_is_restarted_in_the_middle_loses_nothing():
+    print(f"# the seed is {SEED}")
+    dice, url, shard = random.Random(SEED), one(), servers()[0]
+    push(url, "--label", "n=first")
+    for i in range(3):
+        write("x.folded", "".join(f"{path} {n}\n" for path, n in PATHS.items()))
+        pusher = subprocess.Popen([given["ouro"], "push", "--store", url, "--label", f"n={i}", "x.folded"],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(dice.random() * 0.1)
+        with without(shard):
+            pass
+        pusher.wait()  # it waits for the server for some time, or it says that it could not
+        push(url, "--label", f"n={i}")
+        same(folded(url, f"n={i}"), PATHS)
+    same(folded(url), {path: 4 * n for path, n in PATHS.items()})
+
+
+# ---------------------------------------------------------------- connections
+
+class Cutter(threading.Thread):
+    """A proxy that ends the connection after so many bytes of the client."""
+
+    def __init__(self, port, after):
+        super().__init__(daemon=True)
+        self.to, self.after, self.left = port, after, 10 ** 9
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.start()
+
+    def run(self):
+        while True:
+            try:
+                client = self.listener.accept()[0]
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self.to))
+            threading.Thread(target=self.pump, args=(server, client, False), daemon=True).start()
+            threading.Thread(target=self.pump, args=(client, server, True), daemon=True).start()
+
+    def pump(self, source, sink, counted):
+        try:
+            while True:
+                part = source.recv(512)
+                if counted:
+                    self.left -= len(part)
+                if not part or counted and self.left < 0:
+                    break
+                sink.sendall(part)
+        except OSError:
+            pass
+        for s in (source, sink):
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def cut_after(self, count):
+        self.left = count
+
+
+@case
+def connections_that_are_cut_lose_nothing_and_double_nothing():
+    print(f"# the seed is {SEED}")
+    dice, proxy = random.Random(SEED), Cutter(servers()[0].http, 0)
+    url = f"http://127.0.0.1:{proxy.port}/{database()}"
+    push(url, "--label", "n=first")
+    for i in range(8):
+        proxy.cut_after(dice.randrange(40000))  # a push sends some 30,000 bytes
+        pusher = subprocess.Popen([given["ouro"], "push", "--store", url, "--label", f"n={i}", "x.folded"],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while pusher.poll() is None and proxy.left >= 0:
+            time.sleep(0.01)
+        time.sleep(0.1)
+        proxy.cut_after(10 ** 9)
+        pusher.wait()
+        push(url, "--label", f"n={i}")
+        same(folded(url, f"n={i}"), PATHS, i)
+    proxy.listener.close()
+    same(folded(one()), {path: 9 * n for path, n in PATHS.items()})
+
+
+@case
+def two_commits_of_one_slice_count_once():
+    url = one()
+    push(url)
+    servers()[0].ask("INSERT INTO ouro_samples SELECT service, metric, hour, node, slice + 1, value FROM ouro_samples",
+                     database=database())
+    servers()[0].ask("INSERT INTO ouro_slices SELECT recording, number, slice + 1, hour, began, ended + 5, service,"
+                     " label_set, samples, metrics, totals FROM ouro_slices", database=database())
+    same(folded(url), PATHS)
+    same(json.loads(ouro("store", url, "--json"))["slices"], 1)
+
+
+@case
+def samples_without_a_commit_do_not_count():
+    url = one()
+    push(url)
+    servers()[0].ask("INSERT INTO ouro_samples SELECT service, metric, hour, node, slice + 1, value FROM ouro_samples",
+                     database=database())
+    same(folded(url), PATHS)
+
+
+# ---------------------------------------------------------------- passwords and rights
+
+@case
+def a_password_is_needed_and_never_shown():
+    user = "me:se%3Ac%40r%25t@"
+    push(one(user=user))
+    same(folded(one(user="me:se:c@r%t@")), PATHS)
+    has(ouro("report", "--store", one(user="me:wrong@"), status=1), "user or password is wrong", "me:*@")
+    lacks(ouro("report", "--store", one(user="me:wrong@"), status=1), "wrong@")
+    has(ouro("report", "--store", one(user="me@"), status=1), "user or password is wrong")
+    same(folded(one(user="me@"), env={**os.environ, "OURO_STORE_PASSWORD": "se:c@r%t"}), PATHS)
+    write("secret", "se:c@r%t\n")
+    same(folded(one(user="me@") + "?password_file=secret"), PATHS)
+    has(ouro("report", "--store", one(user="me@") + "?password_file=none", status=1), "password_file none")
+
+
+@case
+def a_password_in_a_url_is_not_in_the_list_of_processes():
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # it accepts, and never answers
+        url = f"http://me:topsecret@127.0.0.1:{silent.getsockname()[1]}/x?timeout=60"
+        for words in (["report", "--store", url], ["report", "--store=" + url], ["store", url]):
+            process = subprocess.Popen([given["ouro"], *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            client = silent.accept()[0]  # from now on it is in the middle of its work
+            with open(f"/proc/{process.pid}/cmdline", "rb") as file:
+                shown = file.read()
+            process.kill()
+            process.wait()
+            client.close()
+            lacks(shown, b"topsecret")
+            has(shown, b"me:*@127.0.0.1")
+
+
+@case
+def who_may_only_read_reads():
+    push(one())
+    same(folded(one(user="reader@"), "service=x"), PATHS)
+    has(push(one(user="reader@"), "--label", "n=1", status=1), "may only read")
+
+
+@case
+def wrong_names_are_told_in_words():
+    has(ouro("report", "--store", one(), status=1), "no store in the database", "ouro push --store")
+    servers()[0].ask(f"CREATE DATABASE `{database()}`")
+    has(ouro("report", "--store", one(), status=1), "no store in the database")
+    has(push(servers().url(database(), cluster="none"), status=1), "no cluster none")
+    has(ouro("report", "--store", "http://127.0.0.1:1", status=1), "/DATABASE")
+    has(ouro("report", "--store", one() + "?clutser=x", status=1), "has no clutser")
+    has(ouro("report", "--store", "http://127.0.0.1:1/a'b", status=1), "letters, digits")
+    has(ouro("report", "--store", one() + "?cluster=a'b", status=1), "letters, digits")
+
+
+@case
+def a_store_of_another_version_is_refused():
+    push(one())
+    servers()[0].ask("INSERT INTO ouro_meta VALUES ('version', '99')", database=database())
+    for words in (["report"], ["push", "x.folded"]):
+        has(ouro(words[0], "--store", one(), *words[1:], status=1), "version 99", "use a newer ouro")
+
+
+# ---------------------------------------------------------------- much of it
+
+@case
+def a_hundred_thousand_values_of_a_label_are_no_problem():
+    push(one(), "--label", "id=v0")
+    ask = lambda sql: servers()[0].ask(sql, database=database())
+    ask("INSERT INTO ouro_label_sets SELECT copy, substring(MD5(toString(number)), 1, 16), names,"
+        " arrayMap((n, t) -> if(n = 'id', concat('v', toString(number)), t), names, texts)"
+        " FROM (SELECT copy, names, texts, number FROM (SELECT 1 AS one, copy, names, texts FROM ouro_label_sets)"
+        " ALL INNER JOIN (SELECT 1 AS one, number + 1 AS number FROM numbers(100000)) USING one)")
+    ask("INSERT INTO ouro_slices SELECT MD5(concat('r', toString(number))), 0, slice + 1 + number, hour, began, ended,"
+        " service, MD5(toString(number)), 0, metrics, totals FROM (SELECT * FROM (SELECT 1 AS one, slice, hour, began,"
+        " ended, service, metrics, totals FROM ouro_slices)"
+        " ALL INNER JOIN (SELECT 1 AS one, number + 1 AS number FROM numbers(100000)) USING one)")
+    same(folded(one(), "id=v0"), PATHS)
+    same(folded(one(), "id=v77,v78"), {})
+    same(folded(one(), "id=v*"), PATHS)
+    summary = json.loads(ouro("store", one(), "--json"))
+    same((summary["slices"], summary["label_values"]), (100001, 100003))
+    has(ouro("store", one()), "100003 values of labels in all; the first 1000 of each label are listed")
+
+
+@case
+def sums_that_do_not_fit_are_refused():
+    push(one())
+    servers()[0].ask("INSERT INTO ouro_samples SELECT service, metric, hour, node, slice, 9000000000000000000"
+                     " FROM ouro_samples", database=database())
+    servers()[0].ask("INSERT INTO ouro_samples SELECT service, metric, hour, node, slice, 9000000000000000000"
+                     " FROM ouro_samples", database=database())
+    has(ouro("report", "--store", one(), status=1), "63 bits")
+
+
+@case
+def deep_paths_are_found_in_few_rounds():
+    deep = ";".join(f"f{n}" for n in range(500))
+    write("deep.folded", f"{deep} 7\n")
+    ouro("push", "--store", two(), "deep.folded")
+    same(folded(two()), {deep: 7})

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Stores on ClickHouse servers: tests/store/run.py OURO [WORD...]
+
+Starts two servers of its own, and runs the cases of tests/cli/store.py on one of them and on both as shards, then the
+faults of faults.py. Without clickhouse-server all is left out with a line that says so.
+"""
+import os, subprocess, sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, HERE + "/../support"]
+import faults, shards
+from suite import arguments, case, main, words
+
+OURO, = arguments("OURO")
+
+
+def the_same_cases_as_on_a_file(url):
+    """The suite prints its own cases; here is said whether all were good."""
+    done = subprocess.run([sys.executable, HERE + "/../cli/store.py", OURO, *words], stdout=subprocess.PIPE,
+                          env={**os.environ, "OURO_TEST_STORE": url})
+    print(done.stdout.decode(errors="replace"), end="", flush=True)
+    if done.returncode:
+        raise AssertionError("some of the cases above failed")
+
+
+def run_all():
+    if not shards.SERVER:
+        print("ok without_clickhouse_server_these_cases_are_left_out")
+        print("# clickhouse-server is not installed: tools/bootstrap test does that")
+        return 0
+    with shards.Shards(2) as servers:
+        faults.use(OURO, servers)
+        if not words:
+            case(the_same_cases_as_on_a_file, "one_server_does_what_a_file_does", servers.url("{}"))
+            case(the_same_cases_as_on_a_file, "two_shards_do_what_a_file_does", servers.url("{}", cluster="fleet"))
+        main()
+
+
+sys.exit(run_all())
