@@ -55,7 +55,7 @@ function items(app) {
     // A page that is one file is shared as it is.
     inside
       ? undefined
-      : {text: "These pages in one file (HTML)", href: as("html"), download: base + ".html"},
+      : {text: "A page to share, in one file (HTML)", href: as("html"), download: base + ".html"},
     null,
     {text: "Profile for pprof", href: as("pprof"), download: base + ".pb"},
     {text: "Folded stacks", href: as("folded"), download: base + ".folded"},
