@@ -31,7 +31,7 @@ _ouro() {
         case $command in
         view)
             words="--no-open --no-secret --port --host --source --source-extension --source-map --metric $filters"
-            words="$words --period --min $reading"
+            words="$words --period --min $choosing --with $reading"
             ;;
         report) words="--self --overall --sequences --tree --block --knots --metric $filters --top --json --csv --min
                        --colour $choosing $reading" ;;

@@ -72,12 +72,14 @@ static const char statuses[] =
 static const char view[] =
     "ouro view [options] FILE\n"
     "ouro view [options] BEFORE AFTER\n"
+    "ouro view [options] --store FILE.db [--where CHOICE] [--with CHOICE]\n"
     "\n"
     "Starts a small web server on this machine, prints its address and opens the browser. Ctrl-C "
     "ends "
     "it.\nThe address has a secret, so that no other user of the machine can read the profile; the "
     "browser\nkeeps it after the first visit. A live file is followed while its program runs. More "
-    "than two files:\n`ouro merge` first.\n"
+    "than two files:\n`ouro merge` first. Of a store, a page lets you choose, and the others show "
+    "the choice.\n"
     "\n"
     "  --no-open          only print the address\n"
     "  --port N           listen on this port instead of a free one\n"
@@ -96,9 +98,11 @@ static const char view[] =
     "  --metric NAME      what to show first, as are the filters:\n" FILTERS
     "  --period N         divide all values by N, carrying remainders; what becomes 0 is dropped\n"
     "  --min PERCENT      what is below in every metric goes to a [pruned] block of its "
-    "caller\n" READING "\n"
+    "caller\n" READING CHOOSING "  --with CHOICE      what to compare it with\n"
+    "\n"
     "Examples:\n"
     "  ouro view program.pb.gz\n"
+    "  ouro view --store fleet.db --where 'service=web since=1d'\n"
     "  ouro view --source ~/project before.pb after.pb\n"
     "  perf script | ouro view --fold malloc -\n"
     "  ouro view --no-open --port 8000 program.ouro &\n";

@@ -82,6 +82,7 @@ static void write_file(question *q, unsigned i) {
     ouro__write_text(w, "recursion", ouro__counts_calls(p) ? "calls" : "steps");
     write_metrics(q, s);
     write_part(w, p, s->part);
+    ouro__write_text(w, "missing", p->missing);
     ouro__write_end(w);
 }
 

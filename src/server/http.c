@@ -553,7 +553,7 @@ static void server_free(server *s) {
 // An answer of a store is asked for again when it is needed, so less is kept of it than of files.
 static bool open_store(server *s, const server_options *o, error *e) {
     if (!o->store) return true;
-    s->shelf.choices = ouro__choices_new(o->store, o->paths_most);
+    s->shelf.choices = ouro__choices_new(o->store, o->paths_most, o->strict);
     s->cache.bytes_most = STORE_VIEWS_BYTES;
     return s->shelf.choices || ouro__fail_memory(e);
 }
