@@ -86,6 +86,7 @@ typedef struct {
     uint32_t metric;
     int64_t total; // before the filters
     bool filtered;
+    bool no_space; // the live file could not grow
 } loaded;
 
 // Exits with a message if it cannot be loaded.

@@ -308,6 +308,7 @@ loaded load(const options *o, const char *path) {
     profile *p = load_profile(o, path, false);
     l.metric = metric_option(p, path, o->metric);
     l.total = ouro__total(p, l.metric);
+    l.no_space = p->no_space;
     l.profile = apply_filters(o, path, p);
     return l;
 }

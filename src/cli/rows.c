@@ -30,6 +30,7 @@ json_writer json_head(output *out, const loaded *l) {
     json_metric(&w, l);
     json_amount(&w, "total", l->total, decimals);
     json_amount(&w, "left", ouro__total(l->profile, l->metric), decimals);
+    if (l->no_space) ouro__write_bool(&w, "no_space", true);
     return w;
 }
 

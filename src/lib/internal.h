@@ -5,8 +5,9 @@
 // A profile owns blocks and lanes. A lane is one tree, written by one OS thread at a time.
 //
 //   lane->nodes    one array of 64-bit words that never moves: address space for the whole cap
-//                  is reserved when the lane is made (in steps under `ulimit -v`: space.c), so a position (a word offset) stays good
-//                  for ever, also in the hands of a signal handler.
+//                  is reserved when the lane is made (in steps under `ulimit -v`, see space.c), so
+//                  a position (a word offset) stays good for ever, also in the hands of a signal
+//                  handler.
 //
 //     |<---------- capacity nodes ---------->|<--------- capacity accounts --------->|
 //     | root | [lost] | node | node | ...    | of root |   -   | of node | ...        |
