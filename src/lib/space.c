@@ -5,8 +5,8 @@
 // cannot be touched counts, so each lane gets a place far from everything else, and only the parts
 // of it that are in use are mapped:
 //
-//   | nodes ....... | accounts ....... | call sites' ....... | of accounts ....... | steps .. | back .. |
-//   |####           |####              |####                 |####                 |##        |##       |
+//   | nodes ......... | accounts ...... | their heres .. | of accounts .. | steps . | back . |
+//   | ####            | ####            | ###            | ###            | ##      | #      |
 //
 // A token of another lane must lead to memory, see stray.c. So all lanes of a profile have memory
 // for the same number of nodes, the extent, and grow together. When that fails, the extent is the
