@@ -312,6 +312,37 @@ def once_sends_what_is_new_and_ends():
     same((stored(""), len(rows("SELECT 1 FROM slices"))), ({"f": 3}, 2))
 
 
+@case
+def what_was_forgotten_of_a_recording_that_goes_on_is_not_sent_again():
+    def grow_old():
+        with contextlib.closing(sqlite3.connect("s.db")) as db:
+            db.execute("UPDATE slices SET ended = ended - 40 * 86400 * 1000")
+            db.commit()
+
+    def keep(words):
+        has(run(OURO, "store", "s.db", "--keep", "30d", status=0).err, words)
+    with Recorder("web.ouro") as r:
+        for step in "step main.f 3", "step main.g 1":
+            r.tell(step)
+            sent_once("web.ouro")
+        grow_old()
+        r.tell("step main.h 5")
+        sent_once("web.ouro")
+        keep("2 slices forgotten")
+        sent_once("web.ouro")
+        same(stored(""), {"main;h": 5})
+        grow_old()
+        r.tell("step main.f 4")
+        sent_once("web.ouro")
+        keep("1 slices forgotten")
+        sent_once("web.ouro")
+        same((stored(""), len(rows("SELECT 1 FROM slices"))), ({"main;f": 4}, 1))
+        has(run(OURO, "push", "--store", "s.db", "web.ouro", status=0).out, "nothing new")
+    grow_old()
+    keep("1 slices forgotten")
+    same(rows("SELECT * FROM forgotten"), [])
+
+
 # ---------------------------------------------------------------- ends and faults
 
 def ends_by(number):
