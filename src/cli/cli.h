@@ -90,6 +90,7 @@ typedef struct {
     int64_t total; // before the filters
     char *missing; // which part of a store did not answer; NULL: none
     bool filtered;
+    bool no_space; // the live file could not grow
 } loaded;
 
 // Exits with a message if it cannot be loaded.
