@@ -260,9 +260,11 @@ static bool make_schema(file_store *f, error *e) {
 
 static bool check_schema(file_store *f, bool make, error *e) {
     int64_t application, version, tables;
-    if (!pragma(f, "PRAGMA application_id", &application, e) ||
-        !pragma(f, "PRAGMA user_version", &version, e) ||
-        !pragma(f, "SELECT count(*) FROM sqlite_master", &tables, e))
+    // Tables first: another process may be making them, and what says whose they are comes with
+    // them, not later.
+    if (!pragma(f, "SELECT count(*) FROM sqlite_master", &tables, e) ||
+        !pragma(f, "PRAGMA application_id", &application, e) ||
+        !pragma(f, "PRAGMA user_version", &version, e))
         return false;
     if (tables == 0 && make) return make_schema(f, e);
     if (application != APPLICATION_ID)
@@ -275,6 +277,18 @@ static bool check_schema(file_store *f, bool make, error *e) {
     return !make ||
            (pragma(f, "SELECT count(*) FROM sqlite_master WHERE name = 'forgotten'", &tables, e) &&
             (tables || make_schema(f, e)));
+}
+
+// SQLite does not wait by itself for another process that changes the mode at the same moment.
+static bool use_log(file_store *f, error *e) {
+    enum { PAUSE_MILLISECONDS = 10 };
+    for (int waited = 0;; waited += PAUSE_MILLISECONDS) {
+        int64_t unused;
+        bool last = waited >= BUSY_MILLISECONDS;
+        if (pragma(f, "PRAGMA journal_mode=WAL", &unused, last ? e : NULL)) return true;
+        if (last || sqlite3_errcode(f->db) != SQLITE_BUSY) return failed(f, e);
+        sqlite3_sleep(PAUSE_MILLISECONDS);
+    }
 }
 
 static void *open_file(const char *url, bool make, error *e) {
@@ -290,9 +304,8 @@ static void *open_file(const char *url, bool make, error *e) {
                         make ? "" : "; `ouro push --store` makes one");
     } else {
         sqlite3_busy_timeout(f->db, BUSY_MILLISECONDS);
-        int64_t unused;
-        if ((!make || pragma(f, "PRAGMA journal_mode=WAL", &unused, e)) &&
-            execute(f, "PRAGMA synchronous=NORMAL", e) && check_schema(f, make, e))
+        if ((!make || use_log(f, e)) && execute(f, "PRAGMA synchronous=NORMAL", e) &&
+            check_schema(f, make, e))
             return f;
     }
     close_file(f);

@@ -6,11 +6,13 @@
 // after the sweep sets `left` fails, and all after it.
 
 #include "api.h"
+#include "choices.h"
 #include "format.h"
 #include "labels.h"
 #include "posted.h"
 #include "questions.h"
 #include "remote.h"
+#include "store.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -420,4 +422,54 @@ TEST(the_viewer_says_in_one_way_that_memory_ran_out) {
         snprintf(target, sizeof target, "%s%s", API_PATH, targets[i]);
         sweep_question(target);
     }
+}
+
+static void fill_store(store *to) {
+    for (unsigned seed = 3; seed < 6; seed++) {
+        error e = {0};
+        label_set labels = {0};
+        pushed done;
+        profile *p = profile_of(seed);
+        char host[2] = {(char)('a' + seed), '\0'};
+        CHECK(ouro__label_set_put(&labels, "host", host));
+        push_options how = {.labels = &labels, .time = 1794800000000 + seed * 1000};
+        CHECK(ouro__store_push(to, p, &how, &done, &e));
+        ouro__profile_free(p);
+        ouro__label_set_free(&labels);
+    }
+}
+
+static void sweep_stored(store *from, const char *target) {
+    shelf s;
+    cache c;
+    error e = {0};
+    server_options options = {.store = from, .store_title = "s.db"};
+    CHECK(ouro__shelf_open(&s, &options, &e));
+    CHECK((s.choices = ouro__choices_new(from, 1000, false)) != NULL);
+    ouro__cache_init(&c, &s);
+    sweep(target, ask_the_api, &(asking){{&s, &c, "test", false}, target});
+    ouro__cache_free(&c);
+    ouro__choices_free(s.choices, &s);
+    ouro__shelf_close(&s);
+}
+
+TEST(the_viewer_of_a_store_says_in_the_same_way_that_memory_ran_out) {
+    static const char *const targets[] = {
+        "profile",
+        "offer?where=host!=x",
+        "series?by=host&values=1&steps=9",
+        "profile?where=host!=x",
+        "blocks?where=&fold=f1",
+        "compare?where=host=d&with=host=e",
+    };
+    error e = {0};
+    store *from = ouro__store_open(test_path("memory.db"), true, &e);
+    if (!CHECK(from != NULL)) return;
+    fill_store(from);
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        char target[128];
+        snprintf(target, sizeof target, "%s%s", API_PATH, targets[i]);
+        sweep_stored(from, target);
+    }
+    ouro__store_close(from);
 }
