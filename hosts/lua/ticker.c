@@ -29,11 +29,15 @@ enum { TICKERS = 256, LATE = 15000, SHARE = 100, HZ = 251, SIGNAL = SIGVTALRM };
 
 static ticker tickers[TICKERS];
 
-uint64_t ticker_now(void) {
+static uint64_t read_clock(clockid_t clock) {
     struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(clock, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
+
+uint64_t ticker_now(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+
+uint64_t ticker_process_time(void) { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
 
 ticker *ticker_of_ticket(const void *ticket) {
     ticker *t = &tickers[(uintptr_t)ticket % TICKERS];
@@ -97,7 +101,7 @@ static bool handler_install(void) {
     return sigaction(SIGNAL, &action, NULL) == 0;
 }
 
-static bool timer_begin(ticker *t, unsigned hz) {
+static bool timer_begin(ticker *t, unsigned hz, bool cpu) {
     struct sigevent event;
     memset(&event, 0, sizeof event);
     event.sigev_notify = SIGEV_THREAD_ID;
@@ -109,7 +113,8 @@ static bool timer_begin(ticker *t, unsigned hz) {
     event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
 #endif
     t->period = 1000000000u / hz;
-    if (timer_create(CLOCK_MONOTONIC, &event, &t->timer)) return false;
+    if (timer_create(cpu ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &event, &t->timer))
+        return false;
     t->started = true;
     struct itimerspec times = {.it_interval = {.tv_sec = (time_t)(t->period / 1000000000u),
                                                .tv_nsec = (long)(t->period % 1000000000u)}};
@@ -136,10 +141,10 @@ static ticker *ticker_new(session *s) {
     return NULL;
 }
 
-ticker *ticker_start(session *s, unsigned hz) {
+ticker *ticker_start(session *s, unsigned hz, bool cpu) {
     if (!handler_install()) return NULL;
     ticker *t = ticker_new(s);
-    if (!t || timer_begin(t, hz ? hz : HZ)) return t;
+    if (!t || timer_begin(t, hz ? hz : HZ, cpu)) return t;
     int error = errno;
     ticker_stop(t);
     errno = error;

@@ -27,8 +27,9 @@ typedef struct ticker {
 // Called by the signal handler when it is time to arm the hook of the running state.
 typedef void ticker_arm(struct session *s, ticker *t);
 
-// NULL with errno. The calling OS thread gets the signal.
-ticker *ticker_start(struct session *s, unsigned hz);
+// NULL with errno. The calling OS thread gets the signal. With `cpu` its processor time is
+// measured, else time as it passes.
+ticker *ticker_start(struct session *s, unsigned hz, bool cpu);
 // Returns the nanoseconds that are not yet charged.
 uint64_t ticker_stop(ticker *t);
 // NULL if its session has ended.
@@ -36,6 +37,8 @@ ticker *ticker_of_ticket(const void *ticket);
 
 // Processor time of this thread, in nanoseconds.
 uint64_t ticker_now(void);
+// That of all its threads. Async-signal-safe.
+uint64_t ticker_process_time(void);
 // Takes the ticks to charge.
 uint32_t ticker_take(ticker *t);
 // Called after charging, which began at `start`. The next charge waits a hundred times as long.
