@@ -7,9 +7,9 @@
 // from arming.
 //
 // Arming and charging walk the stack (lua_sethook does so, too), so their cost grows with its
-// depth. After each of them the next one waits a hundred times as long, and charges the ticks
-// of that time together. Cost is measured in processor time, because other processes may run
-// in between.
+// depth. After each of them the next one waits until the program has had a hundred times as much
+// processor time, and charges the ticks of that time together. A program that sleeps has none; then
+// it waits for ten times as many ticks, so that the sleep is charged to who slept.
 //
 // One instruction of the virtual machine takes nanoseconds, the return from a signal 1 to 2 us, and
 // a step of the collector 10 to some 100 us. So a tick is charged to `(gc)` if the interrupted
@@ -25,7 +25,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { TICKERS = 256, LATE = 15000, SHARE = 100, HZ = 251, SIGNAL = SIGVTALRM };
+enum { TICKERS = 256, LATE = 15000, SHARE = 100, ASLEEP = 10, HZ = 251, SIGNAL = SIGVTALRM };
 
 static ticker tickers[TICKERS];
 
@@ -44,8 +44,9 @@ ticker *ticker_of_ticket(const void *ticket) {
     return t->ticket == (uintptr_t)ticket && t->session ? t : NULL;
 }
 
-static uint32_t ticks_to_rest(const ticker *t, uint64_t cost) {
-    return 1 + (uint32_t)(cost * SHARE / t->period);
+static void rest_after(ticker *t, uint64_t now, uint64_t cost, uint32_t ticks) {
+    t->rest = now + cost * SHARE;
+    t->wait = ticks + 1 + (uint32_t)(cost * SHARE * ASLEEP / t->period);
 }
 
 static void on_tick(int signal_number, siginfo_t *info, void *context) {
@@ -55,14 +56,15 @@ static void on_tick(int signal_number, siginfo_t *info, void *context) {
     ticker *t = ticker_of_ticket(info->si_value.sival_ptr);
     if (info->si_code == SI_TIMER && t) {
         t->ticks = t->ticks + 1 + (uint32_t)(info->si_overrun > 0 ? info->si_overrun : 0);
-        if (!t->busy && t->ticks >= t->wait) {
-            t->armed_at = ticker_now();
+        uint64_t now = ticker_now();
+        if (!t->busy && (now >= t->rest || t->ticks >= t->wait)) {
+            t->armed_at = now;
             t->due = 1;
             t->session->arm(t->session, t);
             t->arm_cost = ticker_now() - t->armed_at;
             // If no hook charges them: a handler that takes as long as a period must not run at
             // every period, or the program would make no progress.
-            t->wait = t->ticks + ticks_to_rest(t, t->arm_cost);
+            rest_after(t, now, t->arm_cost, t->ticks);
         }
     }
     errno = error;
@@ -74,7 +76,8 @@ uint32_t ticker_take(ticker *t) {
 }
 
 void ticker_rest(ticker *t, uint64_t start) {
-    t->wait = ticks_to_rest(t, ticker_now() - start + t->arm_cost);
+    uint64_t now = ticker_now();
+    rest_after(t, now, now - start + t->arm_cost, 0);
 }
 
 bool ticker_was_late(const ticker *t, uint64_t now) {
@@ -134,6 +137,7 @@ static ticker *ticker_new(session *s) {
         t->ticks = 0;
         t->due = 0;
         t->wait = 1;
+        t->rest = 0;
         t->started = false;
         return t;
     }

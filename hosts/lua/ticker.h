@@ -14,7 +14,8 @@ typedef struct ticker {
     struct session *session;    // NULL: not in use
     volatile sig_atomic_t busy; // the hook is running: count, but do not arm
     volatile uint32_t ticks;    // not yet charged
-    volatile uint32_t wait;     // do not arm before there are this many ticks
+    volatile uint64_t rest;     // do not arm before this processor time, in nanoseconds,
+    volatile uint32_t wait;     // unless there are this many ticks
     volatile uint32_t due;      // ticks to charge at the next event
     volatile uint64_t armed_at; // nanoseconds
     volatile uint64_t arm_cost; // nanoseconds
@@ -41,7 +42,8 @@ uint64_t ticker_now(void);
 uint64_t ticker_process_time(void);
 // Takes the ticks to charge.
 uint32_t ticker_take(ticker *t);
-// Called after charging, which began at `start`. The next charge waits a hundred times as long.
+// Called after charging, which began at `start`. The next charge waits for a hundred times as much
+// processor time.
 void ticker_rest(ticker *t, uint64_t start);
 // Whether the interrupted instruction took so long that it must have collected garbage.
 bool ticker_was_late(const ticker *t, uint64_t now);

@@ -262,6 +262,18 @@ def sampling_a_deep_stack_stays_cheap():
     assert max(got, key=got.get).startswith("deep"), got
 
 
+@case
+def what_the_profiler_itself_takes_on_a_deep_stack_is_not_charged():
+    program = """
+        local function deep(n) if n == 0 then return 0 end return 1 + deep(n - 1) end
+        for i = 1, 40 do deep(50000) end
+    """
+    before = time.monotonic()
+    _, got = record(program, metric="time")
+    passed = (time.monotonic() - before) * 1e9
+    assert 0 < sum(got.values()) <= passed, (got, passed)
+
+
 # ---------------------------------------------------------------- errors and the command line
 
 def like_lua(text, *arguments, status=1):
