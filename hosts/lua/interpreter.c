@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The interpreter: what lua does, as its manual says, in each version. Lines that are typed (-i) are
-// read without history.
+// The interpreter: what lua does, as its manual says, in each version. Lines that are typed (-i)
+// are read without history.
 
 #include "interpreter.h"
 

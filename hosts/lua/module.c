@@ -227,6 +227,9 @@ static void check_pairing(lua_State *L) {
 }
 
 int luaopen_ouro(lua_State *L) {
+#ifdef OURO_LUA_MODULE
+    if (!luaL_error) return 0; // the program has Lua inside and does not show it to us
+#endif
     check_pairing(L);
     luaL_checkversion(L);
     session_note_main(L);

@@ -182,8 +182,9 @@ def a_wrong_pairing_of_lua_and_module_says_so():
 
 @case
 def ouro_runs_the_lua_that_is_named():
-    for version, text in {"lua5.1": "Lua 5.1", "lua5.3": "Lua 5.3", "lua5.4": "Lua 5.4", "luajit": "LuaJIT 2.1"}.items():
-        if os.path.exists(f"{BUILD}/ouro-{version}"):
+    names = {"lua5.1": "Lua 5.1", "lua5.3": "Lua 5.3", "lua5.4": "Lua 5.4", "luajit": "LuaJIT 2.1"}
+    for version, text in names.items():
+        if version == "lua5.4" or os.path.exists(f"{BUILD}/ouro-{version}"):
             done = run(OURO, version, "--quiet", "-o", "v.pb", "-e", "print(jit and jit.version or _VERSION)")
             has(done.out, text)
             has(run(OURO, version, "--version").out, text)
@@ -268,7 +269,8 @@ def luajit_keeps_its_profile_when_a_signal_ends_it():
     ready = "print('ready') io.flush() "
     for text in ("local function spin() while true do pcall(function() while true do end end) end end spin()",
                  "local function spin() local x = 0 while true do x = x + 1 end end spin()",
-                 "local s = ('a'):rep(3000) local function spin() return s:find(('a*'):rep(6) .. 'b') end local x = spin()"):
+                 "local s = ('a'):rep(3000) local function spin() return s:find(('a*'):rep(6) .. 'b') end "
+                 "local x = spin()"):
         got = luajit_ended_by([signal.SIGTERM], ready + text)
         assert sum(n for path, n in got.items() if "spin" in path) > 50e6, (text, got)
     got = luajit_ended_by([signal.SIGINT, signal.SIGINT], ready + text)
