@@ -8,7 +8,8 @@ _ouro() {
     local choosing='--store --where --paths --strict'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        words='view report diff convert merge push store serve lua run cc c++ help --help --version'
+        words='view report diff convert merge push store serve lua lua5.1 lua5.3 lua5.4 luajit run cc c++
+               help --help --version'
         COMPREPLY=($(compgen -W "$words" -- "$current"))
         return
     fi
@@ -41,12 +42,14 @@ _ouro() {
         store) words='--keep --top --json --help --version' ;;
         serve) words='--store --listen --token-file --token --limit --help --version' ;;
         merge) words="--output --to --metric --period --min $reading" ;;
-        lua) words='--output --view --quiet --hz --precise --instructions --memory --live --max-nodes --compact --luajit
-                    --help --version' ;;
+        lua | lua5.1 | lua5.3 | lua5.4 | luajit)
+            words='--output --view --quiet --hz --cpu --precise --instructions --memory --live --max-nodes --compact
+                   --luajit --help --version'
+            ;;
         run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder
                     --symbolise --help --version' ;;
         cc | c++) words='--xray --all --help' ;;
-        help) words='view report diff convert merge push store serve lua run cc c++' ;;
+        help) words='view report diff convert merge push store serve lua lua5.1 lua5.3 lua5.4 luajit run cc c++' ;;
         esac
         if [ "$command" != help ] && [ "${current#-}" = "$current" ]; then
             COMPREPLY=($(compgen -f -- "$current"))
