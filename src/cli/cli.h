@@ -184,7 +184,7 @@ int cmd_merge(int argc, char **argv);
 int cmd_push(int argc, char **argv);
 int cmd_store(int argc, char **argv);
 int cmd_help(int argc, char **argv);
-// Runs the program of a language host: lua, run, cc or c++.
+// Runs the program of a language host: lua, python, run, cc or c++.
 int cmd_host(int argc, char **argv);
 bool is_host(const char *command);
 // The help of a command, or of ouro itself if command is NULL.

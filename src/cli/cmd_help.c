@@ -49,6 +49,7 @@ static const char general[] =
     "  ouro push --store S FILE... profiles of many machines into a store\n"
     "  ouro store S                what is in a store\n"
     "  ouro lua SCRIPT [args]      run and profile a Lua program\n"
+    "  ouro python SCRIPT [args]   run and profile a Python program\n"
     "  ouro run PROGRAM ...        profile a C or C++ program\n"
     "  ouro cc, ouro c++ ...       compile one that can be profiled\n"
     "  ouro help [COMMAND]         this text, or how a command is used\n"
