@@ -160,8 +160,7 @@ static PyMethodDef functions[] = {
     {"after_fork", after_fork, METH_NOARGS, NULL},
     {"guard", guard, METH_O, NULL},
     {"thread_starter", thread_starter, METH_O, NULL},
-    {"setprofile", precise_setprofile, METH_O, NULL},
-    {"getprofile", precise_getprofile, METH_NOARGS, NULL},
+    {"stand_ins", precise_stand_ins, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -47,9 +47,9 @@ static inline cached *place_of(const void *key) {
 
 static bool stack_grow(token_stack *s) {
     size_t capacity = s->capacity ? s->capacity * 2 : 256;
-    ouro_position *tokens = realloc(s->tokens, capacity * sizeof *tokens);
-    if (!tokens) return false;
-    s->tokens = tokens;
+    open_call *calls = realloc(s->calls, capacity * sizeof *calls);
+    if (!calls) return false;
+    s->calls = calls;
     s->capacity = capacity;
     return true;
 }
@@ -60,10 +60,18 @@ static inline bool stack_has_room(token_stack *s) {
     return false;
 }
 
-void stack_push(track *t, ouro_block block, bool counted) {
+static inline uint32_t tag_of(const _PyInterpreterFrame *frame) {
+    return (uint32_t)((uintptr_t)frame >> 3);
+}
+
+static inline void stack_enter(track *t, ouro_block block, uint32_t tag) {
     if (!stack_has_room(&t->stack)) return;
-    t->stack.tokens[t->stack.depth++] =
-        counted ? ouro_enter(t->thread, block) : ouro_reenter(t->thread, block);
+    t->stack.calls[t->stack.depth++] = (open_call){ouro_enter(t->thread, block), tag};
+}
+
+static void stack_reenter(track *t, ouro_block block, uint32_t tag) {
+    if (!stack_has_room(&t->stack)) return;
+    t->stack.calls[t->stack.depth++] = (open_call){ouro_reenter(t->thread, block), tag};
 }
 
 static inline void stack_pop(track *t) {
@@ -71,13 +79,31 @@ static inline void stack_pop(track *t) {
     if (UNLIKELY(s->unsaved)) {
         s->unsaved--;
     } else if (LIKELY(s->depth)) {
-        ouro_exit(t->thread, s->tokens[--s->depth]);
+        ouro_exit(t->thread, s->calls[--s->depth].token);
+    }
+}
+
+// The end of another frame than the one on top. A signal that raises an exception at the entry of a
+// function ends a frame that never began; that is nobody's. Else calls above it were lost.
+static __attribute__((noinline)) void stack_pop_other(track *t, uint32_t tag) {
+    size_t depth = t->stack.depth;
+    while (depth && t->stack.calls[depth - 1].tag != tag) depth--;
+    if (!depth || t->stack.unsaved) return;
+    while (t->stack.depth >= depth) stack_pop(t);
+}
+
+static inline void stack_leave(track *t, uint32_t tag) {
+    const token_stack *s = &t->stack;
+    if (LIKELY(s->depth && s->calls[s->depth - 1].tag == tag) || s->unsaved) {
+        stack_pop(t);
+    } else {
+        stack_pop_other(t, tag);
     }
 }
 
 void stack_clear(track *t) {
     while (t->stack.unsaved || t->stack.depth) stack_pop(t);
-    free(t->stack.tokens);
+    free(t->stack.calls);
     t->stack = (token_stack){0};
 }
 
@@ -138,8 +164,8 @@ void precise_forget(void) { memset(cache, 0, sizeof cache); }
 
 // ---------------------------------------------------------------- events
 
-static __attribute__((noinline)) void resume(track *t, ouro_block block) {
-    stack_push(t, block, false);
+static __attribute__((noinline)) void resume(track *t, ouro_block block, uint32_t tag) {
+    stack_reenter(t, block, tag);
     ouro_count(t->thread, the_session.resumes, 1);
 }
 
@@ -148,9 +174,9 @@ static inline void enter_code(track *t, const _PyInterpreterFrame *frame) {
     cached *c = place_of(code);
     if (UNLIKELY(c->key != code)) miss_code(c, code);
     if (UNLIKELY(c->resumes >= 0) && _PyInterpreterFrame_LASTI(frame) > c->resumes) {
-        resume(t, c->block);
-    } else if (stack_has_room(&t->stack)) {
-        t->stack.tokens[t->stack.depth++] = ouro_enter(t->thread, c->block);
+        resume(t, c->block, tag_of(frame));
+    } else {
+        stack_enter(t, c->block, tag_of(frame));
     }
 }
 
@@ -161,7 +187,7 @@ static inline void enter_c(track *t, PyObject *function) {
     cached *c = place_of(key);
     if (UNLIKELY(c->key != key)) miss_c(c, function, key);
     ouro_block block = LIKELY(c->resumes == PLAIN) ? c->block : block_of_shared(function);
-    if (stack_has_room(&t->stack)) t->stack.tokens[t->stack.depth++] = ouro_enter(t->thread, block);
+    stack_enter(t, block, 0);
 }
 
 static int hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
@@ -171,7 +197,7 @@ static int hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
     } else if (what == PyTrace_C_CALL) {
         enter_c(t, arg);
     } else {
-        stack_pop(t);
+        stack_leave(t, what == PyTrace_RETURN ? tag_of(frame->f_frame) : 0);
     }
     return 0;
 }
@@ -202,7 +228,8 @@ static int full_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *a
     if (what == PyTrace_CALL) memory_forget(t, frame);
     if (what == PyTrace_C_CALL) memory_forget(t, arg);
     int result = hook(self, frame, what, arg);
-    if (t->chained) result = chain(t, frame, what, arg);
+    if (t->chained && !t->chain_waits) result = chain(t, frame, what, arg);
+    t->chain_waits = false;
     memory_track = the_session.settings.memory && t->thread ? t : NULL;
     return result;
 }
@@ -267,16 +294,17 @@ int precise_setup(void) {
 
 void precise_open_frames(track *t, PyThreadState *tstate) {
     size_t count = open_frames(tstate), i = count;
-    PyCodeObject **codes = malloc((count + 1) * sizeof *codes);
-    if (!codes) return;
+    const _PyInterpreterFrame **frames = malloc((count + 1) * sizeof *frames);
+    if (!frames) return;
     for (_PyInterpreterFrame *f = tstate->cframe->current_frame; f; f = f->previous)
-        if (!_PyFrame_IsIncomplete(f)) codes[--i] = f->f_code;
+        if (!_PyFrame_IsIncomplete(f)) frames[--i] = f;
     for (i = 0; i < count; i++) {
-        cached *c = place_of(codes[i]);
-        if (c->key != codes[i]) miss_code(c, codes[i]);
-        stack_push(t, c->block, false);
+        PyCodeObject *code = frames[i]->f_code;
+        cached *c = place_of(code);
+        if (c->key != code) miss_code(c, code);
+        stack_reenter(t, c->block, tag_of(frames[i]));
     }
-    free(codes);
+    free(frames);
 }
 
 int precise_attach(track *t, PyThreadState *tstate) {
@@ -289,6 +317,15 @@ bool precise_is_attached(const PyThreadState *tstate) {
     return f == hook || f == full_hook || f == first_hook || f == wait_hook;
 }
 
+static PyObject *real_setprofile, *real_getprofile;
+
+// The program's own function stays, as it would be without us.
+static void keep_chained(const PyThreadState *tstate, PyObject *chained) {
+    if (!chained || !real_setprofile || tstate != PyThreadState_Get()) return;
+    Py_XDECREF(PyObject_CallOneArg(real_setprofile, chained));
+    PyErr_Clear();
+}
+
 void precise_detach(PyThreadState *tstate) {
     if (!precise_is_attached(tstate)) {
         the_session.taken++;
@@ -297,34 +334,53 @@ void precise_detach(PyThreadState *tstate) {
     PyObject *chained = ((track *)tstate->c_profileobj)->chained;
     Py_XINCREF(chained);
     if (_PyEval_SetProfile(tstate, NULL, NULL)) PyErr_Clear();
-    // The program's own function stays, as it would be without us.
-    PyObject *set = chained ? PySys_GetObject("setprofile") : NULL;
-    if (set && tstate == PyThreadState_Get()) Py_XDECREF(PyObject_CallOneArg(set, chained));
-    PyErr_Clear();
+    keep_chained(tstate, chained);
     Py_XDECREF(chained);
 }
 
 // ---------------------------------------------------------------- sys.setprofile of the program
 
-// Ours calls it after recording. NULL with an exception if the thread is not recorded.
-PyObject *precise_setprofile(PyObject *self, PyObject *function) {
-    (void)self;
+// The functions that stand in for sys.setprofile and sys.getprofile while a session runs: our hook
+// calls the program's function after recording. A thread that is not recorded gets the real ones.
+
+static track *track_here(void) {
     PyThreadState *tstate = PyThreadState_Get();
-    if (!precise_is_attached(tstate)) {
-        PyErr_SetString(PyExc_RuntimeError, "ouro: this thread is not recorded");
-        return NULL;
-    }
-    track *t = (track *)tstate->c_profileobj;
+    bool ours = the_session.running && precise_is_attached(tstate);
+    return ours ? (track *)tstate->c_profileobj : NULL;
+}
+
+static PyObject *setprofile(PyObject *self, PyObject *function) {
+    (void)self;
+    track *t = track_here();
+    if (!t) return PyObject_CallOneArg(real_setprofile, function);
+    // A function that is set sees nothing of the call that sets it, not even its return.
+    t->chain_waits = !t->chained;
     Py_XSETREF(t->chained, function == Py_None ? NULL : Py_NewRef(function));
+    PyThreadState *tstate = PyThreadState_Get();
     if (tstate->c_profilefunc == hook) tstate->c_profilefunc = full_hook;
     Py_RETURN_NONE;
 }
 
-PyObject *precise_getprofile(PyObject *self, PyObject *unused) {
+static PyObject *getprofile(PyObject *self, PyObject *unused) {
     (void)self;
     (void)unused;
-    PyThreadState *tstate = PyThreadState_Get();
-    PyObject *chained =
-        precise_is_attached(tstate) ? ((track *)tstate->c_profileobj)->chained : NULL;
-    return Py_NewRef(chained ? chained : Py_None);
+    const track *t = track_here();
+    if (!t) return PyObject_CallNoArgs(real_getprofile);
+    return Py_NewRef(t->chained ? t->chained : Py_None);
+}
+
+static PyMethodDef set_method = {"setprofile", setprofile, METH_O, NULL};
+static PyMethodDef get_method = {"getprofile", getprofile, METH_NOARGS, NULL};
+
+PyObject *precise_stand_ins(PyObject *self, PyObject *arguments) {
+    (void)self;
+    PyObject *set, *get;
+    if (!PyArg_ParseTuple(arguments, "OO", &set, &get)) return NULL;
+    Py_XSETREF(real_setprofile, Py_NewRef(set));
+    Py_XSETREF(real_getprofile, Py_NewRef(get));
+    PyObject *module = PyUnicode_FromString("sys");
+    PyObject *ours = Py_BuildValue("NN", PyCFunction_NewEx(&set_method, NULL, module),
+                                   PyCFunction_NewEx(&get_method, NULL, module));
+    Py_XDECREF(module);
+    return ours;
 }

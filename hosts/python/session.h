@@ -39,9 +39,14 @@ typedef struct {
 
 struct sampler; // sample.c
 
+typedef struct {
+    ouro_position token; // what to give to ouro_exit
+    uint32_t tag;        // of a frame of Python: a part of its address; of a C function: 0
+} open_call;
+
 // What a Python thread stands on. Greenlets have a stack each, and the thread swaps them.
 typedef struct {
-    ouro_position *tokens; // what to give to ouro_exit
+    open_call *calls;
     size_t depth, capacity;
     size_t unsaved; // frames on top whose tokens found no memory
 } token_stack;
@@ -51,6 +56,7 @@ typedef struct track {
     ouro_thread *thread; // NULL: nothing is recorded any more
     token_stack stack;
     PyObject *chained; // the program's own function of sys.setprofile, or NULL
+    bool chain_waits;  // it has just been set: the next event is not for it
     struct greenlet_stack *greenlets;
     const void *last_allocated; // by this thread; see memory.c
     ouro_position last_position;
@@ -104,10 +110,9 @@ void precise_open_frames(track *t, PyThreadState *tstate);
 void precise_forget(void);
 // Records nothing until the program's first frame begins: `ouro python` starts before it.
 int precise_wait(track *t, PyThreadState *tstate);
-PyObject *precise_setprofile(PyObject *self, PyObject *function);
-PyObject *precise_getprofile(PyObject *self, PyObject *unused);
+// (sys.setprofile, sys.getprofile) in, what stands in for them out.
+PyObject *precise_stand_ins(PyObject *self, PyObject *arguments);
 
-void stack_push(track *t, ouro_block block, bool counted);
 void stack_clear(track *t);
 
 int sample_attach(track *t, PyThreadState *tstate);

@@ -29,12 +29,20 @@ static void detach(PyThreadState *tstate) {
     PyErr_Restore(type, value, traceback);
 }
 
+// An exception in a thread is told about its function, not about us, as `_thread` does.
+static PyObject *told(PyObject *function) {
+    if (PyErr_ExceptionMatches(PyExc_SystemExit)) return NULL;
+    _PyErr_WriteUnraisableMsg("in thread started by", function);
+    Py_RETURN_NONE;
+}
+
 static PyObject *starter_call(PyObject *self, PyObject *arguments, PyObject *named) {
     PyThreadState *tstate = PyThreadState_Get();
     PyObject *function = Py_NewRef(((starter *)self)->function);
     attach(tstate);
     PyObject *result = PyObject_Call(function, arguments, named);
     detach(tstate);
+    if (!result) result = told(function);
     Py_DECREF(function);
     return result;
 }
@@ -44,14 +52,10 @@ static void starter_dealloc(PyObject *self) {
     PyObject_Free(self);
 }
 
-// What the interpreter says of an exception in a thread names its function.
-static PyObject *starter_repr(PyObject *self) { return PyObject_Repr(((starter *)self)->function); }
-
 PyTypeObject starter_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ouro._ouro.starter",
     .tp_basicsize = sizeof(starter),
     .tp_dealloc = starter_dealloc,
-    .tp_repr = starter_repr,
     .tp_call = starter_call,
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
 };

@@ -54,8 +54,9 @@ def _install(precise):
         _replace(threading, "_start_new_thread", starter)
     _replace(_os, "_exit", _exit)
     if precise:
-        _replace(_sys, "setprofile", _setprofile(_sys.setprofile))
-        _replace(_sys, "getprofile", _getprofile(_sys.getprofile))
+        setprofile, getprofile = _ouro.stand_ins(_sys.setprofile, _sys.getprofile)
+        _replace(_sys, "setprofile", setprofile)
+        _replace(_sys, "getprofile", getprofile)
 
 
 def _remove():
@@ -63,24 +64,6 @@ def _remove():
         module, name, before, ours = _replaced.pop()
         if getattr(module, name, None) is ours:
             setattr(module, name, before)
-
-
-def _setprofile(original):
-    def setprofile(function):
-        """Set the profiling function. Ouro records this thread, and calls the function after each event."""
-        try:
-            _ouro.setprofile(function)
-        except RuntimeError:
-            original(function)
-    return setprofile
-
-
-def _getprofile(original):
-    def getprofile():
-        """Return the profiling function that was set with sys.setprofile."""
-        function = _ouro.getprofile()
-        return original() if function is None and not _ouro.running() else function
-    return getprofile
 
 
 # ---------------------------------------------------------------- files

@@ -4,7 +4,9 @@
 MODE is `ouro` (precise, every path), `cprofile` (counts per function, as JSON), or `model`: a naive profiler in
 Python, which keeps whole stacks. The same frames stand below the program in all three.
 """
-import dis, json, runpy, sys, threading, _thread
+import cProfile, dis, json, pstats, random, runpy, sys, threading, _thread
+
+import ouro  # in all modes, because some programs look at what is imported
 
 RESUME = dis.opmap["RESUME"]
 
@@ -54,7 +56,6 @@ class Model:
 
 class CProfile:
     def start(self):
-        import cProfile
         self.profile = cProfile.Profile()
         self.profile.enable()
 
@@ -71,11 +72,9 @@ class CProfile:
 
 class Ouro:
     def start(self):
-        import ouro
         ouro.start(precise=True, compact="none" if MODE == "ouro" else "loops")
 
     def stop(self, output):
-        import ouro
         ouro.stop()
         ouro.snapshot(output)
 
@@ -94,6 +93,7 @@ def program():
 def main():
     recorder = {"model": Model, "cprofile": CProfile}.get(MODE, Ouro)()
     status = 0
+    random.seed(0)
     recorder.start()
     try:
         program()

@@ -144,6 +144,26 @@ def an_exception_leaves_any_number_of_frames():
 
 
 @case
+def an_interrupt_at_the_entry_of_a_function_leaves_the_path_alone():
+    got = precise("""
+        import signal
+        signal.signal(signal.SIGALRM, lambda *a: 1 / 0)
+        def after(): pass
+        def entered(): pass
+        def tried():
+            for _ in range(200):
+                try:
+                    signal.raise_signal(signal.SIGALRM)
+                    entered()
+                except ZeroDivisionError: pass
+                after()
+        def outer(): tried(); after()
+        outer(); after()
+    """)
+    same((got["outer;tried;after"], got["outer;after"], got["after"]), (200, 1, 1))
+
+
+@case
 def deep_recursion_in_a_thread_with_a_large_stack_is_one_path():
     ouro("--precise", "-q", "-o", "script.pb", script("""
         import sys, threading
@@ -394,7 +414,7 @@ def the_summary_says_where_the_time_went():
     write("script.py", "def work(): return 1\nfor _ in range(1000): work()\n")
     done = ouro("--precise", "script.py")
     same(done.out, "")
-    has(done.err, "work", "script.pb.gz", "ouro python: the profile is in script.pb.gz")
+    has(done.err, "metrics: calls", "Overall", "ouro python: the profile is in script.pb.gz")
 
 
 # ---------------------------------------------------------------- sampling
