@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One program under one recorder: one.py MODE PROGRAM SIZE; MODE is none, floor, precise, sampling, cprofile or yappi."""
+"""One program under one recorder: one.py MODE PROGRAM SIZE. MODE is none, floor, precise, sampling, cprofile or
+yappi."""
 import io, json, sys, time, tokenize
 
 

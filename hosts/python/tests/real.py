@@ -4,8 +4,9 @@
 
 Each program runs twice under cProfile and once under Ouro. A line per program says whether the call counts are equal,
 function by function. A function that differs is listed with the reason, if it is known: mostly that cProfile itself
-counted something else in its second run. Then test suites of Python run under `ouro python --precise`, and must pass. It takes
-minutes; `make test` does without. The exit status is 1 if something differs without a reason, or a suite fails.
+counted something else in its second run. Then test suites of Python run under `ouro python --precise`, and must pass,
+and pip installs the package into a virtual environment. It takes minutes; `make test` does without. The exit status is
+1 if something differs without a reason, or fails.
 """
 import os, subprocess, sys, tempfile, textwrap
 
@@ -174,6 +175,23 @@ def passes(suite):
     return False
 
 
+def installs():
+    """pip, offline, with setuptools alone."""
+    code = "import ouro\nwith ouro.profile('x.pb', precise=True): print(1)"
+    commands = [[PYTHON, "-m", "venv", "--system-site-packages", "venv"],
+                ["venv/bin/python3", "-m", "pip", "install", "--no-index", "--no-build-isolation", HERE + "/.."],
+                ["venv/bin/python3", "-c", code],
+                [OURO, "python", "--python", "venv/bin/python3", "-q", "-c", "import ouro; print(ouro.running())"]]
+    environment = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONPATH"}
+    for command in commands:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=3000)
+        if done.returncode:
+            print("FAILS      pip install\n" + textwrap.indent((done.stdout + done.stderr)[-3000:], "           "))
+            return False
+    print("passes     pip install", flush=True)
+    return True
+
+
 def main():
     good = True
     with tempfile.TemporaryDirectory() as folder:
@@ -184,6 +202,8 @@ def main():
         for suite in SUITES:
             if is_chosen(suite):
                 good = passes(suite) and good
+        if is_chosen("pip install"):
+            good = installs() and good
         os.chdir("/")
     print("all is equal, and all suites pass" if good else "see above")
     return 0 if good else 1
