@@ -13,6 +13,7 @@
 
 // A greenlet that does not run.
 struct greenlet_stack {
+    track *owner;
     ouro_thread *thread;
     token_stack stack;
 };
@@ -23,7 +24,6 @@ typedef struct {
 } greenlet_state;
 
 static greenlet_state state_of_process;
-static bool is_set;
 
 static void stack_drop(track *t, struct greenlet_stack *saved) {
     ouro_thread *own = t->thread;
@@ -66,7 +66,7 @@ static bool is_dead(PyObject *greenlet) {
 static void switch_track(track *t, PyObject *origin, PyObject *target) {
     struct greenlet_stack *from = calloc(1, sizeof *from), *to = take(target);
     if (!from) return; // without memory the target goes on below the origin
-    *from = (struct greenlet_stack){t->thread, t->stack};
+    *from = (struct greenlet_stack){t, t->thread, t->stack};
     if (to) {
         t->thread = to->thread;
         t->stack = to->stack;
@@ -99,9 +99,14 @@ PyObject *greenlets_switched(PyObject *self, PyObject *arguments) {
 
 static PyMethodDef switched_method = {"greenlet_switched", greenlets_switched, METH_VARARGS, NULL};
 
-static void set_trace(PyObject *module) {
+static PyObject *our_function(void) {
     static PyObject *function;
     if (!function) function = PyCFunction_New(&switched_method, NULL);
+    return function;
+}
+
+static void set_trace(PyObject *module) {
+    PyObject *function = our_function();
     if (!state_of_process.stacks) state_of_process.stacks = PyDict_New();
     PyObject *old = function && state_of_process.stacks
                         ? PyObject_CallMethod(module, "settrace", "O", function)
@@ -111,25 +116,46 @@ static void set_trace(PyObject *module) {
     PyErr_Clear();
 }
 
-// Called when a function is seen for the first time, so before greenlets that it imports switch.
-void greenlets_look(void) {
-    if (is_set) return;
+static PyObject *greenlet_module(void) {
     PyObject *modules = PyImport_GetModuleDict();
     PyObject *module = modules ? PyDict_GetItemString(modules, "greenlet") : NULL;
-    PyObject *core = modules ? PyDict_GetItemString(modules, "greenlet._greenlet") : NULL;
-    if (!module || !core || !PyObject_HasAttrString(module, "settrace")) return;
-    is_set = true;
+    PyObject *core = module ? PyDict_GetItemString(modules, "greenlet._greenlet") : NULL;
+    return core && PyObject_HasAttrString(module, "settrace") ? module : NULL;
+}
+
+// Called when a function is seen for the first time, so before greenlets that it imports switch.
+// The trace function of greenlet is one per thread.
+void greenlets_look(void) {
+    PyThreadState *tstate = PyThreadState_Get();
+    track *t = precise_is_attached(tstate) ? (track *)tstate->c_profileobj : NULL;
+    PyObject *module = t && !t->greenlets ? greenlet_module() : NULL;
+    if (!module) return;
+    t->greenlets = true;
     set_trace(module);
 }
 
-// At the end of a thread or a session.
+// The stacks of a thread's greenlets, at the end of the thread or the session.
+static void drop_all(track *t) {
+    PyObject *keys = PyDict_Keys(state_of_process.stacks);
+    for (Py_ssize_t i = 0; keys && i < PyList_GET_SIZE(keys); i++) {
+        PyObject *key = PyList_GET_ITEM(keys, i);
+        PyObject *value = PyDict_GetItem(state_of_process.stacks, key);
+        struct greenlet_stack *saved = value ? PyLong_AsVoidPtr(value) : NULL;
+        if (!saved || saved->owner != t) continue;
+        stack_drop(t, saved);
+        PyDict_DelItem(state_of_process.stacks, key);
+    }
+    Py_XDECREF(keys);
+    PyErr_Clear();
+}
+
 void greenlets_forget(track *t) {
-    if (!is_set || !state_of_process.stacks || !t->thread) return;
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
-    // All stacks are of this session; those of another thread are dropped with the first track.
-    while (PyDict_Next(state_of_process.stacks, &at, &key, &value))
-        stack_drop(t, PyLong_AsVoidPtr(value));
-    PyDict_Clear(state_of_process.stacks);
-    is_set = false;
+    if (!t->greenlets || !state_of_process.stacks) return;
+    drop_all(t);
+    t->greenlets = false;
+    PyObject *module = t->tstate_id == PyThreadState_Get()->id ? greenlet_module() : NULL;
+    PyObject *previous = state_of_process.previous ? state_of_process.previous : Py_None;
+    PyObject *ours = module ? PyObject_CallMethod(module, "settrace", "O", previous) : NULL;
+    Py_XDECREF(ours);
+    PyErr_Clear();
 }

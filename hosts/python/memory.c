@@ -8,6 +8,7 @@
 #include "session.h"
 
 _Thread_local __attribute__((tls_model("initial-exec"))) track *memory_track;
+_Thread_local __attribute__((tls_model("initial-exec"))) uint32_t memory_session;
 
 static const PyMemAllocatorDomain domains[] = {PYMEM_DOMAIN_MEM, PYMEM_DOMAIN_OBJ};
 enum { DOMAINS = 2 };
@@ -16,7 +17,7 @@ static bool watching;
 
 static void *charged(void *allocated, size_t size) {
     track *t = memory_track;
-    if (!t || !allocated || !watching) return allocated;
+    if (!t || !allocated || !watching || memory_session != the_session.number) return allocated;
     ouro_count(t->thread, the_session.allocations, 1);
     ouro_count(t->thread, the_session.allocated, size);
     t->last_allocated = allocated;

@@ -86,16 +86,25 @@ static PyObject *stats(PyObject *self, PyObject *unused) {
     (void)unused;
     if (!the_session.profile) Py_RETURN_NONE;
     ouro_stats s = ouro_profile_stats(the_session.profile);
-    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K}", "calls", (unsigned long long)s.calls, "time",
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K}", "calls", (unsigned long long)s.calls, "time",
                          (unsigned long long)s.totals[0], "nodes", (unsigned long long)s.nodes,
                          "blocks", (unsigned long long)s.blocks, "taken",
-                         (unsigned long long)the_session.taken);
+                         (unsigned long long)the_session.taken, "clockless",
+                         (unsigned long long)the_session.clockless);
 }
 
-static PyObject *after_fork(PyObject *self, PyObject *unused) {
+// What is done around fork, as os.register_at_fork says it.
+static PyObject *before_fork(PyObject *self, PyObject *unused) {
     (void)self;
     (void)unused;
-    session_after_fork();
+    sample_hold();
+    Py_RETURN_NONE;
+}
+
+static PyObject *after_fork(PyObject *self, PyObject *in_child) {
+    (void)self;
+    sample_release();
+    if (in_child == Py_True) session_after_fork();
     Py_RETURN_NONE;
 }
 
@@ -157,7 +166,8 @@ static PyMethodDef functions[] = {
     {"running", running, METH_NOARGS, NULL},
     {"write", write_file, METH_O, NULL},
     {"stats", stats, METH_NOARGS, NULL},
-    {"after_fork", after_fork, METH_NOARGS, NULL},
+    {"before_fork", before_fork, METH_NOARGS, NULL},
+    {"after_fork", after_fork, METH_O, NULL},
     {"guard", guard, METH_O, NULL},
     {"thread_starter", thread_starter, METH_O, NULL},
     {"stand_ins", precise_stand_ins, METH_VARARGS, NULL},

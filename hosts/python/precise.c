@@ -231,6 +231,7 @@ static int full_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *a
     if (t->chained && !t->chain_waits) result = chain(t, frame, what, arg);
     t->chain_waits = false;
     memory_track = the_session.settings.memory && t->thread ? t : NULL;
+    memory_session = the_session.number;
     return result;
 }
 
@@ -238,7 +239,8 @@ static int full_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *a
 static int first_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
     track *t = (track *)self;
     PyThreadState *tstate = PyThreadState_Get();
-    ouro_clock_start(t->thread, the_session.time, the_session.settings.hz);
+    if (ouro_clock_start(t->thread, the_session.time, the_session.settings.hz))
+        the_session.clockless++;
     bool full = the_session.settings.memory || t->chained;
     tstate->c_profilefunc = full ? full_hook : hook;
     return tstate->c_profilefunc(self, frame, what, arg);

@@ -19,6 +19,7 @@
 #include "session.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -62,6 +63,7 @@ typedef struct sampler {
     // of the handler
     uint64_t last, rest_until, ended;
     bool cpu;
+    unsigned long owner; // the OS thread, as pthread_self tells it
     clockid_t clock;
     timer_t timer;
     bool has_timer;
@@ -217,7 +219,7 @@ static void on_tick(int number, siginfo_t *info, void *context) {
     (void)number;
     int error = errno;
     sampler *s = info->si_code == SI_TIMER ? info->si_value.sival_ptr : NULL;
-    if (s && !s->stopped) {
+    if (s && !s->stopped && s->owner == (unsigned long)pthread_self()) {
         s->busy = true;
         uint64_t start = now(s->cpu);
         if (!s->stopped && !s->full && start >= s->rest_until) take_sample(s, start, context);
@@ -322,19 +324,40 @@ static void charge(const sampler *s) {
     if (s->state == GIL_WAIT) ouro_count(all.thread, own->gil_wait, s->amount);
 }
 
+static pthread_mutex_t consuming = PTHREAD_MUTEX_INITIALIZER;
+
+void sample_hold(void) { pthread_mutex_lock(&consuming); }
+void sample_release(void) { pthread_mutex_unlock(&consuming); }
+
 void sample_consume(void) {
+    sample_hold();
     for (sampler *s = all.list; s; s = s->next) {
         if (!s->full) continue;
         charge(s);
         s->full = false;
     }
+    sample_release();
 }
 
 // ---------------------------------------------------------------- start and stop of a thread
 
 enum { MEMORY = FRAMES_MOST * 8 + SEEN * 8 + TEXTS };
 
+// Samplers are never freed, because a signal of a timer that is gone may still be on its way.
+static sampler *spare;
+
+static sampler *sampler_again(void) {
+    sampler *s = spare;
+    uint64_t *keys = s->keys;
+    spare = s->next;
+    memset(s, 0, sizeof *s);
+    s->keys = keys;
+    madvise(keys, MEMORY, MADV_DONTNEED); // zeros
+    return s;
+}
+
 static sampler *sampler_new(void) {
+    if (spare) return sampler_again();
     sampler *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -344,8 +367,6 @@ static sampler *sampler_new(void) {
         return NULL;
     }
     s->keys = (uint64_t *)(void *)memory;
-    s->seen = s->keys + FRAMES_MOST;
-    s->texts = (char *)(s->seen + SEEN);
     return s;
 }
 
@@ -383,7 +404,10 @@ int sample_attach(track *t, PyThreadState *tstate) {
         PyErr_NoMemory();
         return -1;
     }
+    s->seen = s->keys + FRAMES_MOST;
+    s->texts = (char *)(s->seen + SEEN);
     s->cpu = the_session.settings.cpu;
+    s->owner = tstate->thread_id;
     s->next = all.list;
     all.list = s;
     t->sampler = s;
@@ -430,11 +454,6 @@ bool sample_begin(void) {
     return all.thread && keeper_start();
 }
 
-static void sampler_free(sampler *s) {
-    munmap(s->keys, MEMORY);
-    free(s);
-}
-
 // The time since the last sample is charged to where that was taken. A handler that runs now on
 // another thread still writes to its sampler: wait for it.
 static void charge_rest(sampler *s) {
@@ -452,7 +471,8 @@ void sample_end(void) {
     ouro_thread_free(all.thread);
     for (sampler *s = all.list, *next; s; s = next) {
         next = s->next;
-        sampler_free(s);
+        s->next = spare;
+        spare = s;
     }
     faults_remove();
     block_map_free(&all.by_key);

@@ -33,6 +33,7 @@ track *track_new(PyThreadState *tstate) {
 }
 
 static void track_close(track *t) {
+    if (memory_track == t) memory_track = NULL;
     sample_detach(t);
     greenlets_forget(t);
     stack_clear(t);

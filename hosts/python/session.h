@@ -55,9 +55,9 @@ typedef struct track {
     PyObject_HEAD;
     ouro_thread *thread; // NULL: nothing is recorded any more
     token_stack stack;
-    PyObject *chained; // the program's own function of sys.setprofile, or NULL
-    bool chain_waits;  // it has just been set: the next event is not for it
-    struct greenlet_stack *greenlets;
+    PyObject *chained;          // the program's own function of sys.setprofile, or NULL
+    bool chain_waits;           // it has just been set: the next event is not for it
+    bool greenlets;             // it tells us of the switches of its greenlets
     const void *last_allocated; // by this thread; see memory.c
     ouro_position last_position;
     size_t last_size;
@@ -76,8 +76,9 @@ typedef struct session {
     ouro_metric time, resumes, native, gil_wait, allocations, allocated;
     block_map by_text;
     track *tracks;
-    char *package;  // the folder of our own Python code, which is not shown
-    uint64_t taken; // threads whose hook another profiler has replaced
+    char *package;      // the folder of our own Python code, which is not shown
+    uint64_t taken;     // threads whose hook another profiler has replaced
+    uint64_t clockless; // threads whose clock could not be started
 } session;
 
 extern session the_session;
@@ -120,6 +121,9 @@ void sample_detach(track *t);
 bool sample_begin(void);
 void sample_end(void);
 void sample_consume(void);
+// Around fork: the keeper is not in the middle of a sample.
+void sample_hold(void);
+void sample_release(void);
 
 bool keeper_start(void);
 void keeper_stop(void);
@@ -133,7 +137,9 @@ extern PyTypeObject starter_type;
 
 bool memory_watch(void);
 void memory_unwatch(void);
+// Whom this OS thread's allocations are charged to, and in which session.
 extern _Thread_local __attribute__((tls_model("initial-exec"))) track *memory_track;
+extern _Thread_local __attribute__((tls_model("initial-exec"))) uint32_t memory_session;
 // What the interpreter allocates in order to call our hook is not the program's.
 void memory_forget(track *t, const void *object);
 

@@ -79,16 +79,17 @@ def _beside(path, word):
 
 def _after_fork():
     """A child of fork records from zero, and writes a file of its own."""
+    _ouro.after_fork(True)
     if not _ouro.running():
         return
-    _ouro.after_fork()
     if _state["output"]:
         _state["output"] = _beside(_state["output"], _os.getpid())
     if _state["guarded"]:
         _ouro.guard(_state["output"])
 
 
-_os.register_at_fork(after_in_child=_after_fork)
+_os.register_at_fork(before=_ouro.before_fork, after_in_parent=lambda: _ouro.after_fork(False),
+                     after_in_child=_after_fork)
 
 
 # ---------------------------------------------------------------- for programs

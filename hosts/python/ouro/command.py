@@ -42,6 +42,8 @@ def summary(file):
         say("the program ended before the first tick; --precise sees all")
     if stats["taken"]:
         say("another profiler took the hook of a thread; what that thread did afterwards is not recorded")
+    if stats["clockless"]:
+        say("a thread has no times, because the program handles SIGPROF itself")
     say("the profile is in " + ascii(file)[1:-1])
 
 

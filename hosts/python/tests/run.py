@@ -560,6 +560,31 @@ def another_profiler_that_takes_the_hook_is_told():
 
 
 @case
+def a_program_that_handles_sigprof_is_told_that_it_has_no_times():
+    write("script.py", "import signal, threading\nsignal.signal(signal.SIGPROF, lambda *a: None)\n"
+          "def work(): pass\nt = threading.Thread(target=work); t.start(); t.join()\n")
+    done = ouro("--precise", "-o", "script.pb", "script.py")
+    has(done.err, "a thread has no times")
+    same(calls_of("script.pb", "work"), 1)
+
+
+@case
+def recordings_follow_each_other_in_both_modes():
+    module("""
+        import ouro, threading
+        def work(): return sum(range(2000))
+        def many():
+            for _ in range(300): work()
+        for i in range(6):
+            with ouro.profile(f"{i}.pb", precise=i % 2 == 0, hz=1000, **({"memory": True} if i == 4 else {})):
+                threads = [threading.Thread(target=many) for _ in range(3)]
+                for t in threads: t.start()
+                for t in threads: t.join()
+    """)
+    same([calls_of(f"{i}.pb", "work") for i in (0, 2, 4)], [900, 900, 900])
+
+
+@case
 def a_sub_interpreter_cannot_load_the_module():
     out = module("""
         import ouro, _xxsubinterpreters as subs
