@@ -35,7 +35,7 @@ static struct {
 
 static const int ending[] = {SIGTERM, SIGHUP};
 static const int crashing[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-enum { ENDING = 2, CRASHING = 5, PATIENCE_MS = 5000 };
+enum { ENDING = 2, CRASHING = 5, PATIENCE_MS = 5000, ENDING_MS = 200 };
 static struct sigaction before_ending[ENDING], before_crashing[CRASHING];
 static struct sigaction ours_ending, ours_crashing;
 
@@ -109,9 +109,15 @@ void keeper_stop(void) {
 
 // ---------------------------------------------------------------- signals that end the process
 
+// The thread waits a little, so that the program does not go on while the profile is written. Not
+// for long, because it may hold a lock that writing needs.
 static void on_ending(int number) {
+    int error = errno;
+    struct timespec pause = {.tv_nsec = 1000000};
     keeper.ended_by = number;
     keeper_wake();
+    for (int i = 0; i < ENDING_MS; i++) nanosleep(&pause, NULL);
+    errno = error;
 }
 
 static void on_crash(int number, siginfo_t *info, void *context) {

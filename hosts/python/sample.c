@@ -10,8 +10,8 @@
 //
 // Time is charged from the end of one handler to the beginning of the next, so the walk itself is
 // charged to nobody. A walk is linear in the depth of the stack. After it the next ticks only
-// pass, until a hundred times its cost has gone by, and the next sample is charged with all of that
-// time: however deep the stack, sampling stays at a hundredth.
+// pass, until a hundred times its cost, and the keeper's, has gone by, and the next sample is
+// charged with all of that time: however deep the stack, sampling stays at a hundredth.
 //
 // The interrupted thread may be inside any instruction of the interpreter, also one that takes a
 // frame apart. A fault during the walk is caught, and the sample is charged to `[unreadable]`.
@@ -62,6 +62,7 @@ typedef struct sampler {
     size_t seen_count;
     // of the handler
     uint64_t last, rest_until, ended;
+    _Atomic uint64_t keeper_cost; // of the last sample
     bool cpu;
     unsigned long owner; // the OS thread, as pthread_self tells it
     clockid_t clock;
@@ -212,7 +213,8 @@ static void take_sample(sampler *s, uint64_t start, const ucontext_t *context) {
     s->full = true;
     keeper_wake();
     s->last = now(s->cpu);
-    s->rest_until = s->last + ((s->cpu ? s->last : now(true)) - began) * SHARE;
+    uint64_t cost = (s->cpu ? s->last : now(true)) - began + s->keeper_cost;
+    s->rest_until = s->last + cost * SHARE;
 }
 
 static void on_tick(int number, siginfo_t *info, void *context) {
@@ -316,7 +318,13 @@ static void charge(const sampler *s) {
     if (!path_room(s->depth + 2)) return;
     if (s->cut) step(at++, all.cut);
     if (s->broken) step(at++, all.unreadable);
-    for (size_t i = s->broken ? 0 : s->depth; i > 0; i--) step(at++, block_of_key(s->keys[i - 1]));
+    uint64_t key = 0;
+    ouro_block block = all.unreadable;
+    for (size_t i = s->broken ? 0 : s->depth; i > 0; i--) {
+        if (s->keys[i - 1] != key) block = block_of_key(s->keys[i - 1]);
+        key = s->keys[i - 1];
+        step(at++, block);
+    }
     leave(at);
     const session *own = &the_session;
     ouro_count(all.thread, own->time, s->amount);
@@ -333,7 +341,9 @@ void sample_consume(void) {
     sample_hold();
     for (sampler *s = all.list; s; s = s->next) {
         if (!s->full) continue;
+        uint64_t start = now(true);
         charge(s);
+        s->keeper_cost = now(true) - start;
         s->full = false;
     }
     sample_release();

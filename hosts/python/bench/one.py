@@ -61,7 +61,7 @@ def deep(depth):
     def down(n):
         if n:
             return down(n - 1)
-        for _ in range(10 ** 7):
+        for _ in range(5 * 10**7):
             pass
     down(depth)
 

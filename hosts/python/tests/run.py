@@ -14,6 +14,7 @@ BARE = {name: value for name, value in os.environ.items() if not name.startswith
 BARE["PYTHONDONTWRITEBYTECODE"] = "1"
 WITH_MODULE = dict(BARE, PYTHONPATH=PACKAGES, OURO=OURO)
 PATIENCE = 120
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs with it ignored
 
 
 def python(*words, status=0, **more):
@@ -323,8 +324,8 @@ ENDS = {
     "a_syntax_error": "def (",
     "an_abort": "import os; os.abort()",
     "a_crash": "import ctypes; ctypes.string_at(0)",
-    "sigterm": "import os, signal; os.kill(os.getpid(), signal.SIGTERM); signal.pause()",
-    "a_keyboard_interrupt": "import os, signal; os.kill(os.getpid(), signal.SIGINT); signal.pause()",
+    "sigterm": "import os, signal; os.kill(os.getpid(), signal.SIGTERM)\nwhile True: signal.pause()",
+    "a_keyboard_interrupt": "import os, signal; os.kill(os.getpid(), signal.SIGINT)\nwhile True: signal.pause()",
     "an_atexit_function": "import atexit; atexit.register(print, 'bye'); 1/0",
 }
 
