@@ -8,7 +8,7 @@ _ouro() {
     local choosing='--store --where --paths --strict'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        words='view report diff convert merge push store serve lua lua5.1 lua5.3 lua5.4 luajit run cc c++
+        words='view report diff convert merge push store serve lua lua5.1 lua5.3 lua5.4 luajit python run cc c++
                help --help --version'
         COMPREPLY=($(compgen -W "$words" -- "$current"))
         return
@@ -46,10 +46,12 @@ _ouro() {
             words='--output --view --quiet --hz --cpu --precise --instructions --memory --live --max-nodes --compact
                    --luajit --help --version'
             ;;
+        python) words='--output --view --quiet --hz --precise --memory --gil --wall --cpu --live --max-nodes --compact
+                    --python --help --version' ;;
         run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder
                     --symbolise --help --version' ;;
         cc | c++) words='--xray --all --help' ;;
-        help) words='view report diff convert merge push store serve lua lua5.1 lua5.3 lua5.4 luajit run cc c++' ;;
+        help) words='view report diff convert merge push store serve lua lua5.1 lua5.3 lua5.4 luajit python run cc c++' ;;
         esac
         if [ "$command" != help ] && [ "${current#-}" = "$current" ]; then
             COMPREPLY=($(compgen -f -- "$current"))

@@ -194,7 +194,7 @@ int follow_files(const options *o, const label_set *labels);
 int cmd_store(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_help(int argc, char **argv);
-// Runs the program of a language host: lua, run, cc or c++.
+// Runs the program of a language host: lua, python, run, cc or c++.
 int cmd_host(int argc, char **argv);
 bool is_host(const char *command);
 // The help of a command, or of ouro itself if command is NULL.

@@ -51,6 +51,7 @@ static const char general[] =
     "  ouro store S                what is in a store\n"
     "  ouro serve --store S        what profiling agents send into a store\n"
     "  ouro lua SCRIPT [args]      profile a Lua program; also lua5.1, lua5.3, luajit\n"
+    "  ouro python SCRIPT [args]   run and profile a Python program\n"
     "  ouro run PROGRAM ...        profile a C or C++ program\n"
     "  ouro cc, ouro c++ ...       compile one that can be profiled\n"
     "  ouro help [COMMAND]         this text, or how a command is used\n"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// ouro lua, luajit, run, cc, c++: the language hosts. Each is a program of its own, `ouro-NAME`, so that
-// ouro itself needs no language to run. It is found beside ouro (the build folder), in
-// ../libexec/ouro (where it is installed), or in the folder that OURO_LIBEXEC names. The host finds
-// this program again in the variable OURO, for `ouro report` and `ouro view`.
+// ouro lua, luajit, python, run, cc, c++: the language hosts. Each is a program of its own,
+// `ouro-NAME`, so that ouro itself needs no language to run. It is found beside ouro (the build
+// folder), in ../libexec/ouro (where it is installed), or in the folder that OURO_LIBEXEC names. The
+// host finds this program again in the variable OURO, for `ouro report` and `ouro view`.
 
 #include "cli.h"
 
@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const hosts[] = {"lua",    "lua5.1", "lua5.3", "lua5.4",
-                                    "luajit", "run",    "cc",     "c++"};
+static const char *const hosts[] = {"lua",    "lua5.1", "lua5.3", "lua5.4", "luajit",
+                                    "python", "run",    "cc",     "c++"};
 
 bool is_host(const char *command) {
     for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
