@@ -4,12 +4,12 @@
 _ouro() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
     local filters='--select --exclude --fold --select-match --exclude-match --fold-match --label'
+    local commands='view report diff convert merge push store serve lua lua5.1 lua5.3 lua5.4 luajit python run cc c++'
     local reading='--from --compact --limit --help --version' words=
     local choosing='--store --where --paths --strict'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        words='view report diff convert merge push store serve lua lua5.1 lua5.3 lua5.4 luajit python run cc c++
-               help --help --version'
+        words="$commands help --help --version"
         COMPREPLY=($(compgen -W "$words" -- "$current"))
         return
     fi
@@ -51,7 +51,7 @@ _ouro() {
         run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder
                     --symbolise --help --version' ;;
         cc | c++) words='--xray --all --help' ;;
-        help) words='view report diff convert merge push store serve lua lua5.1 lua5.3 lua5.4 luajit python run cc c++' ;;
+        help) words=$commands ;;
         esac
         if [ "$command" != help ] && [ "${current#-}" = "$current" ]; then
             COMPREPLY=($(compgen -f -- "$current"))
