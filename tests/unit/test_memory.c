@@ -5,6 +5,8 @@
 // the functions below in the place of malloc and its kin, for the tools' code; the n-th request
 // after the sweep sets `left` fails, and all after it.
 
+#include "track.h"
+
 #include "api.h"
 #include "choices.h"
 #include "format.h"
@@ -15,9 +17,11 @@
 #include "store.h"
 #include "test.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -472,4 +476,64 @@ TEST(the_viewer_of_a_store_says_in_the_same_way_that_memory_ran_out) {
         sweep_stored(from, target);
     }
     ouro__store_close(from);
+}
+
+// ---------------------------------------------------------------- following
+
+typedef struct {
+    ouro_thread *thread;
+    ouro_block block;
+    int fd;
+    store *store;
+    track *track; // stays, and must be good for a later call whatever failed
+} following;
+
+// Something new each time; the program itself has all its memory.
+static void add_something(const following *f) {
+    long kept = left;
+    left = -1;
+    ouro_position caller = ouro_enter(f->thread, f->block);
+    ouro_sample(f->thread, 1);
+    ouro_exit(f->thread, caller);
+    left = kept;
+}
+
+static bool send_something(void *data, error *e) {
+    following *f = data;
+    static const label_set no_labels;
+    ouro__live_profile live;
+    ouro__live_error problem;
+    track_result done;
+    add_something(f);
+    if (ouro__live_read_first(f->fd, &live, &problem))
+        return ouro__fail(e, problem.code, "%s", problem.message);
+    if (!f->track && !(f->track = ouro__track_new())) {
+        ouro__live_profile_free(&live);
+        return ouro__fail_memory(e);
+    }
+    track_options o = {.labels = &no_labels, .until = 7};
+    bool ok = ouro__track_send(f->track, f->store, &live, &o, &done, e);
+    ouro__live_profile_free(&live);
+    return ok;
+}
+
+TEST(a_track_that_runs_out_of_memory_sends_it_all_later) {
+    error e = {0};
+    char *path = strdup(test_path("followed.ouro"));
+    ouro_profile *p = ouro_profile_new(&(ouro_options){.path = path});
+    following f = {.thread = ouro_thread_new(p), .fd = open(path, O_RDWR | O_CLOEXEC)};
+    f.block = ouro_add_block(p, &(ouro_block_info){.name = "f"});
+    f.store = ouro__store_open(test_path("followed.db"), true, &e);
+    sweep("a track", send_something, &f);
+    profile *file = ouro__profile_read(path, NULL, &(read_options){.rule = RULE_DEFAULT}, &e);
+    pushed done;
+    CHECK(ouro__store_push(f.store, file, &(push_options){.labels = &(label_set){0}}, &done, &e));
+    CHECK_EQUAL(done.paths, 0);
+    ouro__profile_free(file);
+    ouro__track_free(f.track);
+    ouro__store_close(f.store);
+    close(f.fd);
+    ouro_thread_free(f.thread);
+    ouro_profile_free(p);
+    free(path);
 }
