@@ -8,6 +8,7 @@ sys.path[:0] = [HERE, HERE + "/../../../tests/support"]
 import suite
 from cases import CASES
 from hostile import quiet
+from signals import has_run, send
 from suite import ROOT, arguments, case, has, main, read, same, skip, write
 
 OURO, HOST, MODULES, PROGRAMS = arguments("OURO", "OURO_LUA", "LUA_MODULES", "PROGRAMS")
@@ -449,10 +450,8 @@ def ended_by(numbers, *options):
     child = subprocess.Popen([HOST, *options, "--quiet", "-o", "long.pb", script(LONG)], stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
     child.stdout.readline()
-    time.sleep(0.3)
-    for number in numbers:
-        child.send_signal(number)
-        time.sleep(0.1)  # or two would be one
+    has_run(child, 0.4)
+    send(child, numbers)
     _, errors = child.communicate(timeout=60)
     same((child.returncode, errors), (-numbers[0], ""))
     return folded("long.pb", "time")

@@ -5,12 +5,13 @@
 The cases of cases.py that are written for every version must be counted as in Lua 5.4. A version that is not installed
 here, or that Ouro was built without, is skipped.
 """
-import os, re, shutil, signal, subprocess, sys, textwrap, time
+import os, re, shutil, signal, subprocess, sys, textwrap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../../../tests/support"]
 import suite
 from cases import CASES
+from signals import has_run, send
 from suite import arguments, case, has, main, same, skip, write
 
 OURO, BUILD = arguments("OURO", "BUILD")
@@ -255,10 +256,8 @@ def luajit_ended_by(numbers, text):
     child = subprocess.Popen([host("luajit"), "--quiet", "-o", "end.pb", write("t.lua", text)], stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True, env=environment("5.1"))
     child.stdout.readline()
-    time.sleep(0.3)
-    for number in numbers:
-        child.send_signal(number)
-        time.sleep(0.1)  # or two would be one
+    has_run(child, 0.4)
+    send(child, numbers)
     child.communicate(timeout=60)
     same(child.returncode, -numbers[0])
     return folded("end.pb", "cpu")
