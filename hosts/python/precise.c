@@ -355,9 +355,17 @@ static PyObject *setprofile(PyObject *self, PyObject *function) {
     (void)self;
     track *t = track_here();
     if (!t) return PyObject_CallOneArg(real_setprofile, function);
+    static bool sets; // the end of the old function may run code that sets another one
+    if (sets) {
+        PyErr_SetString(PyExc_RuntimeError, "Cannot install a profile function while another "
+                                            "profile function is being installed");
+        return NULL;
+    }
     // A function that is set sees nothing of the call that sets it, not even its return.
     t->chain_waits = !t->chained;
+    sets = true;
     Py_XSETREF(t->chained, function == Py_None ? NULL : Py_NewRef(function));
+    sets = false;
     PyThreadState *tstate = PyThreadState_Get();
     if (tstate->c_profilefunc == hook) tstate->c_profilefunc = full_hook;
     Py_RETURN_NONE;
