@@ -127,7 +127,9 @@ static uint32_t patience_of(uint64_t every) {
 }
 
 int follow_files(const options *o, const label_set *labels) {
+    error e = {0};
     uint64_t every = o->every ? o->every : EVERY_DEFAULT;
+    if (!ouro__store_follows(o->store, &e)) fail_with(o->store, &e);
     follow_options how = {.store = o->store,
                           .labels = labels,
                           .root = o->root,

@@ -119,6 +119,13 @@ def rows(question, *values):
 # ---------------------------------------------------------------- following
 
 @case
+def what_can_never_be_followed_is_told_at_once():
+    for url in "pyroscope+http://127.0.0.1:1", "otlp+http://127.0.0.1:1":
+        has(run(OURO, "push", "--store", url, "--follow", ".", status=1).err, "cannot say what it has of a live file")
+    has(run(OURO, "push", "--store", "gopher://x", "--follow", ".", status=1).err, "no store is reached like this")
+
+
+@case
 def what_a_program_adds_is_in_the_store_after_the_next_round():
     with Recorder("web.ouro") as r, Pusher("web.ouro") as p:
         r.tell("step main.f 3", "step main.f.main.f 2")
