@@ -449,10 +449,13 @@ def ended_by(numbers, *options):
     """Sends signals, one after the other, to a script inside a long C function. Where its time went."""
     child = subprocess.Popen([HOST, *options, "--quiet", "-o", "long.pb", script(LONG)], stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
-    child.stdout.readline()
-    has_run(child, 0.4)
-    send(child, numbers)
-    _, errors = child.communicate(timeout=60)
+    try:
+        child.stdout.readline()
+        has_run(child, 0.4)
+        send(child, numbers)
+        _, errors = child.communicate(timeout=60)
+    finally:
+        child.kill()
     same((child.returncode, errors), (-numbers[0], ""))
     return folded("long.pb", "time")
 

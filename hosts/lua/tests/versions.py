@@ -255,10 +255,13 @@ def luajit_loads_the_module():
 def luajit_ended_by(numbers, text):
     child = subprocess.Popen([host("luajit"), "--quiet", "-o", "end.pb", write("t.lua", text)], stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True, env=environment("5.1"))
-    child.stdout.readline()
-    has_run(child, 0.4)
-    send(child, numbers)
-    child.communicate(timeout=60)
+    try:
+        child.stdout.readline()
+        has_run(child, 0.4)
+        send(child, numbers)
+        child.communicate(timeout=60)
+    finally:
+        child.kill()
     same(child.returncode, -numbers[0])
     return folded("end.pb", "cpu")
 
