@@ -26,5 +26,7 @@ setup(
         "ouro._ouro", own + library, libraries=["z", "pthread"], define_macros=[("_GNU_SOURCE", None)],
         include_dirs=[os.path.join(root, *folder) for folder in (["include"], ["src", "common"], ["src", "lib"])],
         extra_compile_args=["-std=gnu11", "-fvisibility=hidden"], extra_link_args=["-Wl,-z,nodelete"])],
+    # Objects of ../../src go two folders up from here, which is still inside `build`.
+    options={"build": {"build_temp": os.path.join("build", "temp", "objects")}},
     entry_points={"pytest11": ["ouro = ouro.pytest_plugin"]},
 )
