@@ -38,7 +38,7 @@ struct choices {
     uint64_t clock;
 };
 
-uint64_t ouro__now(void) {
+uint64_t ouro__choices_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
@@ -153,7 +153,7 @@ static bool same_profile(const profile *a, const profile *b) {
 
 static side *ask(choices *c, const char *where, error *e) {
     choice meant;
-    if (!ouro__choice_parse(where, ouro__now(), &meant, e)) return NULL;
+    if (!ouro__choice_parse(where, ouro__choices_now(), &meant, e)) return NULL;
     meant.paths_most = c->paths_most;
     meant.strict = c->strict;
     profile *p = ouro__store_ask(c->store, &meant, e);

@@ -34,6 +34,6 @@ struct store *ouro__choices_take(choices *c);
 void ouro__choices_give_back(choices *c);
 
 // Milliseconds since 1970.
-uint64_t ouro__now(void);
+uint64_t ouro__choices_now(void);
 
 #endif
