@@ -14,7 +14,7 @@ _ouro() {
         return
     fi
     case $previous in
-    --from) words='ouro pprof speedscope cpuprofile perf folded' ;;
+    --from) words='ouro pprof speedscope cpuprofile perf pstats folded' ;;
     --to) words='pprof speedscope folded callgrind html report svg json' ;;
     --compact) words='loops cycles edges edges:1 edges:2 edges:3 none' ;;
     --limit) words='1G 4G 16G' ;;

@@ -9,7 +9,7 @@ import os, subprocess, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support"]
-import faults, shards, view  # noqa
+import faults, following, shards, view  # noqa
 from suite import arguments, case, cases, main, skip, words
 
 OURO, = arguments("OURO")
