@@ -61,7 +61,7 @@ typedef struct {
     size_t choices;        // so many of the inputs are choices from the store
     const char *service, *build, *root;
     const char *listen, *token_file;
-    char *token; // in the command line, to be overwritten
+    char *token;      // in the command line, to be overwritten
     uint64_t keep;    // milliseconds; 0: not asked
     uint64_t every;   // the same
     uint32_t paths;   // most paths of an answer
