@@ -91,7 +91,7 @@ def of_a_shard_that_was_killed_the_answer_says_what_is_missing():
 
 @case
 def of_a_shard_that_hangs_the_answer_says_what_is_missing():
-    with Shards(2, patience=1) as own:  # servers who find soon that another one hangs
+    with Shards(2, patience=2) as own:  # servers who find soon that another one hangs
         url = own.url(database(), cluster="fleet") + "&timeout=120"
         push(url)
         with without(own[1], signal.SIGSTOP):
