@@ -5,6 +5,7 @@
 
 #include "options.h"
 
+#include "option_value.h"
 #include "own_path.h"
 #include "printable.h"
 
@@ -60,17 +61,6 @@ static int usage(const char *message, const char *what) {
     return EXIT_USAGE;
 }
 
-// The value of an option that is `name VALUE` or `name=VALUE`. NULL: it is another option.
-static const char *value_of(int count, char **arguments, int *at, const char *name) {
-    const char *argument = arguments[*at];
-    size_t length = strlen(name);
-    if (strncmp(argument, name, length) != 0) return NULL;
-    if (argument[length] == '=') return argument + length + 1;
-    if (argument[length] != '\0') return NULL;
-    if (*at + 1 < count) return arguments[++*at];
-    return "";
-}
-
 static bool number(const char *text, long least, long most, long *result) {
     char *end;
     errno = 0;
@@ -91,27 +81,27 @@ static int option_with_value(command_line *c, int *at) {
     settings *s = &c->settings;
     const char *value;
     long n;
-    if ((value = value_of(c->count, c->arguments, at, "--output")) ||
-        (value = value_of(c->count, c->arguments, at, "-o"))) {
+    if ((value = ouro__option_value(c->count, c->arguments, at, "--output")) ||
+        (value = ouro__option_value(c->count, c->arguments, at, "-o"))) {
         c->output = value;
         return *value ? 1 : (usage("--output needs a file", ""), -1);
     }
-    if ((value = value_of(c->count, c->arguments, at, "--live"))) {
+    if ((value = ouro__option_value(c->count, c->arguments, at, "--live"))) {
         s->live = value;
         return *value ? 1 : (usage("--live needs a file", ""), -1);
     }
-    if ((value = value_of(c->count, c->arguments, at, "--hz"))) {
+    if ((value = ouro__option_value(c->count, c->arguments, at, "--hz"))) {
         if (!number(value, 1, 100000, &n)) return usage("--hz needs 1 to 100000, not ", value), -1;
         s->hz = (unsigned)n;
         return 1;
     }
-    if ((value = value_of(c->count, c->arguments, at, "--max-nodes"))) {
+    if ((value = ouro__option_value(c->count, c->arguments, at, "--max-nodes"))) {
         if (!number(value, 2, OURO_MAX_NODES_MOST, &n))
             return usage("--max-nodes needs 2 to 134000000, not ", value), -1;
         s->max_nodes = (uint32_t)n;
         return 1;
     }
-    if ((value = value_of(c->count, c->arguments, at, "--compact"))) {
+    if ((value = ouro__option_value(c->count, c->arguments, at, "--compact"))) {
         return take_rule(s, value) ? 1 : (usage("there is no rule ", value), -1);
     }
     return 0;

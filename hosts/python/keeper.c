@@ -11,6 +11,8 @@
 
 #include "session.h"
 
+#include "gzip.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>

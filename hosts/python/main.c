@@ -8,6 +8,7 @@
 // the real sitecustomize if there is one, and starts the recording.
 
 #include "descriptors.h"
+#include "option_value.h"
 #include "own_path.h"
 #include "printable.h"
 
@@ -74,17 +75,6 @@ static void add(command *c, const char *name, const char *value) {
     snprintf(c->settings + used, sizeof c->settings - used, "%s=%s" SEPARATOR, name, value);
 }
 
-// The value of an option that is `name VALUE` or `name=VALUE`. NULL: it is another option.
-static const char *value_of(int count, char **arguments, int *at, const char *name) {
-    const char *argument = arguments[*at];
-    size_t length = strlen(name);
-    if (strncmp(argument, name, length) != 0) return NULL;
-    if (argument[length] == '=') return argument + length + 1;
-    if (argument[length] != '\0') return NULL;
-    if (*at + 1 < count) return arguments[++*at];
-    return "";
-}
-
 static bool number(const char *text, long least, long most) {
     char *end;
     errno = 0;
@@ -96,29 +86,29 @@ static bool number(const char *text, long least, long most) {
 static int option_with_value(command *c, int count, char **arguments, int *at) {
     ouro_options rule;
     const char *value;
-    if ((value = value_of(count, arguments, at, "--output")) ||
-        (value = value_of(count, arguments, at, "-o"))) {
+    if ((value = ouro__option_value(count, arguments, at, "--output")) ||
+        (value = ouro__option_value(count, arguments, at, "-o"))) {
         c->output = value;
         return *value ? 1 : (usage("--output needs a file", ""), -1);
     }
-    if ((value = value_of(count, arguments, at, "--live"))) {
+    if ((value = ouro__option_value(count, arguments, at, "--live"))) {
         add(c, "live", value);
         return *value ? 1 : (usage("--live needs a file", ""), -1);
     }
-    if ((value = value_of(count, arguments, at, "--python"))) {
+    if ((value = ouro__option_value(count, arguments, at, "--python"))) {
         c->python = value;
         return *value ? 1 : (usage("--python needs the path of a Python", ""), -1);
     }
-    if ((value = value_of(count, arguments, at, "--hz"))) {
+    if ((value = ouro__option_value(count, arguments, at, "--hz"))) {
         if (!number(value, 1, 100000)) return usage("--hz needs 1 to 100000, not ", value), -1;
         return add(c, "hz", value), 1;
     }
-    if ((value = value_of(count, arguments, at, "--max-nodes"))) {
+    if ((value = ouro__option_value(count, arguments, at, "--max-nodes"))) {
         if (!number(value, 2, OURO_MAX_NODES_MOST))
             return usage("--max-nodes needs 2 to 134000000, not ", value), -1;
         return add(c, "max_nodes", value), 1;
     }
-    if ((value = value_of(count, arguments, at, "--compact"))) {
+    if ((value = ouro__option_value(count, arguments, at, "--compact"))) {
         if (ouro_compaction_from_name(value, &rule)) return usage("there is no rule ", value), -1;
         return add(c, "compact", value), 1;
     }

@@ -5,6 +5,8 @@
 
 #include "session.h"
 
+#include "gzip.h"
+
 #include <errno.h>
 #include <string.h>
 

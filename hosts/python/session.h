@@ -87,8 +87,6 @@ extern PyTypeObject track_type;
 // 0, or -1 with an exception of Python.
 int session_start(const settings *wanted, const char *package, bool waits);
 void session_stop(void);
-// Writes pprof, gzipped if the path ends in .gz. 0, or -1 with errno. Without the GIL, any thread.
-int write_profile(ouro_profile *profile, const char *path);
 void session_free(void);
 void session_after_fork(void);
 

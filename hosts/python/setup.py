@@ -13,6 +13,7 @@ root = os.path.join("..", "..")
 with open(os.path.join(root, "include", "ouro.h")) as header:
     version = re.search(r'#define OURO_VERSION "(.*)"', header.read())[1]
 own = [name for name in sorted(glob.glob("*.c")) if name != "main.c"]
+shared = sorted(glob.glob(os.path.join("..", "shared", "*.c")))
 library = sorted(glob.glob(os.path.join(root, "src", "lib", "*.c")))
 
 setup(
@@ -23,8 +24,9 @@ setup(
     python_requires="==3.11.*",
     packages=["ouro"],
     ext_modules=[Extension(
-        "ouro._ouro", own + library, libraries=["z", "pthread"], define_macros=[("_GNU_SOURCE", None)],
-        include_dirs=[os.path.join(root, *folder) for folder in (["include"], ["src", "common"], ["src", "lib"])],
+        "ouro._ouro", own + shared + library, libraries=["z", "pthread"], define_macros=[("_GNU_SOURCE", None)],
+        include_dirs=[os.path.join(root, *folder) for folder in (["include"], ["src", "common"], ["src", "lib"],
+                                                               ["hosts", "shared"])],
         extra_compile_args=["-std=gnu11", "-fvisibility=hidden"], extra_link_args=["-Wl,-z,nodelete"])],
     # Objects of ../../src go two folders up from here, which is still inside `build`.
     options={"build": {"build_temp": os.path.join("build", "temp", "objects")}},
