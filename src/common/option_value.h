@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-// The value, with *at at the last argument that it took; "" if it is missing. NULL: this is another
-// option.
+// The value, with *at at the last argument that it took; "" if it is missing. NULL: another option
+// stands here.
 static inline const char *ouro__option_value(int count, char **arguments, int *at,
                                              const char *name) {
     const char *argument = arguments[*at];
