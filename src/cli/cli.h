@@ -12,6 +12,7 @@
 #include "questions.h"
 #include "store.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 // The exit statuses, as the manual has them.
@@ -189,6 +190,9 @@ int cmd_diff(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_push(int argc, char **argv);
+// What asks a command that runs on to end.
+sigset_t ending_signals(void);
+
 // Sends live files again and again, until a signal comes. Gives the exit status.
 int follow_files(const options *o, const label_set *labels);
 int cmd_store(int argc, char **argv);

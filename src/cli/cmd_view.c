@@ -259,11 +259,7 @@ static size_t bytes_of_filters(const server_options *s) {
 
 // Blocked before any thread starts, so that only the wait below gets them.
 static sigset_t block_signals(void) {
-    sigset_t ending;
-    sigemptyset(&ending);
-    sigaddset(&ending, SIGINT);
-    sigaddset(&ending, SIGTERM);
-    sigaddset(&ending, SIGHUP);
+    sigset_t ending = ending_signals();
     pthread_sigmask(SIG_BLOCK, &ending, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_IGN); // nobody waits for the browser
