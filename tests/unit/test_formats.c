@@ -82,6 +82,13 @@ static void check_text_error(const char *name, const char *source, const char *m
 
 TEST(folded_stacks_are_found_by_content) { check_read(NULL, "a;b 1\na;c 2\n", "a;b 1\na;c 2\n"); }
 
+// `*` is the tag of a function and `!` a length of 33: eight fields, if it were a message.
+TEST(folded_stacks_that_hang_together_like_fields_are_text) {
+#define FUNCTION "*!an_odd_name_of_thirty_three_signs"
+#define FUNCTIONS FUNCTION FUNCTION FUNCTION FUNCTION
+    check_read(NULL, FUNCTIONS FUNCTIONS " 1\n", FUNCTIONS FUNCTIONS " 1\n");
+}
+
 TEST(folded_names_may_hold_spaces_and_escaped_semicolons) {
     check_read("folded", "main;operator new(unsigned long) 3\nLjava\\;;x\\\\ 1\n",
                "main;operator new(unsigned long) 3\nLjava;;x\\ 1\n");
