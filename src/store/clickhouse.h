@@ -10,7 +10,8 @@
 //   clickhouse_ask.c      sums, paths and names
 //   clickhouse_chart.c    charts
 //   clickhouse_look.c     what can be chosen, what is there
-//   clickhouse_keep.c     what is forgotten
+//   clickhouse_keep.c     what is dropped
+//   clickhouse_forget.c   what is remembered of it
 
 #ifndef OURO_CLICKHOUSE_H
 #define OURO_CLICKHOUSE_H
@@ -80,6 +81,8 @@ void ouro__clickhouse_pause(unsigned attempt); // longer from attempt to attempt
 
 // Checks the version, and makes the tables if `make` is set and they are not there.
 bool ouro__clickhouse_prepare(clickhouse *c, bool make, error *e);
+// Makes one of the tables where it is not, on all shards.
+bool ouro__clickhouse_make_table(clickhouse *c, const char *name, error *e);
 // Which shards do not answer, in words, freed by the caller; NULL with e->code 0: all answer.
 char *ouro__clickhouse_missing(clickhouse *c, error *e);
 // After a failure: is a shard down, so that it is worth to ask the others alone? *missing says
@@ -94,6 +97,23 @@ bool ouro__clickhouse_series(void *opened, const choice *c, const series_questio
                              error *e);
 bool ouro__clickhouse_summary(void *opened, store_summary *to, error *e);
 bool ouro__clickhouse_keep(void *opened, uint64_t since, uint64_t *slices, error *e);
+
+// ---------------------------------------------------------------- what is forgotten
+
+typedef struct {
+    uint64_t part; // has what is remembered; 0: nothing was to be remembered
+    char *before;  // the parts that it replaces, as a list for IN
+} remembered;
+
+// Remembers the sums of slices that will be dropped, of recordings that go on.
+bool ouro__clickhouse_remember(clickhouse *c, uint64_t since, remembered *done, error *e);
+uint64_t ouro__clickhouse_stale_part(const remembered *r); // smaller ones are dropped
+// The parts that count, as a list for IN, freed by the caller.
+bool ouro__clickhouse_parts(clickhouse *c, char **parts, error *e);
+bool ouro__clickhouse_same_parts(clickhouse *c, const char *parts, bool *same, error *e);
+// Which part remembers a recording (in hex), and the slices up to which number; 0: none.
+bool ouro__clickhouse_upto(clickhouse *c, const char *recording, const char *parts, uint64_t *upto,
+                           uint64_t *part, error *e);
 
 // ---------------------------------------------------------------- choices
 
