@@ -95,7 +95,7 @@ bool ouro__clickhouse_ask(void *opened, const choice *c, answer *a, error *e);
 bool ouro__clickhouse_offer(void *opened, const choice *c, offering *o, error *e);
 bool ouro__clickhouse_series(void *opened, const choice *c, const series_question *q, charting *to,
                              error *e);
-bool ouro__clickhouse_summary(void *opened, store_summary *to, error *e);
+bool ouro__clickhouse_summary(void *opened, bool strict, store_summary *to, error *e);
 bool ouro__clickhouse_keep(void *opened, uint64_t since, uint64_t *slices, error *e);
 
 // ---------------------------------------------------------------- what is forgotten

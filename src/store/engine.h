@@ -54,7 +54,7 @@ typedef struct {
     bool (*ask)(void *engine, const choice *c, answer *a, error *e);
     bool (*offer)(void *engine, const choice *c, offering *o, error *e);
     bool (*series)(void *engine, const choice *c, const series_question *q, charting *to, error *e);
-    bool (*summary)(void *engine, store_summary *to, error *e);
+    bool (*summary)(void *engine, bool strict, store_summary *to, error *e);
     bool (*keep)(void *engine, uint64_t since, uint64_t *slices, error *e);
     const char *(*note)(const void *engine); // see ouro__store_note; may be NULL
 } engine;

@@ -1147,7 +1147,9 @@ static bool list_labels(file_store *f, store_summary *to, error *e) {
     return ok;
 }
 
-static bool summary(void *opened, store_summary *to, error *e) {
+// A file is there as a whole.
+static bool summary(void *opened, bool strict, store_summary *to, error *e) {
+    (void)strict;
     file_store *f = opened;
     int64_t values;
     sqlite3_stmt *s = prepared(f, COUNTS, e);

@@ -360,9 +360,9 @@ bool ouro__store_series(store *s, const choice *c, const series_question *q, ser
     return ouro__series_make(s->engine, s->open, c, q, to, e);
 }
 
-bool ouro__store_summary(store *s, store_summary *to, error *e) {
+bool ouro__store_summary(store *s, bool strict, store_summary *to, error *e) {
     *to = (store_summary){0};
-    bool ok = s->engine->summary(s->open, to, e);
+    bool ok = s->engine->summary(s->open, strict, to, e);
     if (!ok) ouro__store_summary_free(to);
     return ok;
 }
@@ -373,6 +373,7 @@ void ouro__store_summary_free(store_summary *s) {
         free(s->labels[i].value);
     }
     free(s->labels);
+    free(s->missing);
     *s = (store_summary){0};
 }
 

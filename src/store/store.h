@@ -151,11 +151,13 @@ typedef struct {
     label_count *labels;   // by name, then by slices
     size_t label_count;    // of those that are listed, at most LABELS_LISTED of a name
     uint64_t label_values; // of all
+    char *missing;         // which part of the store did not answer, in words; NULL: none
 } store_summary;
 
 enum { LABELS_LISTED = 1000 };
 
-bool ouro__store_summary(store *s, store_summary *to, error *e);
+// strict: fails if a part of the store does not answer.
+bool ouro__store_summary(store *s, bool strict, store_summary *to, error *e);
 void ouro__store_summary_free(store_summary *s);
 
 // What can be chosen within a choice.

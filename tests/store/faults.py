@@ -84,7 +84,12 @@ def of_a_shard_that_was_killed_the_answer_says_what_is_missing():
         has(answer["missing"], f"127.0.0.1:{second.http}")
         assert answer["total"] < 8 * sum(PATHS.values()), answer["total"]
         has(ouro("report", "--store", url, "--strict", status=1), f"127.0.0.1:{second.http}", "--strict")
-        has(ouro("store", url, status=1), f"127.0.0.1:{second.http}")
+        done = run(given["ouro"], "store", url, "--json", status=0)
+        has(done.err, "only a part of the store", f"127.0.0.1:{second.http}")
+        part = json.loads(done.out)
+        has(part["missing"], f"127.0.0.1:{second.http}")
+        assert part["slices"] < 8 and part["paths"] == 200, part
+        has(ouro("store", url, "--strict", status=1), f"127.0.0.1:{second.http}", "--strict")
     done = run(given["ouro"], "report", "--store", url, "--self", "--json", status=0)
     same((done.err, json.loads(done.out)["total"]), ("", 8 * sum(PATHS.values())))
 

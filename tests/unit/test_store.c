@@ -316,7 +316,7 @@ TEST(what_is_old_is_forgotten_and_the_rest_stays) {
     }
     CHECK(ouro__store_keep(s, NOW - 50, &dropped, &e));
     CHECK_EQUAL(dropped, old);
-    CHECK(ouro__store_summary(s, &is, &e));
+    CHECK(ouro__store_summary(s, true, &is, &e));
     CHECK(is.slices == (uint64_t)(SLICES - old) && is.until <= NOW && is.label_values <= 6);
     ouro__store_summary_free(&is);
     ouro__store_close(s);
@@ -628,7 +628,7 @@ TEST(several_processes_write_at_the_same_time) {
     error e = {0};
     store_summary is;
     store *s = ouro__store_open(path, false, &e);
-    CHECK(ouro__store_summary(s, &is, &e));
+    CHECK(ouro__store_summary(s, true, &is, &e));
     CHECK(is.slices == WRITERS * EACH && is.recordings == WRITERS * EACH);
     ouro__store_summary_free(&is);
     ouro__store_close(s);
