@@ -29,7 +29,7 @@ typedef struct {
     char *user, *password; // NULL: none
     char *database;
     char *cluster;    // NULL: none
-    char *ca_file;    // NULL: the system's certificates
+    char *ca_file;    // NULL: certificates of SSL_CERT_FILE, or the system's
     unsigned seconds; // until a statement is given up
 } clickhouse_url;
 

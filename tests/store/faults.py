@@ -292,6 +292,39 @@ def a_password_in_a_url_is_not_in_the_list_of_processes():
             has(shown, b"me:*@127.0.0.1")
 
 
+def certificate():
+    if not os.path.exists(servers().certificate):
+        skip("openssl is not installed: tools/bootstrap test does that")
+    return servers().certificate
+
+
+@case
+def a_secure_connection_needs_a_certificate_that_is_trusted():
+    url, trust = f"https://127.0.0.1:{servers()[0].https}/{database()}", certificate()
+    for words in (["report", "--store", url], ["store", url]):
+        has(ouro(*words, status=1), "no secure connection", "SSL_CERT_FILE")
+    has(push(url, status=1), "no secure connection")
+    push(url + "?ca_file=" + trust)
+    same(folded(url + "?ca_file=" + trust), PATHS)
+    same(folded(url, env={**os.environ, "SSL_CERT_FILE": trust}), PATHS)
+    same(folded(one()), PATHS)
+    user = url.replace("://", "://me:se:c@r%t@") + "?ca_file=" + trust
+    same(folded(user), PATHS)
+
+
+@case
+def a_certificate_of_another_name_or_no_certificate_at_all_is_refused():
+    push(one())
+    trust = certificate()
+    name = f"https://localhost:{servers()[0].https}/{database()}?ca_file={trust}"
+    has(ouro("report", "--store", name, status=1), "no secure connection", "localhost")
+    plain = f"https://127.0.0.1:{servers()[0].http}/{database()}?ca_file={trust}"
+    has(ouro("report", "--store", plain, status=1), "no secure connection", "is it a port for https")
+    for file in "none.pem", write("x.pem", "no certificate\n"):
+        url = f"https://127.0.0.1:{servers()[0].https}/{database()}?ca_file={file}"
+        has(ouro("report", "--store", url, status=1), file)
+
+
 @case
 def who_may_only_read_reads():
     push(one())

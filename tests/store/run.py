@@ -43,7 +43,7 @@ def run_all():
         case(lambda: print("# clickhouse-server is not installed: tools/bootstrap test does that"),
              "without_clickhouse_server_these_cases_are_left_out")
         main()
-    with shards.Shards(2) as servers:
+    with shards.Shards(2, secure=True) as servers:
         faults.use(OURO, servers)
         if not words:
             case(the_same_cases_as_on_a_file, "one_server_does_what_a_file_does", servers.url("{}"))

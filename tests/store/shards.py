@@ -10,7 +10,7 @@ CONFIG = """<?xml version="1.0"?>
 <yandex>
   <logger><level>warning</level><log>{folder}/log</log><errorlog>{folder}/errors</errorlog></logger>
   <listen_host>127.0.0.1</listen_host>
-  <http_port>{http}</http_port><tcp_port>{tcp}</tcp_port><interserver_http_port>{inter}</interserver_http_port>
+  <http_port>{http}</http_port>{secure}<tcp_port>{tcp}</tcp_port><interserver_http_port>{inter}</interserver_http_port>
   <path>{folder}/data/</path><tmp_path>{folder}/tmp/</tmp_path><user_files_path>{folder}/files/</user_files_path>
   <format_schema_path>{folder}/schemas/</format_schema_path>
   <users_config>{folder}/users.xml</users_config>
@@ -23,6 +23,8 @@ CONFIG = """<?xml version="1.0"?>
   </remote_servers>
 </yandex>
 """
+SECURE = "<https_port>{port}</https_port><openSSL><server><certificateFile>{folder}/cert.pem</certificateFile>" \
+         "<privateKeyFile>{folder}/key.pem</privateKeyFile><verificationMode>none</verificationMode></server></openSSL>"
 SHARD = "<shard><replica><host>127.0.0.1</host><port>{tcp}</port><user>shard</user><password>between</password>" \
         "</replica></shard>"
 USERS = """<?xml version="1.0"?>
@@ -50,6 +52,14 @@ def free_ports(count):
     return ports
 
 
+def make_certificate(folder):
+    """A certificate for the loopback address that nobody trusts but who is told to."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-keyout", folder + "/key.pem", "-out", folder + "/cert.pem", "-days", "2", "-subj", "/CN=ouro",
+                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
 def end_with_the_test():
     """The kernel ends the server when the test ends, however that happens."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
@@ -57,7 +67,8 @@ def end_with_the_test():
 
 class Shard:
     def __init__(self, folder, ports):
-        self.folder, (self.http, self.tcp, self.inter), self.process, self.disk = folder, ports, None, ""
+        self.folder, (self.http, self.tcp, self.inter, self.https), self.process = folder, ports, None
+        self.disk = ""
 
     def start(self):
         output = open(self.folder + "/output", "ab")
@@ -109,18 +120,24 @@ class Shard:
 class Shards:
     """with Shards(2) as shards: shards[0].ask("SELECT 1")"""
 
-    def __init__(self, count, patience=60, disk=""):
-        """`patience`: seconds between shards. Version 18.16 obeys only its own settings there. `disk`: its size."""
+    def __init__(self, count, patience=60, disk="", secure=False):
+        """`patience`: seconds between shards. Version 18.16 obeys only its own settings there. `disk`: its size.
+        `secure`: they listen for https, too; their certificate is the file `certificate`."""
         self.folder = tempfile.mkdtemp(prefix="ouro-shards-")
-        ports = free_ports(3 * count)
-        self.shards = [Shard(f"{self.folder}/{i}", ports[3 * i:3 * i + 3]) for i in range(count)]
+        ports = free_ports(4 * count)
+        self.shards = [Shard(f"{self.folder}/{i}", ports[4 * i:4 * i + 4]) for i in range(count)]
+        self.certificate = self.folder + "/cert.pem"
+        secure = secure and shutil.which("openssl")
+        if secure:
+            make_certificate(self.folder)
         replicas = [SHARD.format(tcp=s.tcp) for s in self.shards]
         for s in self.shards:
             s.disk = disk
             for part in ("data", "tmp", "files", "schemas"):
                 os.makedirs(f"{s.folder}/{part}")
+            https = SECURE.format(port=s.https, folder=self.folder) if secure else ""
             write(s.folder + "/config.xml", CONFIG.format(folder=s.folder, http=s.http, tcp=s.tcp, inter=s.inter,
-                                                          first=replicas[0], all="".join(replicas)))
+                                                          secure=https, first=replicas[0], all="".join(replicas)))
             write(s.folder + "/users.xml", USERS.format(patience=patience, users="".join(
                 USER.format(name=n, password=p.replace("&", "&amp;"), profile=r) for n, p, r in PEOPLE)))
 
