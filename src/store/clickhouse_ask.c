@@ -86,12 +86,8 @@ static bool tell_values(asker *k, const http_answer *a, error *e) {
 }
 
 static bool tell_small(asker *k, error *e) {
-    key block = ouro__block_key("[small]", "", 0, 0), node = ouro__node_key((key){{0}}, block);
-    bool ok = !k->any_small || (ouro__answer_block(k->a, block, "[small]", "", 0, 0) &&
-                                ouro__answer_node(k->a, node, (key){{0}}, block));
-    for (uint32_t m = 0; ok && m < k->metric_count; m++)
-        ok = !k->small[m] || ouro__answer_value(k->a, k->numbers[m], node, k->small[m]);
-    return ok || ouro__fail_memory(e);
+    return !k->any_small || ouro__answer_small(k->a, k->numbers, k->small, k->metric_count) ||
+           ouro__fail_memory(e);
 }
 
 // ---------------------------------------------------------------- sums

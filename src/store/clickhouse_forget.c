@@ -8,8 +8,8 @@
 //
 // A part has all recordings that go on, also what older parts had of them; these are dropped when
 // it counts. If two processes forget at once, both parts are right: for a recording the largest
-// `upto` counts, and sums up to the same number are the same. Whoever reads looks afterwards whether
-// a part has come meanwhile, because slices may have been dropped then, and reads again.
+// `upto` counts, and sums up to the same number are the same. Whoever reads looks afterwards
+// whether a part has come meanwhile, because slices may have been dropped then, and reads again.
 
 #include "clickhouse.h"
 

@@ -92,15 +92,6 @@ typedef struct {
     size_t wanted_count;
 } writer;
 
-static void mark_needed(const profile *p, unsigned char *needed) {
-    for (uint32_t n = p->node_count; n-- > 1;) {
-        for (uint32_t m = 0; m < p->metric_count && !needed[n]; m++)
-            needed[n] = p->values[m][n] != 0;
-        if (needed[n]) needed[p->parent[n]] = 1;
-    }
-    needed[0] = 0;
-}
-
 static void mark_used(const profile *p, const unsigned char *needed, unsigned char *used) {
     for (uint32_t n = 1; n < p->node_count; n++) {
         if (needed[n]) used[p->block[n]] = 1;
@@ -384,7 +375,7 @@ bool ouro__clickhouse_put(void *opened, const slice *s, bool *known, error *e) {
     bool ok = (w.needed && w.used) || ouro__fail_memory(&last);
     if (ok) {
         w.labels = ouro__label_set_key(s->labels);
-        mark_needed(s->profile, w.needed);
+        ouro__mark_needed(s->profile, w.needed);
         mark_used(s->profile, w.needed, w.used);
         ok = put_once(&w, &was_there, &last);
     }
