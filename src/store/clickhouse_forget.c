@@ -262,25 +262,3 @@ uint64_t ouro__clickhouse_stale_part(const remembered *r) {
     const uint64_t day = part_of_time(86400);
     return r->part > day ? r->part - day : 0;
 }
-
-// ---------------------------------------------------------------- what is remembered
-
-bool ouro__clickhouse_upto(clickhouse *c, const char *recording, const char *parts, uint64_t *upto,
-                           uint64_t *part, error *e) {
-    http_answer a;
-    *upto = *part = 0;
-    if (strcmp(parts, "0") == 0) return true; // nothing was ever forgotten
-    if (!ouro__clickhouse_runf(c, (statement){0}, &a, e,
-                               "SELECT upto, max(part) FROM ouro_forgotten%s WHERE part IN (%s)"
-                               " AND recording = toFixedString(unhex('%s'), 16) GROUP BY upto"
-                               " ORDER BY upto DESC LIMIT 1 FORMAT RowBinary",
-                               ouro__clickhouse_suffix(c), parts, recording))
-        return false;
-    row_reader r = ouro__binary_of(&a);
-    if (ouro__binary_left(&r)) {
-        *upto = ouro__binary_get_u64(&r);
-        *part = ouro__binary_get_u64(&r);
-    }
-    ouro__http_answer_free(&a);
-    return !r.damaged || ouro__clickhouse_damaged(e);
-}

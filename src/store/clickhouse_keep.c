@@ -19,22 +19,12 @@ typedef struct {
     remembered sums;
 } forgetting;
 
-static bool number_in(http_answer *a, uint64_t *number, error *e) {
-    row_reader r = ouro__binary_of(a);
-    *number = ouro__binary_get_u64(&r);
-    ouro__http_answer_free(a);
-    return !r.damaged || ouro__clickhouse_damaged(e);
-}
-
 static bool count_old(const forgetting *f, uint64_t *slices, error *e) {
-    http_answer a;
-    return ouro__clickhouse_runf(f->c, (statement){0}, &a, e,
-                                 "SELECT count() FROM (SELECT argMin(ended, slice) AS last"
-                                 " FROM ouro_slices%s WHERE hour <= %llu"
-                                 " GROUP BY recording, number) WHERE last < %llu FORMAT RowBinary",
-                                 ouro__clickhouse_suffix(f->c), f->edge_hour + HOURS_OF_DAY,
-                                 f->since) &&
-           number_in(&a, slices, e);
+    return ouro__clickhouse_number(
+        f->c, (statement){0}, slices, e,
+        "SELECT count() FROM (SELECT argMin(ended, slice) AS last FROM ouro_slices%s"
+        " WHERE hour <= %llu GROUP BY recording, number) WHERE last < %llu FORMAT RowBinary",
+        ouro__clickhouse_suffix(f->c), f->edge_hour + HOURS_OF_DAY, f->since);
 }
 
 static bool drop_partition(const forgetting *f, const char *table, const char *name, error *e) {
@@ -83,11 +73,10 @@ static bool delete_edge(const forgetting *f, const char *table, const char *colu
     http_answer a;
     uint64_t rows = 0;
     statement here = {.this_host = true};
-    if (!ouro__clickhouse_runf(f->c, here, &a, e,
-                               "SELECT count() FROM ouro_%s WHERE hour <= %llu AND %s < %llu"
-                               " FORMAT RowBinary",
-                               table, f->edge_hour, column, below) ||
-        !number_in(&a, &rows, e))
+    if (!ouro__clickhouse_number(f->c, here, &rows, e,
+                                 "SELECT count() FROM ouro_%s WHERE hour <= %llu AND %s < %llu"
+                                 " FORMAT RowBinary",
+                                 table, f->edge_hour, column, below))
         return false;
     if (!rows) return true;
     if (!ouro__clickhouse_runf(f->c, here, &a, e, "ALTER TABLE ouro_%s DELETE WHERE %s < %llu",
@@ -101,13 +90,11 @@ static bool delete_edge(const forgetting *f, const char *table, const char *colu
 static bool wait_for_deletions(const forgetting *f, error *e) {
     uint64_t open = 1;
     for (unsigned i = 0; open && i < PAUSES_MOST; i++) {
-        http_answer a;
-        if (!ouro__clickhouse_runf(f->c, (statement){.this_host = true}, &a, e,
-                                   "SELECT count() FROM system.mutations WHERE NOT is_done"
-                                   " AND database = '%s' AND table IN ('ouro_slices',"
-                                   " 'ouro_samples') FORMAT RowBinary",
-                                   f->c->url.database) ||
-            !number_in(&a, &open, e))
+        if (!ouro__clickhouse_number(f->c, (statement){.this_host = true}, &open, e,
+                                     "SELECT count() FROM system.mutations WHERE NOT is_done"
+                                     " AND database = '%s' AND table IN ('ouro_slices',"
+                                     " 'ouro_samples') FORMAT RowBinary",
+                                     f->c->url.database))
             return false;
         if (open) ouro__clickhouse_pause(0);
     }

@@ -91,10 +91,10 @@ bool ouro__clickhouse_offer(void *opened, const choice *of, offering *to, error 
 
 // ---------------------------------------------------------------- counts
 
-static bool read_counts(clickhouse *c, bool skip, store_summary *to, error *e) {
+static bool read_counts(clickhouse *c, statement how, store_summary *to, error *e) {
     http_answer a;
     if (!ouro__clickhouse_runf(
-            c, (statement){.skip = skip}, &a, e,
+            c, how, &a, e,
             "SELECT uniqExact(recording), count(), sum(rows), min(first), max(last) FROM"
             " (SELECT recording, argMin(samples, slice) AS rows, argMin(began, slice) AS first,"
             " argMin(ended, slice) AS last FROM ouro_slices%s GROUP BY recording, number)"
@@ -109,24 +109,14 @@ static bool read_counts(clickhouse *c, bool skip, store_summary *to, error *e) {
     return !r.damaged || ouro__clickhouse_damaged(e);
 }
 
-// One number.
-static bool read_number(clickhouse *c, const char *sql, bool skip, uint64_t *to, error *e) {
-    http_answer a;
-    if (!ouro__clickhouse_run(c, &(statement){.sql = sql, .skip = skip}, &a, e)) return false;
-    row_reader r = ouro__binary_of(&a);
-    *to = ouro__binary_get_u64(&r);
-    ouro__http_answer_free(&a);
-    return !r.damaged || ouro__clickhouse_damaged(e);
-}
-
-static bool read_bytes(clickhouse *c, bool skip, uint64_t *bytes, error *e) {
-    char from[320] = "system.parts", sql[640];
+static bool read_bytes(clickhouse *c, statement how, uint64_t *bytes, error *e) {
+    char from[320] = "system.parts";
     if (c->url.cluster) snprintf(from, sizeof from, "cluster('%s', system.parts)", c->url.cluster);
-    snprintf(sql, sizeof sql,
-             "SELECT sum(bytes_on_disk) FROM %s WHERE active AND database = '%s'"
-             " AND substring(table, 1, 5) = 'ouro_' FORMAT RowBinary",
-             from, c->url.database);
-    return read_number(c, sql, skip, bytes, e);
+    return ouro__clickhouse_number(
+        c, how, bytes, e,
+        "SELECT sum(bytes_on_disk) FROM %s WHERE active AND database = '%s'"
+        " AND substring(table, 1, 5) = 'ouro_' FORMAT RowBinary",
+        from, c->url.database);
 }
 
 // Labels as an offer of everything counts them.
@@ -145,11 +135,13 @@ static bool count_labels(void *opened, bool skip, store_summary *to, error *e) {
 
 // Names are on every shard.
 static bool summarise(clickhouse *c, bool skip, store_summary *to, error *e) {
-    static const char paths[] = "SELECT uniqExact(node) FROM ouro_nodes FORMAT RowBinary",
-                      blocks[] = "SELECT uniqExact(block) FROM ouro_blocks FORMAT RowBinary";
-    return read_counts(c, skip, to, e) && read_number(c, paths, skip, &to->paths, e) &&
-           read_number(c, blocks, skip, &to->blocks, e) && read_bytes(c, skip, &to->bytes, e) &&
-           count_labels(c, skip, to, e);
+    statement how = {.skip = skip};
+    return read_counts(c, how, to, e) &&
+           ouro__clickhouse_number(c, how, &to->paths, e,
+                                   "SELECT uniqExact(node) FROM ouro_nodes FORMAT RowBinary") &&
+           ouro__clickhouse_number(c, how, &to->blocks, e,
+                                   "SELECT uniqExact(block) FROM ouro_blocks FORMAT RowBinary") &&
+           read_bytes(c, how, &to->bytes, e) && count_labels(c, skip, to, e);
 }
 
 bool ouro__clickhouse_summary(void *opened, bool strict, store_summary *to, error *e) {

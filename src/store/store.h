@@ -108,7 +108,7 @@ store *ouro__store_open(const char *url, bool make, error *e);
 // Whether a store of this kind can say what it has of a live file. It is not opened.
 bool ouro__store_follows(const char *url, error *e);
 void ouro__store_close(store *s);
-// How long a store is waited for that another process has locked.
+// How long a store is waited for that another process has locked, or that does not answer.
 void ouro__store_patience(store *s, uint32_t milliseconds);
 
 // Adds a slice; *known: it was there already, and nothing changed.
