@@ -297,6 +297,20 @@ def labels_are_those_of_the_options_the_file_and_the_program():
 
 
 @case
+def a_live_file_that_is_pushed_has_the_labels_of_one_that_is_followed():
+    with Recorder("web.1.ouro") as r, Recorder("none.ouro", 0, "none") as n:
+        for recorder in r, n:
+            recorder.tell("step f 1")
+        sent_once("--build", "7", "web.1.ouro")
+        r.tell("step f 1")
+        run(OURO, "push", "--store", "s.db", "--build", "7", "web.1.ouro", status=0)
+        same(rows("SELECT count(*), count(DISTINCT label_set) FROM slices"), [(2, 1)])
+        run(OURO, "push", "--store", "s.db", "--label", "pid=mine", "none.ouro", status=0)
+        labels = dict(rows("SELECT name, value FROM labels WHERE label_set = 2"))
+        same((labels["pid"], labels["program"]), ("mine", os.path.basename(RECORDER)))
+
+
+@case
 def files_are_named_by_their_root():
     with Recorder("web.ouro") as r:
         r.tell("step f 1")
