@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """ClickHouse servers of a test's own: a temporary folder, free ports of the loopback interface, little memory, and
 nothing left at the end. Cluster `one` has the first server, cluster `fleet` has all of them."""
-import ctypes, os, shutil, signal, socket, subprocess, tempfile, time, urllib.error, urllib.parse, urllib.request
+import ctypes, os, shutil, signal, socket, subprocess, sys, tempfile, time, urllib.error, urllib.parse, urllib.request
 
 SERVER = shutil.which("clickhouse-server", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
 PATIENCE = 120  # seconds until a server that starts is given up
@@ -173,3 +173,25 @@ class Shards:
 def write(path, text):
     with open(path, "w") as file:
         file.write(text)
+
+
+def obey():
+    """For a suite in another language: prints the address of two shards, kills or starts the second one when a line
+    says so, and ends with its input."""
+    if not SERVER:
+        print("none", flush=True)
+        return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with Shards(2) as servers:
+        print(servers.url("shown", cluster="fleet"), flush=True)
+        for line in sys.stdin:
+            if line == "kill\n":
+                servers[1].kill()
+            else:
+                servers[1].start()
+                servers[1].wait()
+            print("done", flush=True)
+
+
+if __name__ == "__main__":
+    obey()
