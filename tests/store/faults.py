@@ -8,7 +8,13 @@ from shards import Shards
 from suite import case, has, lacks, run, same, skip, write
 
 SEED = int(os.environ.get("OURO_SEED", time.time_ns() % 1_000_000_000))
-given = {}
+given, ALONE = {}, set()
+
+
+def alone(function):
+    """A case with servers of its own, which can run beside the others."""
+    ALONE.add(function.__name__)
+    return case(function)
 
 
 def use(ouro, servers):
@@ -94,7 +100,7 @@ def of_a_shard_that_was_killed_the_answer_says_what_is_missing():
     same((done.err, json.loads(done.out)["total"]), ("", 8 * sum(PATHS.values())))
 
 
-@case
+@alone
 def of_a_shard_that_hangs_the_answer_says_what_is_missing():
     with Shards(2, patience=2) as own:  # servers who find soon that another one hangs
         url = own.url(database(), cluster="fleet") + "&timeout=120"
@@ -240,7 +246,7 @@ def samples_without_a_commit_do_not_count():
     same(folded(url), PATHS)
 
 
-@case
+@alone
 def a_full_disk_is_told_and_nothing_is_committed():
     if run("unshare", "-rm", "true").status:
         skip("no namespace can be made here, and so no small disk")
