@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The names that a slice needs: its blocks, nodes, metrics and labels. They are sent once: the store
-// is asked which it has, and what it has is remembered while it is open. Every shard has all names.
+// The names that a slice needs: its blocks, nodes, metrics and labels. They are sent once: the
+// store is asked which it has, and what it has is remembered while it is open. All of them go to
+// every shard.
 
 #include "clickhouse.h"
 
