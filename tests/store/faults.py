@@ -2,7 +2,7 @@
 """What can go wrong with servers: shards that are down, stopped or restarted, connections that are cut, wrong
 passwords, other versions, users who may only read. Each case has a database of its own, and leaves the servers
 running."""
-import json, os, random, signal, socket, subprocess, threading, time
+import contextlib, json, os, random, signal, socket, subprocess, threading, time
 
 from shards import Shards
 from suite import case, has, lacks, run, same, skip, write
@@ -318,14 +318,24 @@ def a_secure_connection_needs_a_certificate_that_is_trusted():
     same(folded(user), PATHS)
 
 
+def refuse_in_plain_text(listener):
+    """What a server says whose port is not for https."""
+    with contextlib.suppress(ConnectionError), listener.accept()[0] as client:
+        client.recv(65536)
+        client.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        client.recv(1)  # until the client has read it
+
+
 @case
 def a_certificate_of_another_name_or_no_certificate_at_all_is_refused():
     push(one())
     trust = certificate()
     name = f"https://localhost:{servers()[0].https}/{database()}?ca_file={trust}"
     has(ouro("report", "--store", name, status=1), "no secure connection", "localhost")
-    plain = f"https://127.0.0.1:{servers()[0].http}/{database()}?ca_file={trust}"
-    has(ouro("report", "--store", plain, status=1), "no secure connection", "is it a port for https")
+    with socket.create_server(("127.0.0.1", 0)) as plain:
+        threading.Thread(target=refuse_in_plain_text, args=(plain,), daemon=True).start()
+        url = f"https://127.0.0.1:{plain.getsockname()[1]}/{database()}?ca_file={trust}"
+        has(ouro("report", "--store", url, status=1), "no secure connection", "is it a port for https")
     for file in "none.pem", write("x.pem", "no certificate\n"):
         url = f"https://127.0.0.1:{servers()[0].https}/{database()}?ca_file={file}"
         has(ouro("report", "--store", url, status=1), file)
