@@ -368,6 +368,22 @@ def a_store_of_another_version_is_refused():
         has(ouro(words[0], "--store", one(), *words[1:], status=1), "version 99", "use a newer ouro")
 
 
+@case
+def a_store_of_the_first_days_gets_the_table_that_forgetting_needs():
+    for name, cluster in (database() + "-1", ""), (database() + "-2", "fleet"):
+        url = servers().url(name, cluster=cluster)
+        write("old.folded", "f 1\n")
+        os.utime("old.folded", (time.time() - 40 * 86400,) * 2)
+        ouro("push", "--store", url, "old.folded")
+        push(url)
+        for shard in servers().shards if cluster else servers().shards[:1]:
+            shard.ask(f"DROP TABLE `{name}`.ouro_forgotten")
+            if cluster:
+                shard.ask(f"DROP TABLE `{name}`.ouro_forgotten_all")
+        has(run(given["ouro"], "store", url, "--keep", "30d", status=0).err, "1 slices forgotten")
+        same(folded(url), PATHS)
+
+
 # ---------------------------------------------------------------- much of it
 
 @case

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """ClickHouse servers of a test's own: a temporary folder, free ports of the loopback interface, little memory, and
 nothing left at the end. Cluster `one` has the first server, cluster `fleet` has all of them."""
-import ctypes, os, shutil, signal, socket, subprocess, sys, tempfile, time, urllib.error, urllib.parse, urllib.request
+import ctypes, os, random, shutil, signal, socket, subprocess, sys, tempfile, time
+import urllib.error, urllib.parse, urllib.request
 
 SERVER = shutil.which("clickhouse-server", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
 PATIENCE = 120  # seconds until a server that starts is given up
@@ -45,8 +46,17 @@ PEOPLE = [("default", "", "default"), ("shard", "between", "default"), ("me", "s
 
 
 def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [s.getsockname()[1] for s in sockets]
+    """Not those that the kernel gives to connections: a server that is killed finds its own again when it starts."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
+        end = int(file.read().split()[0])
+    ports, sockets, dice = [], [], random.SystemRandom()
+    while len(ports) < count:
+        port = dice.randrange(10000, end) if end > 20000 else 0
+        try:
+            sockets.append(socket.create_server(("127.0.0.1", port)))
+            ports.append(sockets[-1].getsockname()[1])
+        except OSError:
+            pass
     for s in sockets:
         s.close()
     return ports
@@ -66,9 +76,10 @@ def end_with_the_test():
 
 
 class Shard:
-    def __init__(self, folder, ports):
-        self.folder, (self.http, self.tcp, self.inter, self.https), self.process = folder, ports, None
-        self.disk = ""
+    def __init__(self, folder, disk):
+        self.folder, self.disk, self.process = folder, disk, None
+        for part in ("data", "tmp", "files", "schemas"):
+            os.makedirs(f"{folder}/{part}")
 
     def start(self):
         output = open(self.folder + "/output", "ab")
@@ -97,6 +108,8 @@ class Shard:
                 tail = open(self.folder + "/output", errors="replace").read()[-2000:]
                 raise RuntimeError(f"clickhouse-server did not start: {tail}")
             time.sleep(0.05)
+        if self.process.poll() is not None:
+            raise RuntimeError("another server has the port")
 
     def ask(self, sql, body=b"", **settings):
         query = urllib.parse.urlencode({"query": sql, **settings})
@@ -124,22 +137,40 @@ class Shards:
         """`patience`: seconds between shards. Version 18.16 obeys only its own settings there. `disk`: its size.
         `secure`: they listen for https, too; their certificate is the file `certificate`."""
         self.folder = tempfile.mkdtemp(prefix="ouro-shards-")
-        ports = free_ports(4 * count)
-        self.shards = [Shard(f"{self.folder}/{i}", ports[4 * i:4 * i + 4]) for i in range(count)]
+        self.shards = [Shard(f"{self.folder}/{i}", disk) for i in range(count)]
         self.certificate = self.folder + "/cert.pem"
-        secure = secure and shutil.which("openssl")
-        if secure:
+        self.secure = secure and shutil.which("openssl")
+        if self.secure:
             make_certificate(self.folder)
+        users = "".join(USER.format(name=n, password=p.replace("&", "&amp;"), profile=r) for n, p, r in PEOPLE)
+        for s in self.shards:
+            write(s.folder + "/users.xml", USERS.format(patience=patience, users=users))
+
+    def choose_ports(self):
+        ports = iter(free_ports(4 * len(self.shards)))
+        for s in self.shards:
+            s.http, s.tcp, s.inter, s.https = (next(ports) for _ in range(4))
         replicas = [SHARD.format(tcp=s.tcp) for s in self.shards]
         for s in self.shards:
-            s.disk = disk
-            for part in ("data", "tmp", "files", "schemas"):
-                os.makedirs(f"{s.folder}/{part}")
-            https = SECURE.format(port=s.https, folder=self.folder) if secure else ""
+            https = SECURE.format(port=s.https, folder=self.folder) if self.secure else ""
             write(s.folder + "/config.xml", CONFIG.format(folder=s.folder, http=s.http, tcp=s.tcp, inter=s.inter,
                                                           secure=https, first=replicas[0], all="".join(replicas)))
-            write(s.folder + "/users.xml", USERS.format(patience=patience, users="".join(
-                USER.format(name=n, password=p.replace("&", "&amp;"), profile=r) for n, p, r in PEOPLE)))
+
+    def start(self):
+        """Somebody else may take a port just before the server does: then it is tried with others."""
+        for last in False, False, True:
+            self.choose_ports()
+            try:
+                for s in self.shards:
+                    s.start()
+                for s in self.shards:
+                    s.wait()
+                return
+            except RuntimeError:
+                if last:
+                    raise
+                for s in self.shards:
+                    s.kill()
 
     def __getitem__(self, i):
         return self.shards[i]
@@ -149,10 +180,7 @@ class Shards:
 
     def __enter__(self):
         try:
-            for s in self.shards:
-                s.start()
-            for s in self.shards:
-                s.wait()
+            self.start()
         except BaseException:
             self.__exit__()
             raise
