@@ -9,6 +9,8 @@
 #include "store.h"
 #include "test.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -314,7 +316,7 @@ TEST(what_is_old_is_forgotten_and_the_rest_stays) {
     }
     CHECK(ouro__store_keep(s, NOW - 50, &dropped, &e));
     CHECK_EQUAL(dropped, old);
-    CHECK(ouro__store_summary(s, &is, &e));
+    CHECK(ouro__store_summary(s, true, &is, &e));
     CHECK(is.slices == (uint64_t)(SLICES - old) && is.until <= NOW && is.label_values <= 6);
     ouro__store_summary_free(&is);
     ouro__store_close(s);
@@ -489,6 +491,121 @@ TEST(a_recording_that_is_pushed_again_adds_what_is_new) {
     ouro__store_close(s);
 }
 
+// ---------------------------------------------------------------- what is forgotten of recordings
+
+// Recordings whose slices are put one after the other, with clocks that are set back at times.
+enum { RECORDINGS = 4, DAY = 86400000 };
+
+typedef struct {
+    key id;
+    uint64_t next, last; // number of the next slice; when the newest one ended
+    int64_t sums[METRICS];
+} recording;
+
+static void put_next(store *to, recording *r, uint64_t until) {
+    error e = {0};
+    label_set l = {0};
+    keys k;
+    bool known;
+    put_slice some = random_slice();
+    profile *p = profile_of(some.samples, PATHS);
+    CHECK(ouro__keys_make(p, &k));
+    slice s = {.recording = r->id,
+               .number = r->next++,
+               .from = until - 10,
+               .until = until,
+               .labels = &l,
+               .profile = p,
+               .keys = &k};
+    CHECK(ouro__store_put(to, &s, &known, &e) && !known);
+    CHECK_TEXT(e.message, "");
+    for (uint32_t m = 0; m < METRICS; m++) r->sums[m] += ouro__total(p, m);
+    if (until > r->last) r->last = until;
+    ouro__keys_free(&k);
+    ouro__profile_free(p);
+}
+
+// Who follows a recording that goes on is told all of it, and a number that no slice has.
+static void check_recorded(store *s, recording *r, uint64_t since) {
+    error e = {0};
+    profile *sum;
+    if (r->last < since) return;
+    if (!CHECK(ouro__store_recorded(s, r->id, &r->next, &sum, &e)))
+        fprintf(stderr, "%s\n", e.message);
+    if (!sum) return;
+    for (uint32_t m = 0; m < METRICS; m++)
+        CHECK_EQUAL(ouro__total(sum, ouro__profile_find_metric(sum, m ? "time" : "calls")),
+                    r->sums[m]);
+    ouro__profile_free(sum);
+}
+
+// A slice of each at about this time; of one of them perhaps none, of another perhaps an older one.
+static void put_some(store *s, recording *all, uint64_t now) {
+    for (int i = 0; i < RECORDINGS; i++) {
+        uint64_t until = now - random_below(DAY / 2);
+        if (random_below(4) == 0) continue;
+        put_next(s, &all[i], random_below(5) ? until : until - 3 * (uint64_t)DAY);
+    }
+}
+
+static pid_t forget_beside(const char *path, uint64_t since) {
+    pid_t child = fork();
+    if (child) return child;
+    error e = {0};
+    uint64_t dropped;
+    store *s = ouro__store_open(path, false, &e);
+    _exit(!s || !ouro__store_keep(s, since, &dropped, &e));
+}
+
+// Two at once, of which one is killed. The other may find that the first was faster.
+static void forget_and_die(const char *path, uint64_t since) {
+    pid_t one = forget_beside(path, since), other = forget_beside(path, since);
+    usleep(random_below(150000));
+    kill(one, SIGKILL);
+    waitpid(one, NULL, 0);
+    waitpid(other, NULL, 0);
+}
+
+static bool keep(store *s, uint64_t since) {
+    error e = {0};
+    uint64_t dropped;
+    bool ok = ouro__store_keep(s, since, &dropped, &e);
+    // What a killed process began to delete may take its time.
+    for (int i = 0; !ok && e.code == EBUSY && i < 100; i++)
+        ok = ouro__store_keep(s, since, &dropped, &e);
+    if (!CHECK(ok)) fprintf(stderr, "%s\n", e.message);
+    return ok;
+}
+
+// Those whose slices are all gone begin anew.
+static void begin_anew(recording *all, uint64_t since) {
+    for (int i = 0; i < RECORDINGS; i++) {
+        if (all[i].last < since) all[i] = (recording){.id = all[i].id};
+    }
+}
+
+TEST(what_is_old_of_recordings_that_go_on_is_remembered_whoever_is_killed) {
+    enum { DAYS = 5 };
+    recording all[RECORDINGS] = {0};
+    error e = {0};
+    char path[300];
+    snprintf(path, sizeof path, "%s", place("goes_on"));
+    for (int i = 0; i < RECORDINGS; i++) all[i].id = (key){{1, (unsigned char)i}};
+    for (int day = 0; day < DAYS; day++) {
+        uint64_t now = NOW + (uint64_t)day * DAY, since = now - DAY - random_below(DAY);
+        store *s = ouro__store_open(path, true, &e);
+        if (!CHECK(s != NULL)) return;
+        put_some(s, all, now);
+        ouro__store_close(s); // SQLite's connections do not cross a fork
+        if (day % 2) forget_and_die(path, since);
+        s = ouro__store_open(path, false, &e);
+        for (int i = 0; i < RECORDINGS; i++) check_recorded(s, &all[i], since);
+        if (keep(s, since)) begin_anew(all, since);
+        for (int i = 0; i < RECORDINGS; i++) check_recorded(s, &all[i], since);
+        ouro__store_close(s);
+    }
+}
+
 // ---------------------------------------------------------------- several writers, damage
 
 TEST(several_processes_write_at_the_same_time) {
@@ -511,7 +628,7 @@ TEST(several_processes_write_at_the_same_time) {
     error e = {0};
     store_summary is;
     store *s = ouro__store_open(path, false, &e);
-    CHECK(ouro__store_summary(s, &is, &e));
+    CHECK(ouro__store_summary(s, true, &is, &e));
     CHECK(is.slices == WRITERS * EACH && is.recordings == WRITERS * EACH);
     ouro__store_summary_free(&is);
     ouro__store_close(s);
