@@ -61,7 +61,14 @@
 #define LIVE_SEGMENT_MAGIC 0x4745534fu // "OSEG"
 
 enum { LIVE_RUNNING = 1, LIVE_FINISHED = 2 };
-enum { LIVE_LANE = 1, LIVE_NODES = 2, LIVE_BLOCKS = 3, LIVE_TEXT = 4, LIVE_BASELINE = 5 };
+enum {
+    LIVE_LANE = 1,
+    LIVE_NODES = 2,
+    LIVE_BLOCKS = 3,
+    LIVE_TEXT = 4,
+    LIVE_BASELINE = 5,
+    LIVE_SLICES = 6
+};
 
 typedef struct {
     uint64_t offset;
