@@ -15,7 +15,7 @@ static void tree_free(ouro__slice_tree *tree) {
     ouro__rows_free(tree->rows);
 }
 
-static void lane_slices_free(ouro__lane_slices *l) {
+void ouro__lane_slices_free(ouro__lane_slices *l) {
     for (uint32_t i = 0; i < l->tree_count; i++) tree_free(&l->trees[i]);
     free(l->trees);
     free(l->table);
@@ -25,7 +25,7 @@ static void lane_slices_free(ouro__lane_slices *l) {
 }
 
 void ouro__slices_copy_free(ouro__slices_copy *slices) {
-    for (uint32_t i = 0; i < slices->count; i++) lane_slices_free(&slices->lanes[i]);
+    for (uint32_t i = 0; i < slices->count; i++) ouro__lane_slices_free(&slices->lanes[i]);
     free(slices->lanes);
     *slices = (ouro__slices_copy){0};
 }

@@ -43,6 +43,7 @@ typedef struct {
     uint32_t count, metric_count;
 } ouro__slices_copy;
 
+void ouro__lane_slices_free(ouro__lane_slices *slices);
 void ouro__slices_copy_free(ouro__slices_copy *slices);
 
 // For who copies: room for n lanes, each lane with its image, and at last the trees as rows. false:
