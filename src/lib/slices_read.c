@@ -13,6 +13,7 @@
 static void tree_free(ouro__slice_tree *tree) {
     ouro__image_free(&tree->image);
     ouro__rows_free(tree->rows);
+    free(tree->place);
 }
 
 void ouro__lane_slices_free(ouro__lane_slices *l) {

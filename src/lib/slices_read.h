@@ -18,6 +18,8 @@ typedef struct {
     unsigned why;                // OURO_SLICE_SLOWEST ...
     ouro__image image;           // as it was copied, until it is finished:
     ouro__rows *rows;
+    uint32_t *place; // of each row, among the profile's, after ouro__slices_place; else NULL
+    char text[24];   // the number, for who writes labels
 } ouro__slice_tree;
 
 // Of one lane.
@@ -57,5 +59,9 @@ void ouro__slices_open(ouro__lane_slices *slices, const ouro__image *image, uint
 // A profile as it stands now; false or NULL with ENOMEM, and nothing to free.
 bool ouro__slices_of_profile(ouro_profile *profile, ouro__slices_copy *slices);
 ouro__rows *ouro__rows_and_slices(ouro_profile *profile, ouro__slices_copy *slices);
+
+// Adds the paths of all trees to the rows of the same profile, so that each row has at least what
+// the slices have of it; see slices_rows.c. false with ENOMEM.
+bool ouro__slices_place(ouro__rows **rows, ouro__slices_copy *slices);
 
 #endif
