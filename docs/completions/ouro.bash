@@ -33,8 +33,8 @@ _ouro() {
             words="--no-open --no-secret --port --host --source --source-extension --source-map --metric $filters"
             words="$words --period --min $reading"
             ;;
-        report) words="--self --overall --sequences --tree --block --knots --metric $filters --top --json --csv --min
-                       --colour $choosing $reading" ;;
+        report) words="--self --overall --sequences --tree --block --knots --slices --metric $filters --top --json --csv
+                       --min --colour $choosing $reading" ;;
         diff) words="--fail-above --metric $filters --top --json --csv --colour $choosing --with $reading" ;;
         convert) words="--to --metric $filters --period --min $choosing $reading" ;;
         push) words="--store --service --build --label --root --follow --every --once $reading" ;;

@@ -14,6 +14,7 @@
 // own line and address), mappings and labels are not in the tree; they live in the origin,
 // see pprof_write.c. Labels are also kept as tags if somebody may filter by them.
 
+#include "pprof_slices.h"
 #include "questions.h"
 #include "readers.h"
 #include "wire.h"
@@ -351,6 +352,14 @@ static bool take_comments(reader *r, const wire *top, const wire_field *field) {
     return true;
 }
 
+// After the types: the library writes it last. The first two are calls and recursions.
+static bool take_slices(reader *r, const wire *top, const wire_field *field) {
+    enum { NOT_OWN = 2 };
+    if (r->type_count < NOT_OWN) return true;
+    uint32_t own = (uint32_t)r->type_count - NOT_OWN;
+    return ouro__pprof_slices_read(r->profile, own, NOT_OWN, ouro__wire_in(top, field));
+}
+
 static bool take_field(reader *r, const wire *top, const wire_field *field) {
     bool message = field->number >= PROFILE_SAMPLE_TYPE && field->number <= PROFILE_STRING;
     if (message && field->type != WIRE_BYTES)
@@ -383,6 +392,8 @@ static bool take_field(reader *r, const wire *top, const wire_field *field) {
     case PROFILE_DEFAULT_TYPE:
         r->default_type = field->value;
         return true;
+    case PROFILE_SLICES:
+        return field->type != WIRE_BYTES || take_slices(r, top, field);
     default:
         return true;
     }

@@ -7,6 +7,7 @@
 // last, and a move of each column. Asking is elsewhere; this file knows no question.
 
 #include "profile.h"
+#include "sliced.h"
 
 #include "valid.h"
 
@@ -58,6 +59,7 @@ void ouro__profile_free(profile *p) {
     ouro__origin_free(p->origin);
     free(p->missing);
     ouro__tags_free(p->tags);
+    ouro__slices_release(p->slices);
     free(p);
 }
 
@@ -330,6 +332,7 @@ profile *ouro__profile_like(const profile *p) {
     copy->running = p->running;
     copy->budget = p->budget;
     copy->budget.spent = 0;
+    copy->slices = ouro__slices_share(p->slices);
     if (!copy->failed) return copy;
     ouro__profile_free(copy);
     return NULL;

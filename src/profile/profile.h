@@ -90,6 +90,7 @@ typedef struct {
     uint32_t resets;               // of a live file: how often it began to count again
     origin *origin;                // NULL: the tree says it all
     tags *tags;                    // NULL: no sample has a label
+    struct slices *slices;         // of the recording, see sliced.h; NULL: it had none
     budget budget;                 // what building it, and what is made of it, may cost
     int failed;                    // errno: it could not be built completely
 } profile;
