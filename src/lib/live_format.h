@@ -19,8 +19,8 @@
 //              for, a multiple of segment_nodes. The next segment of the lane goes on where it ends
 //   BASELINE   as NODES: the entries and metrics of these nodes and accounts at the last reset. A
 //              reader subtracts them. Nodes without such a segment have counted from zero
-//   SLICES     a part of what is kept of a lane's slices: slices.h says what and how it is read. The
-//              part is `first`. Only the area is always current; it says where the others are
+//   SLICES     a part of what is kept of a lane's slices: slices.h says what, and how it is read.
+//              `first` says which part. The area is current, and says where the others are
 //   BLOCKS     live_block records, from block `first` on; header.block_count tells how many
 //   TEXT       bytes; offsets in the header and in live_block are offsets in the file
 //

@@ -82,8 +82,8 @@ static uint32_t power_of(uint64_t weight) {
     return weight ? 64 - (uint32_t)__builtin_clzll(weight) : 0;
 }
 
-// All above a power of two stay, and of that power itself as many as there is room for, parents
-// first.
+// All above a power of two stay. Of that power itself as many stay as there is room for, and
+// parents come before their children.
 static void choose(const struct ouro__slices *s, fitting *f, uint32_t room) {
     uint32_t n = s->record_count, counts[65] = {0}, above = 0, cut = 64;
     for (uint32_t i = 0; i < n; i++) counts[power_of(f->weights[i])]++;

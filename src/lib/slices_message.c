@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What is kept of a lane's slices, but the trees, as a message that stands in a pprof profile: field
-// PROFILE_SLICES, which readers of others skip. docs/pprof-mapping.md says what is in it. Numbers
-// are varints; lists are packed.
+// What is kept of a lane's slices, but the trees, as a message of a pprof profile: the field
+// PROFILE_SLICES, which other readers skip. docs/pprof-mapping.md says what is in it. Numbers are
+// varints, lists are packed.
 
 #include "slices_message.h"
 #include "pprof_fields.h"
