@@ -177,7 +177,7 @@ static profile *build(ouro__live_profile *live, const budget *cost, const read_o
     builder *b = p ? ouro__builder_new(p, RULE_AS_IT_IS, 0) : NULL;
     bool ok = b != NULL;
     if (ok) add_metrics(p, live);
-    bool labels = options->keep_labels && live->slices.count;
+    bool labels = live->slices.count > 0; // few, and a file that is made of it has them
     if (ok && labels) ok = ouro__slices_place(&live->rows, &live->slices);
     ok = ok && !p->failed && add_rows(p, b, live, labels);
     if (ok) {

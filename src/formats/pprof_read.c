@@ -352,12 +352,16 @@ static bool take_comments(reader *r, const wire *top, const wire_field *field) {
     return true;
 }
 
-// After the types: the library writes it last. The first two are calls and recursions.
+// After the types and the strings: it is written last. The first metrics are calls and recursions,
+// and direct in a file that was made of a live file.
 static bool take_slices(reader *r, const wire *top, const wire_field *field) {
-    enum { NOT_OWN = 2 };
-    if (r->type_count < NOT_OWN) return true;
-    uint32_t own = (uint32_t)r->type_count - NOT_OWN;
-    return ouro__pprof_slices_read(r->profile, own, NOT_OWN, ouro__wire_in(top, field));
+    uint32_t not_own = 2, types = (uint32_t)r->type_count;
+    slice third = {0};
+    if (types > not_own && r->types[not_own].name < r->string_count)
+        third = r->strings[r->types[not_own].name];
+    if (third.size == 6 && memcmp(third.bytes, "direct", 6) == 0) not_own++;
+    if (types < not_own) return true;
+    return ouro__pprof_slices_read(r->profile, types - not_own, not_own, ouro__wire_in(top, field));
 }
 
 static bool take_field(reader *r, const wire *top, const wire_field *field) {

@@ -145,6 +145,10 @@ bool ouro__pprof_slices_read(profile *p, uint32_t metric_count, uint32_t own, wi
     if (!p->slices) p->slices = ouro__slices_new(metric_count, own);
     lane_slices *l = p->slices ? ouro__slices_add_lane(p->slices) : NULL;
     if (!l) return ouro__fail_memory(in.error);
+    l->message_size = (size_t)(in.end - in.at);
+    l->message = malloc(l->message_size + 1);
+    if (!l->message) return ouro__fail_memory(in.error);
+    if (l->message_size) memcpy(l->message, in.at, l->message_size);
     for (wire_field field; ouro__wire_next(&in, &field);) {
         if (field.type == WIRE_VARINT) take_number(l, &field);
         if (field.type == WIRE_BYTES && !take_bytes(l, p->slices->width, &in, &field)) return false;

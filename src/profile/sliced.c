@@ -40,6 +40,7 @@ static void lane_free(lane_slices *l) {
     }
     free(l->kept);
     free(l->name);
+    free(l->message);
     free(l->outside);
     free(l->open);
     free(l->table);
@@ -177,12 +178,13 @@ static int class_of_set(const tags *t, const unsigned char *classes, uint32_t se
 static void sum_rows(const profile *p, uint32_t m, const unsigned char *classes,
                      slice_difference *d) {
     const tags *t = p->tags;
-    for (uint32_t row = 0; t && row < t->row_count; row++) {
+    const int64_t *values = t && m < t->metric_count ? t->row_values[m] : NULL;
+    for (uint32_t row = 0; values && row < t->row_count; row++) {
         int class = class_of_set(t, classes, t->row_set[row]);
         uint32_t block = p->block[t->row_node[row]];
-        if (class == NEITHER || block == NO_BLOCK || !t->row_values[m]) continue;
+        if (class == NEITHER || block == NO_BLOCK) continue;
         double *sums = class == SLOW ? d->slow : d->typical;
-        sums[block] += (double)t->row_values[m][row];
+        sums[block] += (double)values[row];
     }
     for (uint32_t b = 0; b < d->block_count; b++) {
         if (d->slow_count) d->slow[b] /= (double)d->slow_count;

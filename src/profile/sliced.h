@@ -37,6 +37,8 @@ typedef struct {
     uint64_t heat_start, heat_step;
     kept_slice *kept;
     uint32_t kept_count, kept_room;
+    unsigned char *message; // what it was read from, to be written again
+    size_t message_size;
 } lane_slices;
 
 typedef struct slices {
