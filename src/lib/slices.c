@@ -174,13 +174,17 @@ static slices_record *record_add(struct ouro__slices *s, uint32_t block, uint32_
 // The difference of one node or account; true: it has changed.
 static inline bool take_change(const uint64_t *node, uint64_t *before, uint32_t width,
                                uint64_t *change) {
-    uint64_t any = 0;
-    for (uint32_t v = 0; v < ENTRY_KINDS; v++)
-        any |= change[v] = counter_load(node + v) - before[v];
-    for (uint32_t v = ENTRY_KINDS; v < width; v++)
-        any |= change[v] = counter_load(node + NODE_HEAD_WORDS - ENTRY_KINDS + v) - before[v];
-    if (!any) return false;
-    for (uint32_t v = 0; v < width; v++) before[v] += change[v];
+    const uint64_t *metrics = node + NODE_HEAD_WORDS - ENTRY_KINDS; // by the number of the value
+    uint64_t any = (counter_load(node) ^ before[0]) | (counter_load(node + 1) ^ before[1]) |
+                   (counter_load(node + 2) ^ before[2]);
+    for (uint32_t v = ENTRY_KINDS; v < width; v++) any |= counter_load(metrics + v) ^ before[v];
+    if (OURO_LIKELY_(!any)) return false;
+    // Read again: a clock may have added to it.
+    for (uint32_t v = 0; v < width; v++) {
+        uint64_t value = counter_load(v < ENTRY_KINDS ? node + v : metrics + v);
+        change[v] = value - before[v];
+        before[v] = value;
+    }
     return true;
 }
 
