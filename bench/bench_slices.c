@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What a slice costs: `bench_slices NODES CHANGED SLICES` makes a tree of NODES paths, then ends
-// SLICES slices, in each of which CHANGED paths are entered once. Prints the nanoseconds of a slice,
-// without those of its paths. bench/run counts the instructions of SLICES and of twice as many.
+// SLICES slices, in each of which CHANGED paths are entered once. Prints the nanoseconds of a
+// slice, without its paths. bench/run counts the instructions of SLICES and of twice as many.
 
 #include "support.h"
 
