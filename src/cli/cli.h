@@ -12,6 +12,7 @@
 #include "questions.h"
 #include "store.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 // The exit statuses, as the manual has them.
@@ -62,7 +63,7 @@ typedef struct {
     size_t choices;        // so many of the inputs are choices from the store
     const char *service, *build, *root;
     const char *listen, *token_file;
-    char *token; // in the command line, to be overwritten
+    char *token;      // in the command line, to be overwritten
     uint64_t keep;    // milliseconds; 0: not asked
     uint64_t every;   // the same
     uint32_t paths;   // most paths of an answer
@@ -91,6 +92,7 @@ typedef struct {
     int64_t total; // before the filters
     char *missing; // which part of a store did not answer; NULL: none
     bool filtered;
+    bool no_space; // the live file could not grow
 } loaded;
 
 // Exits with a message if it cannot be loaded.
@@ -189,12 +191,15 @@ int cmd_diff(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_push(int argc, char **argv);
+// What asks a command that runs on to end.
+sigset_t ending_signals(void);
+
 // Sends live files again and again, until a signal comes. Gives the exit status.
 int follow_files(const options *o, const label_set *labels);
 int cmd_store(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_help(int argc, char **argv);
-// Runs the program of a language host: lua, run, cc or c++.
+// Runs the program of a language host: lua, python, run, cc or c++.
 int cmd_host(int argc, char **argv);
 bool is_host(const char *command);
 // The help of a command, or of ouro itself if command is NULL.

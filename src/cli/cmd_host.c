@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// ouro lua, run, cc, c++: the language hosts. Each is a program of its own, `ouro-NAME`, so that
-// ouro itself needs no language to run. It is found beside ouro (the build folder), in
-// ../libexec/ouro (where it is installed), or in the folder that OURO_LIBEXEC names. The host finds
-// this program again in the variable OURO, for `ouro report` and `ouro view`.
+// ouro lua, luajit, python, run, cc, c++: the language hosts. Each is a program of its own,
+// `ouro-NAME`, so that ouro itself needs no language to run. It is found beside ouro (the build
+// folder), in ../libexec/ouro (where it is installed), or in the folder that OURO_LIBEXEC names.
+// The host finds this program again in the variable OURO, for `ouro report` and `ouro view`.
 
 #include "cli.h"
 
@@ -17,7 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const hosts[] = {"lua", "run", "cc", "c++"};
+static const char *const hosts[] = {"lua",    "lua5.1", "lua5.3", "lua5.4", "luajit",
+                                    "python", "run",    "cc",     "c++"};
 
 bool is_host(const char *command) {
     for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
@@ -39,16 +40,17 @@ static void try_folder(const char *folder, const char *below, const char *name, 
 int cmd_host(int argc, char **argv) {
     (void)argc;
     char path[PATH_MAX], folder[PATH_MAX];
+    const char *program = strcmp(argv[0], "lua5.4") == 0 ? "lua" : argv[0];
     if (ouro__own_path(path)) setenv("OURO", path, 1);
     const char *named = secure_getenv("OURO_LIBEXEC");
-    if (named && *named) try_folder(named, "/", argv[0], argv);
+    if (named && *named) try_folder(named, "/", program, argv);
     if (ouro__own_folder(folder)) {
-        try_folder(folder, "", argv[0], argv);
-        try_folder(folder, "../libexec/ouro/", argv[0], argv);
+        try_folder(folder, "", program, argv);
+        try_folder(folder, "../libexec/ouro/", program, argv);
     }
     fprintf(stderr,
             "ouro: %s is not installed: there is no ouro-%s beside ouro or in ../libexec/ouro of "
             "it.\nSet OURO_LIBEXEC to its folder, or build Ouro with this host.\n",
-            argv[0], argv[0]);
+            argv[0], program);
     return EXIT_FAILED;
 }
