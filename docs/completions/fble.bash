@@ -28,7 +28,8 @@ _fble() {
         return
         ;;
     -p | --package) words=$(_fble_packages) ;;
-    -m | --module | -t | --target | -w | --word | -j | --jobs | --profile-max-nodes | --profile-period | --slice) return ;;
+    -m | --module | -t | --target | -w | --word | -j | --jobs | --profile-max-nodes | --profile-period | \
+        --slice) return ;;
     esac
     if [ -z "$words" ]; then
         case $command in

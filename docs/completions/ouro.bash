@@ -26,7 +26,7 @@ _ouro() {
         ;;
     --port | --host | --metric | --select | --exclude | --fold | --select-match | --exclude-match | --fold-match | \
         --label | --block | --top | --min | --period | --fail-above | --hz | --max-nodes | --where | --with | \
-        --paths | --service | --build | --keep | --every | --listen | --token) return ;;
+        --paths | --service | --build | --keep | --every | --listen | --token | --slice | --slice-by) return ;;
     esac
     if [ -z "$words" ]; then
         case $command in
@@ -44,7 +44,7 @@ _ouro() {
         merge) words="--output --to --metric --period --min $reading" ;;
         lua | lua5.1 | lua5.3 | lua5.4 | luajit)
             words='--output --view --quiet --hz --cpu --precise --instructions --memory --live --max-nodes --compact
-                   --luajit --help --version'
+                   --slice --slice-by --luajit --help --version'
             ;;
         python) words='--output --view --quiet --hz --precise --memory --gil --wall --cpu --live --max-nodes --compact
                     --python --help --version' ;;

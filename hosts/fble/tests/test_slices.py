@@ -63,7 +63,7 @@ def both(text, name, *all_options, flags="-O0"):
 
 def calls_of(number):
     """Calls by block in one slice, from the labels that the profile's samples have."""
-    rows = run(OURO, "report", "--label", f"slice={number}", "--json", "x.pb", status=0).out
+    rows = run(OURO, "report", "--metric", "calls", "--label", f"slice={number}", "--json", "x.pb", status=0).out
     return {row["name"]: row["calls"] for row in json.loads(rows)["rows"] if row["calls"]}
 
 
@@ -144,7 +144,7 @@ def a_name_that_is_nobodys_is_an_error_that_says_who_is_near():
     for line in ([FBLE, "eval", "A.fble"], compiled("--eval", "A.fble")):
         done = slices(line, "--slice", "frame", status=4)
         has(done.err, "no block is called frame; there are /A%.Frame")
-        has(slices(line, "--slice", "/A%.Nobody", status=4).err, "ouro report shows the names of a profile, such as /A%")
+        has(slices(line, "--slice", "/A%.Nobody", status=4).err, "ouro report shows the names of a profile, such as")
         has(slices(line, "--slice", "/A%.Frame", by="calls", status=4).err, "--slice-by calls: expected duration or a")
         has(run(*line, "--slice", "/A%.Frame", status=4).err, "--slice needs a profile: --profile FILE")
 

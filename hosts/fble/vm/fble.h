@@ -45,7 +45,7 @@ typedef struct {
     // metrics counts what: the metric's number + 1; 0: none does.
     ouro_profile *profile;
     ouro_metric instructions, objects, bytes;
-    // Every call of the blocks of this name is a slice of the profile (ouro_slice). A recursive call
+    // Every call of the blocks of this name is a slice (ouro_slice). A recursive call
     // belongs to the outermost one, and what is tail-called to the call that it replaces; a tail
     // call of the function itself begins the next slice. NULL: none. Must outlive the machine.
     const char *slice;

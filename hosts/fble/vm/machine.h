@@ -370,7 +370,7 @@ static inline bool fble_is_sliced(const struct fble_machine *machine, ouro_block
 void fble_slice_call(struct fble_machine *machine, uint64_t *fp);
 // What SLICE_END does; gives the real return pc.
 const uint64_t *fble_slice_end(struct fble_machine *machine);
-// A call of the code is about to be recorded: by what its site may know it. If its calls are slices,
+// A call of the code is about to be recorded: by what its site may know it. If calls are slices,
 // nobody asks for that key, so that each is noticed.
 const void *fble_call_key(struct fble_machine *machine, uint64_t *fp, const struct fble_code *code);
 // Records a call that its site does not know, and gives where the thread stands then.
