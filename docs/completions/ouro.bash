@@ -47,7 +47,7 @@ _ouro() {
                    --slice --slice-by --luajit --help --version'
             ;;
         python) words='--output --view --quiet --hz --precise --memory --gil --wall --cpu --live --max-nodes --compact
-                    --python --help --version' ;;
+                    --slice --slice-by --python --help --version' ;;
         run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder
                     --symbolise --help --version' ;;
         cc | c++) words='--xray --all --help' ;;
