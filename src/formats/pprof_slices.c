@@ -141,6 +141,18 @@ static void take_number(lane_slices *l, const wire_field *field) {
     if (field->number == SLICES_HEAT_STEP) l->heat_step = field->value;
 }
 
+uint32_t ouro__pprof_slices_metrics(wire in) {
+    error ignored = {0};
+    in.error = &ignored;
+    for (wire_field field; ouro__wire_next(&in, &field);) {
+        if (field.number != SLICES_OUTSIDE || field.type != WIRE_BYTES) continue;
+        wire list = ouro__wire_in(&in, &field);
+        size_t n = numbers_in(&list);
+        return n > 3 && n <= METRICS_MAX ? (uint32_t)n - 3 : 0;
+    }
+    return 0;
+}
+
 bool ouro__pprof_slices_read(profile *p, uint32_t metric_count, uint32_t own, wire in) {
     if (!p->slices) p->slices = ouro__slices_new(metric_count, own);
     lane_slices *l = p->slices ? ouro__slices_add_lane(p->slices) : NULL;

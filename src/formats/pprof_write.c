@@ -176,9 +176,15 @@ static void put_sample(writer *w, uint32_t n) {
     if (!w->rows_of || any_of(whole, p->metric_count)) put_values(w, whole, 0);
 }
 
-// The labels of slices are written, of profiles that have them: what was read from a live file.
+static bool is_metric(const profile *p, uint32_t m, const char *name) {
+    return m < p->metric_count && strcmp(ouro__metric_name(p, m), name) == 0;
+}
+
+// The labels of slices are written, of profiles that have them. A reader takes the first metrics
+// for what every profile of the library has.
 static bool writes_slices(const profile *p) {
-    bool whole = p->slices && p->tags && p->slices->own == 3;
+    bool whole = p->slices && is_metric(p, 0, "calls") && is_metric(p, 1, "recursions");
+    if (whole && p->slices->own == 3) whole = is_metric(p, 2, "direct");
     for (uint32_t m = 0; m < p->metric_count; m++) whole = whole && !p->metrics[m].decimals;
     return whole;
 }
@@ -186,7 +192,7 @@ static bool writes_slices(const profile *p) {
 static bool list_labels(writer *w) {
     const profile *p = w->profile;
     const tags *t = p->tags;
-    if (!writes_slices(p)) return true;
+    if (!t || !writes_slices(p)) return true;
     w->rows_of = calloc((size_t)p->node_count + 1, sizeof *w->rows_of);
     w->next_row = calloc((size_t)t->row_count + 1, sizeof *w->next_row);
     w->tag_key = calloc((size_t)t->tag_count + 1, sizeof *w->tag_key);
@@ -206,8 +212,10 @@ static bool list_labels(writer *w) {
 static void put_slices(writer *w) {
     const slices *s = writes_slices(w->profile) ? w->profile->slices : NULL;
     for (uint32_t i = 0; s && i < s->count; i++) {
-        put_length(w, PROFILE_SLICES, s->lanes[i].message_size);
-        ouro__put(w->out, s->lanes[i].message, s->lanes[i].message_size);
+        const lane_slices *l = &s->lanes[i];
+        put_length(w, PROFILE_SLICES, l->message_size + number_size(l->lane));
+        ouro__put(w->out, l->message, l->message_size);
+        put_number(w, SLICES_LANE, l->lane); // the last one counts, and it may have changed
     }
 }
 

@@ -55,6 +55,13 @@ lane_slices *ouro__slices_add_lane(slices *s);
 slices *ouro__slices_share(slices *s);
 void ouro__slices_release(slices *s);
 
+// Adds the slices of a part to a sum. column: of each metric of the part, in the sum; its lanes are
+// numbered from `first` on. *lost: they have other metrics, and are left out. false: out of memory.
+bool ouro__slices_merge(profile *sum, const profile *p, const uint32_t *column, uint32_t first,
+                        bool *lost);
+// The first number that no lane has.
+uint32_t ouro__slices_next_lane(const profile *p);
+
 // The smallest value of a bucket.
 uint64_t ouro__bucket_least(uint32_t bucket);
 

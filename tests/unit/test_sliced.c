@@ -8,6 +8,7 @@
 #include "questions.h"
 #include "sliced.h"
 #include "test.h"
+#include "valid.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,6 +166,165 @@ TEST(a_pprof_file_has_what_the_library_keeps) {
         ouro__profile_free(p);
         game_free(&g);
     }
+}
+
+// ---------------------------------------------------------------- sums and filters
+
+// What a slice has of a metric in a block; the text is that of its label.
+static int64_t has_of(const profile *p, const char *slice, const char *metric, const char *block) {
+    uint32_t key = ouro__texts_find(&p->texts, "slice", 5),
+             value = ouro__texts_find(&p->texts, slice, strlen(slice)), m = 0;
+    while (m < p->metric_count && strcmp(ouro__metric_name(p, m), metric) != 0) m++;
+    if (!CHECK(m < p->metric_count) || !p->tags || value == NO_ROW) return 0;
+    if (m >= p->tags->metric_count) return 0;
+    const tags *t = p->tags;
+    int64_t sum = 0;
+    for (uint32_t row = 0; row < t->row_count; row++) {
+        uint32_t set = t->row_set[row], b = p->block[t->row_node[row]];
+        if (b == NO_BLOCK || strcmp(ouro__block_name(p, b), block) != 0) continue;
+        for (uint32_t i = ouro__set_first(t, set); i < t->set_end[set]; i++) {
+            const tag_info *tag = &t->tags[t->set_tags[i]];
+            if (t->keys[tag->key] == key && tag->value == value && t->row_values[m])
+                sum += t->row_values[m][row];
+        }
+    }
+    return sum;
+}
+
+static const char *label_of(char text[48], const kept_slice *k, uint32_t lane) {
+    snprintf(text, 48, lane ? "%llu/%u" : "%llu", (unsigned long long)k->number, lane);
+    return text;
+}
+
+// Every kept slice of a part is in the sum, in a lane that is higher by `lanes`.
+static void check_part(const profile *sum, const profile *p, uint32_t lanes) {
+    static const char *const metrics[] = {"calls", "time", "bytes"};
+    static const char *const blocks[] = {"draw", "think", "collect"};
+    for (uint32_t i = 0; i < p->slices->count; i++) {
+        const lane_slices *l = &p->slices->lanes[i];
+        for (uint32_t k = 0; k < l->kept_count; k++) {
+            char is[48], was[48];
+            label_of(was, &l->kept[k], l->lane);
+            label_of(is, &l->kept[k], l->lane + lanes);
+            for (int m = 0; m < 3; m++) {
+                for (int b = 0; b < 3; b++)
+                    CHECK_EQUAL(has_of(sum, is, metrics[m], blocks[b]),
+                                has_of(p, was, metrics[m], blocks[b]));
+            }
+        }
+    }
+}
+
+static profile *sum_of(profile *const *parts, int n, bool *lost) {
+    error e = {0};
+    merger *m = ouro__merger_new(RULE_AS_IT_IS, 0);
+    for (int i = 0; i < n; i++) CHECK(ouro__merger_add(m, parts[i], &e));
+    *lost = ouro__merger_lost_slices(m);
+    return ouro__merger_end(m, &e);
+}
+
+// Written and read again.
+static profile *through_pprof(const profile *p) {
+    const char *path = test_path("again.pb");
+    error e = {0};
+    CHECK(ouro__profile_write(p, path, ouro__format_named("pprof"), &(write_options){0}, &e));
+    profile *again = ouro__profile_read(path, NULL, &(read_options){.rule = RULE_DEFAULT}, &e);
+    CHECK(again != NULL);
+    return again;
+}
+
+static uint64_t count_of(const profile *p) {
+    slice_times t = {0};
+    if (p && p->slices) CHECK(ouro__slice_times(p->slices, &t));
+    return t.count;
+}
+
+TEST(a_sum_has_the_slices_of_its_parts) {
+    enum { PARTS = 3 };
+    profile *parts[PARTS];
+    error e = {0};
+    bool lost;
+    for (int i = 0; i < PARTS; i++) {
+        game g = game_new(0, 1);
+        play(&g);
+        parts[i] = read_game(g.path, &e);
+        game_free(&g);
+    }
+    // One was made of another pprof file: its metrics are the same in another order.
+    profile *again = through_pprof(parts[1]);
+    ouro__profile_free(parts[1]);
+    parts[1] = again;
+    profile *sum = sum_of(parts, PARTS, &lost), *read = through_pprof(sum);
+    CHECK(!lost && ouro__profile_is_valid(read));
+    CHECK_EQUAL(count_of(sum), PARTS * FRAMES);
+    CHECK_EQUAL(count_of(read), PARTS * FRAMES);
+    for (uint32_t i = 0; i < PARTS; i++) {
+        check_part(sum, parts[i], i);
+        check_part(read, parts[i], i);
+    }
+    for (int i = 0; i < PARTS; i++) ouro__profile_free(parts[i]);
+    ouro__profile_free(sum);
+    ouro__profile_free(read);
+}
+
+TEST(a_sum_with_other_metrics_says_that_slices_are_lost) {
+    static const ouro_metric_info other = {"cycles", "count"};
+    error e = {0};
+    bool lost;
+    game g = game_new(0, 1);
+    play(&g);
+    const char *path = test_path("other.pb");
+    ouro_profile *profile_of_others =
+        ouro_profile_new(&(ouro_options){.metrics = &other, .metric_count = 1});
+    ouro_thread *thread = ouro_thread_new(profile_of_others);
+    ouro_slice(thread);
+    ouro_sample(thread, 1);
+    ouro_slice(thread);
+    CHECK_EQUAL(ouro_profile_write(profile_of_others, path), 0);
+    profile *parts[] = {read_game(g.path, &e), read_game(path, &e)};
+    profile *sum = sum_of(parts, 2, &lost);
+    CHECK(lost);
+    CHECK_EQUAL(count_of(sum), FRAMES);
+    check_part(sum, parts[0], 0);
+    ouro__profile_free(sum);
+    sum = sum_of(parts, 1, &lost);
+    CHECK(!lost);
+    ouro__profile_free(sum);
+    for (int i = 0; i < 2; i++) ouro__profile_free(parts[i]);
+    ouro_thread_free(thread);
+    ouro_profile_free(profile_of_others);
+    game_free(&g);
+}
+
+// What is left of a slice is what is left of its paths. The rest of what is known stays.
+TEST(filters_keep_the_slices_of_what_they_leave) {
+    game g = game_new(0, 1);
+    play(&g);
+    error e = {0};
+    profile *p = read_game(g.path, &e);
+    uint32_t collect = 0, draw = 0;
+    for (uint32_t b = 0; b < p->block_count; b++) {
+        if (strcmp(ouro__block_name(p, b), "collect") == 0) collect = b;
+        if (strcmp(ouro__block_name(p, b), "draw") == 0) draw = b;
+    }
+    profile *left =
+        ouro__filter(p, &(filter){.exclude = &draw, .exclude_count = 1, .keep_labels = true}, &e);
+    profile *small = left ? ouro__pruned(left, 0.001, &e) : NULL;
+    profile *read = small ? through_pprof(small) : NULL;
+    if (CHECK(read && read->slices)) {
+        CHECK_EQUAL(count_of(read), FRAMES);
+        const lane_slices *l = &p->slices->lanes[0];
+        for (uint32_t k = 0; k < l->kept_count; k++) {
+            char text[48];
+            label_of(text, &l->kept[k], 0);
+            CHECK_EQUAL(has_of(read, text, "time", "draw"), 0);
+            CHECK_EQUAL(has_of(read, text, "time", "collect"),
+                        has_of(p, text, "time", ouro__block_name(p, collect)));
+        }
+    }
+    profile *all[] = {p, left, small, read};
+    for (int i = 0; i < 4; i++) ouro__profile_free(all[i]);
+    game_free(&g);
 }
 
 // ---------------------------------------------------------------- damaged
