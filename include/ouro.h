@@ -126,6 +126,16 @@ typedef struct {
     int signal;   // the timer's signal; 0 = SIGPROF
 } ouro_clock_options;
 
+// What is kept of slices; see ouro_slice.
+typedef struct {
+    const char *name; // of one slice: "frame", "request"; copied, at most 31 bytes; NULL = "slice"
+    uint32_t kept;    // trees of the slowest, the last and of some chosen evenly; 0 = 32 of each
+    uint32_t rows;    // slices in the table; 0 = 65,536
+    uint32_t by;      // what slow means: 0 = the duration, 1 + m = metric m
+} ouro_slice_options;
+
+enum { OURO_SLICES_KEPT_MOST = 1024 };
+
 // Zero is the default, in every field: `(ouro_options){0}` is a good start, and so is NULL.
 typedef struct {
     int compaction;                  // OURO_LOOPS ...
@@ -137,6 +147,7 @@ typedef struct {
     bool disabled;                   // begin disabled, see ouro_profile_enable
     ouro_clock_options clock;        // of ouro_clock_start, for all threads of the profile
     ouro_metric shown_metric;        // what readers of ouro_profile_write show first
+    ouro_slice_options slices;       // of every thread that calls ouro_slice
 } ouro_options;
 
 // Sets compaction and edge_length by the name of a rule, as a user writes it: "loops", "cycles",
@@ -174,7 +185,8 @@ OURO_API void ouro_profile_free(ouro_profile *profile);
 OURO_API void ouro_profile_enable(ouro_profile *profile, bool enabled);
 
 // Counts again from zero: calls, metrics, and what was pruned, has overflowed or was lost. The
-// profile's time begins again, too. Blocks, threads, positions and paths stay: threads go on
+// profile's time begins again, too. Slices are forgotten, and the next one begins at the next
+// ouro_slice. Blocks, threads, positions and paths stay: threads go on
 // recording where they stand, what is open stays open, and a path without new counts is visited
 // with zeros. What other OS threads record during the call is counted after the reset or not at
 // all. A reader of a live file sees all lanes before the reset or all after it, also if the program
@@ -282,6 +294,27 @@ OURO_INLINE_ void ouro_count(ouro_thread *thread, ouro_metric metric, uint64_t n
 // some position of this lane or to [lost]; a number that is no position of this lane is [lost].
 OURO_API void ouro_unwind(ouro_thread *thread, ouro_position position);
 
+// ---------------------------------------------------------------- slices
+
+// A slice is a stretch of a lane's run that the program names: a frame, a request, a turn of a
+// loop. This ends the lane's current slice, if there is one, and begins the next. Green threads of
+// one lane share its slices. What is recorded before the first slice, and after ouro_slice_stop, is
+// outside of slices: the sum of all slices and of that is the profile, for every metric.
+//
+//     for (;;) { ouro_slice(thread); draw_a_frame(); }
+//
+// Kept, per lane and within bounds: start, duration and totals of every slice while the table has
+// room; a histogram of the durations, in steps of 1%; a heat map of duration by time; and whole
+// trees of the slowest slices, the last ones, and some chosen evenly. All trees of a lane together
+// have 3/8 of max_nodes records at most; the smallest paths of a tree that is too large are added
+// up in one sum. Recording pays nothing: a slice costs one pass over the lane's nodes in use (some
+// 5 ns each), here. Waits while a reader copies the lane. Without memory, or space in the live
+// file, nothing is a slice until there is some. NULL costs a branch. Not for signal handlers.
+OURO_INLINE_ void ouro_slice(ouro_thread *thread);
+
+// Ends the current slice and begins none, for slices with something between them.
+OURO_INLINE_ void ouro_slice_stop(ouro_thread *thread);
+
 // ---------------------------------------------------------------- the clock
 
 // Starts a timer that charges the position of `thread` hz times a second: the number of nanoseconds
@@ -336,6 +369,59 @@ OURO_API int ouro_profile_visit(ouro_profile *profile, ouro_visitor *visitor, vo
 // the disk; that takes about 10 ms on an SSD, and nothing on a tmpfs. Paths of more than 4,096
 // blocks are cut, under a [truncated] root. Any OS thread, any time. 0, or -1 with errno.
 OURO_API int ouro_profile_write(ouro_profile *profile, const char *path);
+
+// One slice. `start` is in nanoseconds since the profile began, or was reset.
+typedef struct {
+    uint32_t lane;
+    uint64_t number; // from 1 in each lane
+    uint64_t start, duration;
+    uint64_t calls, recursions, direct;
+    const uint64_t *metrics; // one per metric of the profile
+} ouro_slice_info;
+
+// Values below 128 have a bucket each; 128 buckets for every power of two above.
+enum { OURO_SLICE_BUCKETS = 7424, OURO_SLICE_HEAT_COLUMNS = 128, OURO_SLICE_HEAT_ROWS = 128 };
+// The smallest value of a bucket.
+OURO_API uint64_t ouro_slice_bucket_least(uint32_t bucket);
+// The smallest duration of a row of the heat map: four rows for every power of two from 256 ns on.
+OURO_API uint64_t ouro_slice_heat_least(uint32_t row);
+
+// All that is kept of the slices of one lane, but the table and the trees.
+typedef struct {
+    uint32_t lane;
+    const char *name;
+    uint32_t by;               // as in the options
+    uint64_t count;            // slices that have ended
+    uint64_t rows;             // of them in the table: the first ones
+    uint64_t slowest;          // the largest duration, or value of metric `by - 1`
+    ouro_slice_info outside;   // recorded outside of slices; number, start and duration are 0
+    bool is_open;              // a slice has begun:
+    ouro_slice_info open;      // what it has so far
+    const uint64_t *durations; // OURO_SLICE_BUCKETS of them: how many slices took so long
+    const uint64_t *values;    // the same by what slow means
+    uint64_t heat_start;       // of column 0,
+    uint64_t heat_step;        // of each column, in nanoseconds
+    const uint32_t *heat;      // columns of OURO_SLICE_HEAT_ROWS: slices that began then
+} ouro_slice_summary;
+
+// Why a tree is kept.
+enum { OURO_SLICE_SLOWEST = 1, OURO_SLICE_LAST = 2, OURO_SLICE_EVENLY = 4 };
+
+// Each may be NULL. Called lane by lane: the summary, the table by number, then each tree that is
+// kept, by number, and its paths as ouro_profile_visit would give them. `rest` is what the tree
+// has no paths for: they were too many.
+typedef struct {
+    void (*lane)(void *user, const ouro_slice_summary *summary);
+    void (*slice)(void *user, const ouro_slice_info *slice);
+    void (*kept)(void *user, const ouro_slice_info *slice, unsigned why,
+                 const ouro_slice_info *rest);
+    ouro_visitor *path;
+} ouro_slice_visitor;
+
+// Any OS thread, any time, as ouro_profile_visit. Lanes without slices are left out. Returns 0, or
+// -1 with ENOMEM before the first call.
+OURO_API int ouro_slices_visit(ouro_profile *profile, const ouro_slice_visitor *visitor,
+                               void *user);
 
 typedef struct {
     uint64_t nodes;     // positions in memory, over all lanes, with one root; at most max_nodes
@@ -545,6 +631,16 @@ OURO_INLINE_ void ouro_sample(ouro_thread *thread, uint64_t n) {
     if (!thread) return;
     // A node has room for metric 0 even if the profile has none.
     ouro_add_(ouro_node_at_(thread, thread->position_)->metrics, n);
+}
+
+OURO_API void ouro_slice_(ouro_thread *thread, bool begin);
+
+OURO_INLINE_ void ouro_slice(ouro_thread *thread) {
+    if (thread) ouro_slice_(thread, true);
+}
+
+OURO_INLINE_ void ouro_slice_stop(ouro_thread *thread) {
+    if (thread) ouro_slice_(thread, false);
 }
 
 OURO_INLINE_ void ouro_stack_init(ouro_stack *stack, ouro_thread *thread) {

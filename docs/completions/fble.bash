@@ -6,7 +6,7 @@ _fble() {
     local commands='check deps eval run memory disassemble compile test lsp' words=
     local modules='--include --package --module --help --version'
     local running='--foreign --compiled --profile --profile-live --profile-blocks --profile-metrics --profile-compact
-                   --profile-max-nodes --profile-period'
+                   --profile-max-nodes --profile-period --slice --slice-by'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
         COMPREPLY=($(compgen -W "$commands help --help --version" -- "$current"))
@@ -21,13 +21,15 @@ _fble() {
     case $previous in
     --profile-blocks) words='functions all' ;;
     --profile-metrics) words='instructions time objects bytes' ;;
+    --slice-by) words='duration instructions time objects bytes' ;;
     --profile-compact) words='loops cycles edges edges:1 edges:2 edges:3 none' ;;
     -I | --include | --emit-c | --build-dir)
         COMPREPLY=($(compgen -d -- "$current"))
         return
         ;;
     -p | --package) words=$(_fble_packages) ;;
-    -m | --module | -t | --target | -w | --word | -j | --jobs | --profile-max-nodes | --profile-period) return ;;
+    -m | --module | -t | --target | -w | --word | -j | --jobs | --profile-max-nodes | --profile-period | \
+        --slice) return ;;
     esac
     if [ -z "$words" ]; then
         case $command in

@@ -43,6 +43,8 @@ complete -c fble -n $runs -l profile-compact -x -a 'loops cycles edges edges:1 e
     -d 'how recursion is compacted'
 complete -c fble -n $runs -l profile-max-nodes -x -d 'the cap'
 complete -c fble -n $runs -l profile-period -x -d 'charge so many instructions at a time'
+complete -c fble -n $runs -l slice -x -d 'every call of this block is a slice'
+complete -c fble -n $runs -l slice-by -x -a 'duration instructions time objects bytes' -d 'what slow slices have more of'
 complete -c fble -n "__fish_seen_subcommand_from $running compile" -l profile-blocks -x -a 'functions all' \
     -d 'what the blocks are'
 

@@ -26,7 +26,7 @@ _ouro() {
         ;;
     --port | --host | --metric | --select | --exclude | --fold | --select-match | --exclude-match | --fold-match | \
         --label | --block | --top | --min | --period | --fail-above | --hz | --max-nodes | --where | --with | \
-        --paths | --service | --build | --keep | --every | --listen | --token) return ;;
+        --paths | --service | --build | --keep | --every | --listen | --token | --slice | --slice-by) return ;;
     esac
     if [ -z "$words" ]; then
         case $command in
@@ -34,8 +34,8 @@ _ouro() {
             words="--no-open --no-secret --port --host --source --source-extension --source-map --metric $filters"
             words="$words --period --min $choosing --with $reading"
             ;;
-        report) words="--self --overall --sequences --tree --block --knots --metric $filters --top --json --csv --min
-                       --colour $choosing $reading" ;;
+        report) words="--self --overall --sequences --tree --block --knots --slices --metric $filters --top --json --csv
+                       --min --colour $choosing $reading" ;;
         diff) words="--fail-above --metric $filters --top --json --csv --colour $choosing --with $reading" ;;
         convert) words="--to --metric $filters --period --min $choosing $reading" ;;
         push) words="--store --service --build --label --root --follow --every --once $reading" ;;
@@ -44,10 +44,10 @@ _ouro() {
         merge) words="--output --to --metric --period --min $reading" ;;
         lua | lua5.1 | lua5.3 | lua5.4 | luajit)
             words='--output --view --quiet --hz --cpu --precise --instructions --memory --live --max-nodes --compact
-                   --luajit --help --version'
+                   --slice --slice-by --luajit --help --version'
             ;;
         python) words='--output --view --quiet --hz --precise --memory --gil --wall --cpu --live --max-nodes --compact
-                    --python --help --version' ;;
+                    --slice --slice-by --python --help --version' ;;
         run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder
                     --symbolise --help --version' ;;
         cc | c++) words='--xray --all --help' ;;

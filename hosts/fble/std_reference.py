@@ -16,6 +16,7 @@ MARKER = "<!-- From here on written by hosts/fble/std_reference.py. -->\n"
 # What others use first; the rest follows by name.
 FIRST = ["Unit", "Bool", "Maybe", "Order", "Pair", "Int", "Int/Show", "List", "Char", "String", "Map", "Set",
          "Stream", "Monad", "Io", "Io/Cli", "Io/Console", "Io/Env", "Io/File/Text", "Io/File/Binary", "Io/Thread",
+         "Io/Profile",
          "Test", "Show", "Eq", "Cmp", "Random", "State"]
 NAME = r"('[^']*'|[^\s(){}<>,;=.]+?@?)"
 

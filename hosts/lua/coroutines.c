@@ -64,8 +64,10 @@ void coroutine_push(coroutine *co, void *ci, ouro_block block, bool counted) {
 static void set_base(coroutine *co, ouro_thread *parent) {
     ouro_position base = ouro_thread_position(parent);
     if (co->thread && co->base == base) return;
-    size_t depth = co->depth;
+    size_t depth = co->depth, sliced = co->sliced;
+    co->sliced = 0; // no frame ends
     coroutine_unwind(co, 0);
+    co->sliced = sliced;
     ouro_thread_free(co->thread);
     co->thread = ouro_thread_fork(parent);
     co->base = base;
@@ -148,6 +150,7 @@ void coroutine_forget(session *s, const lua_State *L) {
 }
 
 void coroutines_free(session *s) {
+    slices_leave_open(s);
     for (size_t i = 0; i < BUCKETS; i++) {
         while (s->buckets[i]) {
             coroutine *co = s->buckets[i];

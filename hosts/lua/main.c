@@ -38,6 +38,15 @@ static bool write_and_show(session *s, bool view) {
     return true;
 }
 
+// A name that nobody had is said even if nothing else is to be.
+static void explain_slices(const session *s) {
+    if (!s->settings.slice || s->slices) return;
+    char *near = slices_near(s);
+    ouro__say(OURO_LUA ": no function %s was called, so there are no slices%s%s", s->settings.slice,
+              near && *near ? "; there are " : "", near ? near : "");
+    free(near);
+}
+
 static void finish_with(bool view) {
     session *s = run.session;
     run.session = NULL;
@@ -46,6 +55,7 @@ static void finish_with(bool view) {
     session_stop(s);
     fflush(stdout);
     fflush(stderr);
+    explain_slices(s);
     if (!write_and_show(s, view)) {
         fflush(NULL);
         _exit(1);

@@ -68,8 +68,8 @@ static const char *string_option(lua_State *L, int table, const char *name) {
 }
 
 static void check_names(lua_State *L, int table) {
-    static const char *const known[] = {"mode",      "hz",     "metrics", "live",
-                                        "max_nodes", "period", "clock"};
+    static const char *const known[] = {"mode",   "hz",    "metrics", "live",    "max_nodes",
+                                        "period", "clock", "slice",   "slice_by"};
     lua_pushnil(L);
     while (lua_next(L, table)) {
         size_t i = 0, n = sizeof known / sizeof *known;
@@ -90,6 +90,8 @@ static void options_read(lua_State *L, int table, settings *wanted) {
     wanted->max_nodes = (uint32_t)integer_option(L, table, "max_nodes", 2, OURO_MAX_NODES_MOST);
     wanted->period = (int)integer_option(L, table, "period", 1, 1000000000);
     wanted->live = string_option(L, table, "live");
+    wanted->slice = string_option(L, table, "slice");
+    wanted->slice_by = string_option(L, table, "slice_by");
     metrics_option(L, table, wanted);
     const char *clock = string_option(L, table, "clock");
     if (clock && strcmp(clock, "wall") != 0 && strcmp(clock, "cpu") != 0)
@@ -100,6 +102,8 @@ static void options_read(lua_State *L, int table, settings *wanted) {
     wanted->precise = mode && strcmp(mode, "precise") == 0;
     if (!wanted->precise && (wanted->instructions || wanted->memory))
         luaL_error(L, "ouro.start: instructions and memory need mode = \"precise\"");
+    if (!wanted->precise && wanted->slice)
+        luaL_error(L, "ouro.start: slice needs mode = \"precise\"; ouro.slice() does not");
 }
 
 // ---------------------------------------------------------------- functions
@@ -194,16 +198,23 @@ static int lua_unblock(lua_State *L) {
     return 0;
 }
 
+// A frame or a request has ended, and the next begins; or none does, if the argument is false.
+static int lua_slice(lua_State *L) {
+    session *s = session_of(L);
+    if (s && s->running) slices_say(s, lua_isnoneornil(L, 1) || lua_toboolean(L, 1));
+    return 0;
+}
+
 // For a mark that was never closed. Sampling mode has no frame that would end it.
 static int lua_block_gc(lua_State *L) {
     const session *s = session_of(L);
     return s && s->running && !s->settings.precise ? lua_unblock(L) : 0;
 }
 
-const luaL_Reg ouro_module_functions[] = {{"start", lua_start},     {"stop", lua_stop},
-                                          {"write", lua_write},     {"report", lua_report},
-                                          {"profile", lua_profile}, {"block", lua_block},
-                                          {"unblock", lua_unblock}, {NULL, NULL}};
+const luaL_Reg ouro_module_functions[] = {
+    {"start", lua_start},     {"stop", lua_stop},       {"write", lua_write},
+    {"report", lua_report},   {"profile", lua_profile}, {"block", lua_block},
+    {"unblock", lua_unblock}, {"slice", lua_slice},     {NULL, NULL}};
 
 // The Lua that has loaded us, by what each version added. 5.2 is not among ours.
 static int version_here(void) {

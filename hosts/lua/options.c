@@ -38,6 +38,8 @@ static const char help[] = OURO_LUA
     "  --instructions[=N] count instructions of the virtual machine, N at a time (1000); implies\n"
     "                     --precise\n"
     "  --memory           count allocations and bytes; implies --precise\n"
+    "  --slice FUNCTION   every call of it is a slice (ouro report --slices); implies --precise\n"
+    "  --slice-by METRIC  which slices are slow: time, instructions, allocated... (duration)\n"
     "  --live FILE        keep the profile in FILE while it grows, for `ouro view FILE`\n"
     "  --max-nodes N      the most paths that are kept (1000000)\n"
     "  --compact RULE     loops, cycles, edges, edges:1 to edges:3, or none\n"
@@ -53,6 +55,7 @@ static const char help[] = OURO_LUA
     "  ouro lua script.lua one two\n"
     "  ouro lua --precise -o calls.pb.gz script.lua\n"
     "  ouro lua --memory --view script.lua\n"
+    "  ouro lua --slice update -o game.pb.gz game.lua && ouro report --slices game.pb.gz\n"
     "  ouro luajit -e 'for i = 1, 1e8 do end'\n";
 
 static int usage(const char *message, const char *what) {
@@ -89,6 +92,15 @@ static int option_with_value(command_line *c, int *at) {
     if ((value = ouro__option_value(c->count, c->arguments, at, "--live"))) {
         s->live = value;
         return *value ? 1 : (usage("--live needs a file", ""), -1);
+    }
+    if ((value = ouro__option_value(c->count, c->arguments, at, "--slice"))) {
+        s->slice = value;
+        s->precise = true;
+        return *value ? 1 : (usage("--slice needs a function's name", ""), -1);
+    }
+    if ((value = ouro__option_value(c->count, c->arguments, at, "--slice-by"))) {
+        s->slice_by = value;
+        return *value ? 1 : (usage("--slice-by needs a metric", ""), -1);
     }
     if ((value = ouro__option_value(c->count, c->arguments, at, "--hz"))) {
         if (!number(value, 1, 100000, &n)) return usage("--hz needs 1 to 100000, not ", value), -1;
@@ -195,6 +207,7 @@ static int refuse_what_luajit_cannot(const command_line *c) {
     return usage("LuaJIT calls no hooks in compiled code, so it can only be sampled: leave out ",
                  c->settings.memory         ? "--memory"
                  : c->settings.instructions ? "--instructions"
+                 : c->settings.slice        ? "--slice"
                                             : "--precise");
 }
 

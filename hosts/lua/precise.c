@@ -41,6 +41,7 @@ static __attribute__((noinline)) void cache_fill(session *s, lua_State *L, lua_D
                                                  cached *entry, const void *function) {
     lua_getinfo(L, "f", ar);
     entry->block = names_block(s, L, ar, &entry->resumes);
+    entry->sliced = slices_name(s, entry->block);
     entry->function = function;
     lua_pop(L, 1);
 }
@@ -103,6 +104,7 @@ static void move_tail_calls(coroutine *co, lua_State *L, const void *ci, size_t 
     frame moved = co->frames[depth];
     moved.ci = (void *)ci;
     moved.token = co->frames[replaced].token;
+    if (co->sliced == depth + 1) co->sliced = replaced + 1;
     co->frames[replaced] = moved;
     co->depth = replaced + 1;
 }
@@ -164,11 +166,17 @@ static inline void *caller_of(const coroutine *co, lua_State *L, const lua_Debug
     return lua_getstack(L, 1, &caller) ? frame_id(&caller) : NULL;
 }
 
+static __attribute__((noinline)) void before_special(coroutine *co, lua_State *L, lua_Debug *ar,
+                                                     const cached *found) {
+    if (found->resumes) before_resume(co->session, L, ar);
+    if (found->sliced) slices_call(co, co->depth + 1);
+}
+
 static inline void on_call(coroutine *co, lua_State *L, lua_Debug *ar) {
     synchronise(co, L, caller_of(co, L, ar), 1);
     if (__builtin_expect(is_due(co), 0)) on_tick(co, ar);
     const cached *found = look_up(co->session, L, ar);
-    if (__builtin_expect(found->resumes, 0)) before_resume(co->session, L, ar);
+    if (__builtin_expect(found->resumes | found->sliced, 0)) before_special(co, L, ar, found);
     if (LIKELY(co->depth < co->capacity)) {
         ouro_position token = ouro_enter(co->thread, found->block);
         co->frames[co->depth++] = (frame){frame_id(ar), token, found->block, 0};
@@ -188,9 +196,10 @@ static void on_tail_call(coroutine *co, lua_State *L, lua_Debug *ar) {
     coroutine_unwind(co, depth);
     while (is_marked(&co->frames[co->depth - 1])) coroutine_unwind(co, co->depth - 1);
     if (is_due(co)) on_tick(co, ar);
-    ouro_block block = look_up(co->session, L, ar)->block;
-    ouro_replace(co->thread, block);
-    co->frames[co->depth - 1].block = block;
+    const cached *found = look_up(co->session, L, ar);
+    if (found->sliced) slices_call(co, co->depth);
+    ouro_replace(co->thread, found->block);
+    co->frames[co->depth - 1].block = found->block;
 }
 
 static void on_return(coroutine *co, lua_State *L, lua_Debug *ar) {
@@ -306,7 +315,7 @@ bool precise_start(session *s, lua_State *L) {
     s->ticker = ticker_start(s, s->settings.hz, s->settings.cpu);
     if (!s->ticker) return false;
     s->foreign = (chain){lua_gethook(s->main), lua_gethookmask(s->main), lua_gethookcount(s->main)};
-    s->returns = s->settings.memory || LUA_VERSION_NUM == 501;
+    s->returns = s->settings.memory || s->settings.slice || LUA_VERSION_NUM == 501;
     if (!adopt(s, s->main)) return false;
     coroutine *co = s->main == L ? coroutine_find(s, L) : adopt(s, L);
     s->running = true;

@@ -36,6 +36,7 @@ static void session_free(session *s) {
     ouro_thread_free(s->root);
     block_table_free(&s->blocks);
     source_cache_free(&s->sources);
+    free((char *)s->settings.slice);
     ouro_profile_free(s->profile);
     free(s);
 }
@@ -109,6 +110,14 @@ static ouro_metric metric_add(ouro_metric_info *list, size_t *count, const char 
     return (ouro_metric)(*count)++;
 }
 
+// 0: the duration, or there is no such metric.
+static uint32_t slow_by(const settings *wanted, const ouro_metric_info *metrics, size_t count) {
+    for (uint32_t i = 0; wanted->slice_by && i < count; i++) {
+        if (strcmp(metrics[i].name, wanted->slice_by) == 0) return i + 1;
+    }
+    return 0;
+}
+
 static bool profile_new(session *s) {
     const settings *wanted = &s->settings;
     ouro_metric_info metrics[OURO_METRICS_MAX];
@@ -122,12 +131,18 @@ static bool profile_new(session *s) {
         s->allocated = metric_add(metrics, &count, "allocated", "bytes");
         s->freed = metric_add(metrics, &count, "freed", "bytes");
     }
+    ouro_slice_options slices = {.name = wanted->slice, .by = slow_by(wanted, metrics, count)};
+    if (wanted->slice_by && !slices.by && strcmp(wanted->slice_by, "duration") != 0) {
+        errno = EDOM;
+        return false;
+    }
     s->profile = ouro_profile_new(&(ouro_options){.compaction = wanted->compaction,
                                                   .edge_length = wanted->edge_length,
                                                   .max_nodes = wanted->max_nodes,
                                                   .metrics = metrics,
                                                   .metric_count = count,
-                                                  .path = wanted->live});
+                                                  .path = wanted->live,
+                                                  .slices = slices});
     if (!s->profile) return false;
     s->blocks.profile = s->profile;
     s->gc = ouro_add_block(s->profile, &(ouro_block_info){.name = "(gc)"});
@@ -150,9 +165,10 @@ static session *session_new(const settings *wanted) {
     s->references = 1;
     s->number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
     s->settings = *wanted;
+    s->settings.slice = wanted->slice ? strdup(wanted->slice) : NULL;
     if (s->settings.period <= 0) s->settings.period = 1000;
-    bool made = profile_new(s);
-    s->settings.live = NULL; // belongs to the caller
+    bool made = (s->settings.slice || !wanted->slice) && profile_new(s);
+    s->settings.live = s->settings.slice_by = NULL; // belong to the caller
     if (!made) {
         int error = errno;
         session_free(s);
@@ -209,7 +225,10 @@ session *session_start(lua_State *L, const settings *wanted) {
     if (lua_is_jit()) here.cpu = true; // its profiler has no other clock
     session *s = session_new(&here);
     if (!s) {
-        lua_pushfstring(L, "cannot make a profile: %s", strerror(errno));
+        if (errno == EDOM)
+            lua_pushfstring(L, "there is no metric \"%s\" to slice by", wanted->slice_by);
+        else
+            lua_pushfstring(L, "cannot make a profile: %s", strerror(errno));
         return NULL;
     }
     session_release(h->session);

@@ -43,7 +43,9 @@ typedef struct {
     int period;         // of the instruction count
     uint32_t max_nodes; // 0 = the library's default
     int compaction, edge_length;
-    const char *live; // NULL = none
+    const char *live;     // NULL = none
+    const char *slice;    // the function whose calls are slices; NULL = none
+    const char *slice_by; // what slow ones have more of: a metric; NULL = the duration
 } settings;
 
 typedef struct {
@@ -65,6 +67,7 @@ struct coroutine {
     frame *frames;
     size_t depth, capacity; // of frames; those that have returned since the last call included
     ouro_position base;     // where it was resumed
+    size_t sliced;          // the open slice ends with this frame, counted from 1; 0: it does not
     bool running;           // or waiting for a coroutine that it resumed
     coroutine *resumer;     // while running
     chain chain;
@@ -77,6 +80,7 @@ typedef struct {
     const void *function;
     ouro_block block;
     bool resumes;  // coroutines
+    bool sliced;   // its calls are slices
     uint32_t walk; // sampling: only during this walk, because functions are collected between two
 } cached;
 
@@ -126,7 +130,9 @@ struct session {
     chain foreign; // the main state's hook before the session
     allocator *allocator;
     lua_CFunction resume, close;
-    bool returns; // the hook is called for returns as well
+    bool returns;       // the hook is called for returns as well
+    coroutine *slicing; // where the open slice began; NULL: none is
+    uint64_t slices;    // that have begun
     // sampling
     struct sampler *sampler;
     uint32_t walk;                 // number of the walk that is going on, or was last
@@ -176,6 +182,18 @@ void precise_rehook(const coroutine *co);
 uint64_t precise_mark(session *s, lua_State *L, ouro_block block);
 void precise_unmark(session *s, lua_State *L, uint64_t mark);
 
+// Whether the calls of this block are slices.
+bool slices_name(const session *s, ouro_block block);
+// A call that is a slice, or a tail call, in the frame with this number, is about to be recorded.
+void slices_call(coroutine *co, size_t depth);
+void slices_end(coroutine *co);
+// The recording ends, but not the slice.
+void slices_leave_open(session *s);
+// The program itself says that a slice has ended, and whether another begins.
+void slices_say(session *s, bool next);
+// Names of functions like the one that was not found, to be freed. NULL: no memory.
+char *slices_near(const session *s);
+
 coroutine *coroutine_find(const session *s, const lua_State *L);
 coroutine *coroutine_add(session *s, lua_State *L);
 // Makes L the one that runs. NULL: there is no session, or no memory.
@@ -187,6 +205,7 @@ void coroutines_free(session *s);
 void coroutine_push(coroutine *co, void *ci, ouro_block block, bool counted);
 static inline void coroutine_unwind(coroutine *co, size_t depth) {
     while (co->depth > depth) ouro_exit(co->thread, co->frames[--co->depth].token);
+    if (__builtin_expect(depth < co->sliced, 0)) slices_end(co);
 }
 
 bool memory_watch(session *s);

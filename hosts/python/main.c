@@ -43,6 +43,8 @@ static const char help[] =
     "  --gil              sampling: tell waiting for the GIL and native time apart\n"
     "  --wall, --cpu      what time is: time that passes (default), or processor time\n"
     "  --hz N             ticks per second (251)\n"
+    "  --slice FUNCTION   every call of it is a slice (ouro report --slices); implies --precise\n"
+    "  --slice-by METRIC  which slices are slow: time, allocated... (duration)\n"
     "  --live FILE        keep the profile in FILE while it grows, for `ouro view FILE`\n"
     "  --max-nodes N      the most paths that are kept (1000000)\n"
     "  --compact RULE     loops, cycles, edges, edges:1 to edges:3, or none\n"
@@ -57,7 +59,8 @@ static const char help[] =
     "Examples:\n"
     "  ouro python script.py one two\n"
     "  ouro python --precise -o calls.pb.gz -m unittest\n"
-    "  ouro python --cpu --view -c 'import this'\n";
+    "  ouro python --cpu --view -c 'import this'\n"
+    "  ouro python --slice update -o game.pb.gz game.py && ouro report --slices game.pb.gz\n";
 
 typedef struct {
     char settings[SETTINGS_MOST];
@@ -94,6 +97,14 @@ static int option_with_value(command *c, int count, char **arguments, int *at) {
     if ((value = ouro__option_value(count, arguments, at, "--live"))) {
         add(c, "live", value);
         return *value ? 1 : (usage("--live needs a file", ""), -1);
+    }
+    if ((value = ouro__option_value(count, arguments, at, "--slice"))) {
+        add(c, "slice", value);
+        return *value ? 1 : (usage("--slice needs a function's name", ""), -1);
+    }
+    if ((value = ouro__option_value(count, arguments, at, "--slice-by"))) {
+        add(c, "slice_by", value);
+        return *value ? 1 : (usage("--slice-by needs a metric", ""), -1);
     }
     if ((value = ouro__option_value(count, arguments, at, "--python"))) {
         c->python = value;

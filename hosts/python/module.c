@@ -27,15 +27,16 @@ static bool take_rule(settings *s, const char *name) {
 
 static PyObject *start(PyObject *self, PyObject *arguments, PyObject *named) {
     (void)self;
-    static char *names[] = {"package", "precise",   "memory",  "gil",   "cpu", "hz",
-                            "live",    "max_nodes", "compact", "waits", NULL};
+    static char *names[] = {"package",   "precise", "memory", "gil",   "cpu",      "hz", "live",
+                            "max_nodes", "compact", "waits",  "slice", "slice_by", NULL};
     settings wanted = {0};
     const char *package, *compact = NULL;
     int precise = 0, memory = 0, gil = 0, cpu = 0, waits = 0;
     PyObject *live = NULL;
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "s|$ppppIO&Izp", names, &package, &precise,
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "s|$ppppIO&Izpzz", names, &package, &precise,
                                      &memory, &gil, &cpu, &wanted.hz, PyUnicode_FSConverter, &live,
-                                     &wanted.max_nodes, &compact, &waits))
+                                     &wanted.max_nodes, &compact, &waits, &wanted.slice,
+                                     &wanted.slice_by))
         return NULL;
     wanted.precise = precise || memory;
     wanted.memory = memory;
@@ -88,11 +89,12 @@ static PyObject *stats(PyObject *self, PyObject *unused) {
     (void)unused;
     if (!the_session.profile) Py_RETURN_NONE;
     ouro_stats s = ouro_profile_stats(the_session.profile);
-    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K}", "calls", (unsigned long long)s.calls, "time",
-                         (unsigned long long)s.totals[0], "nodes", (unsigned long long)s.nodes,
-                         "blocks", (unsigned long long)s.blocks, "taken",
-                         (unsigned long long)the_session.taken, "clockless",
-                         (unsigned long long)the_session.clockless);
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "calls", (unsigned long long)s.calls,
+                         "time", (unsigned long long)s.totals[0], "nodes",
+                         (unsigned long long)s.nodes, "blocks", (unsigned long long)s.blocks,
+                         "taken", (unsigned long long)the_session.taken, "clockless",
+                         (unsigned long long)the_session.clockless, "slices",
+                         (unsigned long long)the_session.slices);
 }
 
 // What is done around fork, as os.register_at_fork says it.
@@ -168,6 +170,8 @@ static PyMethodDef functions[] = {
     {"running", running, METH_NOARGS, NULL},
     {"write", write_file, METH_O, NULL},
     {"stats", stats, METH_NOARGS, NULL},
+    {"slice", slices_say, METH_VARARGS, NULL},
+    {"slices_near", slices_near, METH_NOARGS, NULL},
     {"before_fork", before_fork, METH_NOARGS, NULL},
     {"after_fork", after_fork, METH_O, NULL},
     {"guard", guard, METH_O, NULL},

@@ -30,6 +30,7 @@ typedef struct {
     const void *key;
     ouro_block block;
     int32_t resumes; // a generator: the index of its first instruction that is traced; else PLAIN
+    bool sliced;     // its calls are slices
 } cached;
 
 // SHARED: one PyMethodDef for the functions of many classes (`__new__`); the class is the key.
@@ -104,6 +105,7 @@ static inline void stack_leave(track *t, uint32_t tag) {
 void stack_clear(track *t) {
     while (t->stack.unsaved || t->stack.depth) stack_pop(t);
     free(t->stack.calls);
+    if (t->stack.sliced) t->slice_open = false; // the profile's slice goes on to the next call
     t->stack = (token_stack){0};
 }
 
@@ -140,6 +142,7 @@ static __attribute__((noinline)) void miss_code(cached *c, PyCodeObject *code) {
     PyErr_Fetch(&type, &value, &traceback);
     int suspends = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE;
     c->block = block_of_code(code);
+    c->sliced = slices_name(c->block);
     c->resumes = code->co_flags & suspends ? code->_co_firsttraceable : PLAIN;
     c->key = code;
     PyErr_Restore(type, value, traceback);
@@ -147,7 +150,7 @@ static __attribute__((noinline)) void miss_code(cached *c, PyCodeObject *code) {
 
 static __attribute__((noinline)) void miss_c(cached *c, PyObject *function, const void *key) {
     greenlets_look();
-    *c = (cached){key, names_of_c(function), PLAIN};
+    *c = (cached){key, names_of_c(function), PLAIN, false};
     bool plain = PyCFunction_Check(function) && key == ((PyCFunctionObject *)function)->m_ml;
     if (plain && strcmp(((PyCFunctionObject *)function)->m_ml->ml_name, "__new__") == 0)
         c->resumes = SHARED;
@@ -221,13 +224,22 @@ static int chain(track *t, PyFrameObject *frame, int what, PyObject *arg) {
     return 0;
 }
 
-// The same with what is optional: allocations, and the program's own hook.
+static void begin_slice(track *t, const _PyInterpreterFrame *frame) {
+    PyCodeObject *code = frame->f_code;
+    cached *c = place_of(code);
+    if (c->key != code) miss_code(c, code);
+    if (c->sliced) slices_call(t);
+}
+
+// The same with what is optional: allocations, slices, and the program's own hook.
 static int full_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
     track *t = (track *)self;
     memory_track = NULL; // what we allocate is not the program's
     if (what == PyTrace_CALL) memory_forget(t, frame);
     if (what == PyTrace_C_CALL) memory_forget(t, arg);
+    if (what == PyTrace_CALL && the_session.settings.slice) begin_slice(t, frame->f_frame);
     int result = hook(self, frame, what, arg);
+    if (t->stack.depth < t->stack.sliced) slices_end(t);
     if (t->chained && !t->chain_waits) result = chain(t, frame, what, arg);
     t->chain_waits = false;
     memory_track = the_session.settings.memory && t->thread ? t : NULL;
@@ -241,7 +253,7 @@ static int first_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *
     PyThreadState *tstate = PyThreadState_Get();
     if (ouro_clock_start(t->thread, the_session.time, the_session.settings.hz))
         the_session.clockless++;
-    bool full = the_session.settings.memory || t->chained;
+    bool full = the_session.settings.memory || the_session.settings.slice || t->chained;
     tstate->c_profilefunc = full ? full_hook : hook;
     return tstate->c_profilefunc(self, frame, what, arg);
 }

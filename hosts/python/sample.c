@@ -453,6 +453,8 @@ static bool handler_install(void) {
     return sigaction(SIGNAL, &ours, NULL) == 0;
 }
 
+ouro_thread *sample_thread(void) { return all.thread; }
+
 bool sample_begin(void) {
     if (!handler_install()) return false;
     faults_install();

@@ -71,6 +71,14 @@ static ouro_metric add_metric(ouro_metric_info *all, size_t *count, const char *
     return (ouro_metric)(*count)++;
 }
 
+// 0: the duration, or there is no such metric.
+static uint32_t slow_by(const settings *wanted, const ouro_metric_info *metrics, size_t count) {
+    for (uint32_t i = 0; wanted->slice_by && i < count; i++) {
+        if (strcmp(metrics[i].name, wanted->slice_by) == 0) return i + 1;
+    }
+    return 0;
+}
+
 static ouro_profile *new_profile(session *s) {
     ouro_metric_info metrics[OURO_METRICS_MAX];
     const settings *wanted = &s->settings;
@@ -82,12 +90,18 @@ static ouro_profile *new_profile(session *s) {
     if (wanted->gil) s->gil_wait = add_metric(metrics, &count, "gil_wait", "nanoseconds");
     if (wanted->memory) s->allocations = add_metric(metrics, &count, "allocations", "count");
     if (wanted->memory) s->allocated = add_metric(metrics, &count, "allocated", "bytes");
+    uint32_t by = slow_by(wanted, metrics, count);
+    if (wanted->slice_by && !by && strcmp(wanted->slice_by, "duration") != 0) {
+        errno = EDOM;
+        return NULL;
+    }
     ouro_options options = {.compaction = wanted->compaction,
                             .edge_length = wanted->edge_length,
                             .max_nodes = wanted->max_nodes,
                             .metrics = metrics,
                             .metric_count = count,
                             .path = wanted->live,
+                            .slices = {.name = wanted->slice, .by = by},
                             .clock = {.measures = wanted->cpu ? OURO_CLOCK_CPU : OURO_CLOCK_WALL}};
     return ouro_profile_new(&options);
 }
@@ -97,6 +111,7 @@ void session_free(void) {
     ouro_profile_free(s->profile);
     block_map_free(&s->by_text);
     free(s->package);
+    free((char *)s->settings.slice);
     *s = (session){.number = s->number};
 }
 
@@ -154,8 +169,13 @@ int session_start(const settings *wanted, const char *package, bool waits) {
     s->settings = *wanted;
     s->pid = getpid();
     s->package = strdup(package);
-    s->profile = new_profile(s);
-    s->settings.live = NULL; // the caller's
+    s->settings.slice = wanted->slice ? strdup(wanted->slice) : NULL;
+    s->profile = s->settings.slice || !wanted->slice ? new_profile(s) : NULL;
+    s->settings.live = s->settings.slice_by = NULL; // the caller's
+    if (!s->profile && errno == EDOM) {
+        PyErr_Format(PyExc_ValueError, "ouro: there is no metric %s to slice by", wanted->slice_by);
+        return -1;
+    }
     if (!s->profile) {
         PyErr_SetFromErrnoWithFilename(PyExc_OSError, wanted->live);
         return -1;

@@ -34,7 +34,9 @@ typedef struct {
     unsigned hz;        // ticks per second; 0 = 251
     uint32_t max_nodes; // 0 = the library's default
     int compaction, edge_length;
-    const char *live; // NULL = none
+    const char *live;     // NULL = none
+    const char *slice;    // the function whose calls are slices; NULL = none
+    const char *slice_by; // what slow ones have more of: a metric; NULL = the duration
 } settings;
 
 struct sampler; // sample.c
@@ -49,6 +51,7 @@ typedef struct {
     open_call *calls;
     size_t depth, capacity;
     size_t unsaved; // frames on top whose tokens found no memory
+    size_t sliced;  // the open slice ends with this call, counted from 1; 0: it does not
 } token_stack;
 
 typedef struct track {
@@ -56,6 +59,7 @@ typedef struct track {
     ouro_thread *thread; // NULL: nothing is recorded any more
     token_stack stack;
     PyObject *chained;          // the program's own function of sys.setprofile, or NULL
+    bool slice_open;            // began by a call, of this greenlet or another
     bool chain_waits;           // it has just been set: the next event is not for it
     bool greenlets;             // it tells us of the switches of its greenlets
     const void *last_allocated; // by this thread; see memory.c
@@ -78,6 +82,7 @@ typedef struct session {
     track *tracks;
     char *package;      // the folder of our own Python code, which is not shown
     uint64_t taken;     // threads whose hook another profiler has replaced
+    uint64_t slices;    // that have begun
     uint64_t clockless; // threads whose clock could not be started
 } session;
 
@@ -114,11 +119,20 @@ PyObject *precise_stand_ins(PyObject *self, PyObject *arguments);
 
 void stack_clear(track *t);
 
+// Whether the calls of this block are slices.
+bool slices_name(ouro_block block);
+// A call that is a slice is about to be recorded, or the one that was a slice is over.
+void slices_call(track *t);
+void slices_end(track *t);
+PyObject *slices_say(PyObject *self, PyObject *arguments);
+PyObject *slices_near(PyObject *self, PyObject *unused);
+
 int sample_attach(track *t, PyThreadState *tstate);
 void sample_detach(track *t);
 bool sample_begin(void);
 void sample_end(void);
 void sample_consume(void);
+ouro_thread *sample_thread(void);
 // Around fork: the keeper is not in the middle of a sample.
 void sample_hold(void);
 void sample_release(void);

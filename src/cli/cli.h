@@ -28,7 +28,8 @@ typedef enum {
     SHOW_SEQUENCES,
     SHOW_TREE,
     SHOW_BLOCK,
-    SHOW_KNOTS
+    SHOW_KNOTS,
+    SHOW_SLICES
 } showing;
 
 typedef struct {
@@ -215,6 +216,7 @@ void browser_end(void);
 // Parts of the report.
 void report_block(const options *o, const loaded *l, output *out);
 void report_knots(const options *o, const loaded *l, output *out, uint32_t top);
+void report_slices(const options *o, const loaded *l, output *out, uint32_t top);
 void knots_brief(const options *o, const loaded *l, const knots *k, uint32_t top, output *out);
 
 #endif

@@ -125,6 +125,9 @@ static const char report[] =
     "other\n"
     "                     in a circle, and blocks that call themselves, with what flows in and "
     "out\n"
+    "  --slices           frames, requests or turns that the program marked: how long they took, "
+    "and\n"
+    "                     what the slow ones do that typical ones do not\n"
     "  --metric NAME      which metric\n" FILTERS
     "  --top N            so many rows (text: 30; --json and --csv: all)\n"
     "  --json, --csv      for programs\n"
@@ -136,6 +139,7 @@ static const char report[] =
     "  ouro report --overall --top 50 --metric time program.pb\n"
     "  ouro report --block parse --fold 'map@list.fble:12' program.ouro\n"
     "  perf script | ouro report --tree -\n"
+    "  ouro report --slices game.pb.gz\n"
     "  ouro report --self --json program.folded | jq '.rows[0].name'\n"
     "  ouro report --store fleet.db --where 'service=web since=1d'\n";
 

@@ -5,6 +5,7 @@
 
 #include "cli.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,11 @@ int cmd_merge(int argc, char **argv) {
         show_merging(i + 1, o.inputs.count);
     }
     progress_end();
+    if (ouro__merger_lost_slices(m))
+        fputs("ouro merge: slices are kept only of files whose metrics are those of the first, in "
+              "the "
+              "same order\n",
+              stderr);
     profile *sum = ouro__merger_end(m, &e);
     if (!sum) fail_with(o.out, &e);
     sum = apply_shrinking(&o, o.out, sum);

@@ -2,7 +2,7 @@
 //
 // ouro report: tables of one profile. Without an option a screen of what matters first; with
 // one, that table, for people, or for programs with --json and --csv. --block and --knots are
-// in report_around.c.
+// in report_around.c, --slices in report_slices.c.
 
 #include "cli.h"
 
@@ -13,10 +13,10 @@
 enum { TOP_TEXT = 30, TOP_SUMMARY = 10, KNOTS_SUMMARY = 5, INDENT_DEEPEST = 40, PATH_SHOWN = 12 };
 
 static const char *const allowed[] = {
-    "store",  "where", "paths",        "strict",        "self",       "overall", "sequences",
-    "tree",   "block", "knots",        "metric",        "select",     "exclude", "fold",
-    "top",    "json",  "csv",          "from",          "compact",    "limit",   "min",
-    "colour", "label", "select-match", "exclude-match", "fold-match", NULL};
+    "store", "where",  "paths", "strict",       "self",          "overall",    "sequences",
+    "tree",  "block",  "knots", "slices",       "metric",        "select",     "exclude",
+    "fold",  "top",    "json",  "csv",          "from",          "compact",    "limit",
+    "min",   "colour", "label", "select-match", "exclude-match", "fold-match", NULL};
 
 // Text shows a screen, programs get everything, unless --top says.
 static uint32_t top_of(const options *o, uint32_t text) {
@@ -377,6 +377,7 @@ static void report(const options *o, const loaded *l, output *out) {
         if (o->as == AS_TEXT) print_title(o, l, out);
         return report_knots(o, l, out, top_of(o, TOP_TEXT));
     }
+    if (o->show == SHOW_SLICES) return report_slices(o, l, out, top_of(o, TOP_TEXT));
     totals t;
     if (!ouro__totals(l->profile, l->metric, NULL, 0, &t)) fail_memory();
     if (o->show == SHOW_SUMMARY && o->as == AS_TEXT) {
@@ -391,6 +392,7 @@ int cmd_report(int argc, char **argv) {
     options o;
     options_parse(&o, argc, argv, "report", allowed);
     use_store(&o);
+    o.keep_labels |= o.show == SHOW_SLICES; // kept slices are labelled samples
     if (o.inputs.count != 1) fail_usage("report", "expected one file, found %zu", o.inputs.count);
     loaded l = load(&o, o.inputs.items[0]);
     if (o.min > 0 && o.show != SHOW_TREE) l.profile = apply_shrinking(&o, l.path, l.profile);

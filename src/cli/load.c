@@ -296,7 +296,7 @@ profile *apply_filters(const options *o, const char *path, profile *p) {
                 .any_count = any.count,
                 .labels = labels,
                 .label_count = o->label.count,
-                .keep_labels = o->keep_labels};
+                .keep_labels = o->keep_labels || p->slices}; // what is kept of slices are labels
     if (!ouro__labels_are_few(&f, &e)) fail_filter(path, &e);
     profile *left = ouro__filter(p, &f, &e);
     free(select.items);

@@ -22,6 +22,7 @@ enum {
     O_TREE,
     O_BLOCK,
     O_KNOTS,
+    O_SLICES,
     O_METRIC,
     O_SELECT,
     O_EXCLUDE,
@@ -73,6 +74,7 @@ static const struct option table_of_options[] = {
     {"tree", no_argument, NULL, O_TREE},
     {"block", required_argument, NULL, O_BLOCK},
     {"knots", no_argument, NULL, O_KNOTS},
+    {"slices", no_argument, NULL, O_SLICES},
     {"metric", required_argument, NULL, O_METRIC},
     {"select", required_argument, NULL, O_SELECT},
     {"exclude", required_argument, NULL, O_EXCLUDE},
@@ -324,14 +326,16 @@ static void take_value(options *o, int option, char *value) {
 static void take_show(options *o, int option, const char *value) {
     showing show = (showing)(option - O_SELF + SHOW_SELF);
     if (o->show != SHOW_SUMMARY && o->show != show)
-        fail_usage(o->command,
-                   "one of --self, --overall, --sequences, --tree, --block and --knots at a time");
+        fail_usage(
+            o->command,
+            "one of --self, --overall, --sequences, --tree, --block, --knots and --slices at "
+            "a time");
     o->show = show;
     if (option == O_BLOCK) add_name(&o->block, value);
 }
 
 static void take(options *o, int option, char *value) {
-    if (option >= O_SELF && option <= O_KNOTS) {
+    if (option >= O_SELF && option <= O_SLICES) {
         take_show(o, option, value);
     } else if (option >= O_SELECT && option <= O_LABEL) {
         take_filter(o, option, value);

@@ -5,11 +5,14 @@
 // own. [pruned] and [lost] are blocks like any other.
 
 #include "live_read.h"
+#include "slices_message.h"
 
 #include "builder.h"
+#include "pprof_slices.h"
 #include "readers.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -74,11 +77,78 @@ static void add_row(profile *p, const ouro__rows *rows, uint32_t row, uint32_t n
         ouro__charge(p, OWN_METRICS + m, node, (int64_t)v[ENTRY_KINDS + m]);
 }
 
-static bool add_rows(profile *p, builder *b, const ouro__live_profile *live) {
+// ---------------------------------------------------------------- slices
+
+static void put_tag(profile *p, const char *key, const char *value) {
+    ouro__tags_put(p, ouro__profile_add_text(p, key), ouro__profile_add_text(p, value));
+}
+
+// The labels that pprof output has.
+static uint32_t tree_tags(profile *p, const ouro__lane_slices *l, const ouro__slice_tree *tree) {
+    static const char *const kinds[] = {"slowest", "last", "evenly"};
+    char text[64];
+    snprintf(text, sizeof text, l->lane ? "%llu/%u" : "%llu", (unsigned long long)tree->number,
+             l->lane);
+    put_tag(p, "slice", text);
+    for (int k = 0; k < 3; k++) {
+        if (tree->why >> k & 1) put_tag(p, "slice_kind", kinds[k]);
+    }
+    snprintf(text, sizeof text, "%llu nanoseconds", (unsigned long long)tree->duration);
+    put_tag(p, "slice_duration", text);
+    return ouro__tags_close(p);
+}
+
+// A row has at least what its slices have; who reads a running program takes what is there.
+static void tag_row(profile *p, const ouro__rows *rows, uint32_t row, const uint64_t *values,
+                    uint32_t node, uint32_t set) {
+    uint32_t width = ouro__row_width(rows->metric_count);
+    uint64_t *has = rows->values + (size_t)row * width, v[SLICE_VALUES];
+    for (uint32_t i = 0; i < width; i++) {
+        v[i] = values[i] < has[i] ? values[i] : has[i];
+        has[i] -= v[i];
+    }
+    ouro__tags_charge(p, CALLS, node, set, (int64_t)ouro__row_calls(v));
+    ouro__tags_charge(p, RECURSIONS, node, set, (int64_t)ouro__row_recursions(v));
+    ouro__tags_charge(p, DIRECT, node, set, (int64_t)ouro__row_direct(v));
+    for (uint32_t m = 0; m < rows->metric_count; m++)
+        ouro__tags_charge(p, OWN_METRICS + m, node, set, (int64_t)v[ENTRY_KINDS + m]);
+}
+
+// After the rows were charged. place: the node of each row.
+static void add_trees(profile *p, const ouro__live_profile *live, const uint32_t *place) {
+    for (uint32_t i = 0; i < live->slices.count; i++) {
+        const ouro__lane_slices *l = &live->slices.lanes[i];
+        for (uint32_t t = 0; t < l->tree_count && !p->failed; t++) {
+            const ouro__slice_tree *tree = &l->trees[t];
+            uint32_t set = tree_tags(p, l, tree);
+            for (uint32_t row = 0; row < tree->rows->count; row++)
+                tag_row(p, live->rows, tree->place[row], ouro__row_values(tree->rows, row),
+                        place[tree->place[row]], set);
+        }
+    }
+}
+
+static bool add_summaries(profile *p, const ouro__live_profile *live, error *e) {
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < live->slices.count; i++) {
+        ouro__message m;
+        if (!ouro__slices_message(&live->slices.lanes[i], live->metric_count, &m))
+            return ouro__fail_memory(e);
+        wire in = {m.bytes, m.bytes, m.bytes + m.used, e, false, 0};
+        ok = ouro__pprof_slices_read(p, live->metric_count, OWN_METRICS, in);
+        free(m.bytes);
+    }
+    return ok;
+}
+
+// ---------------------------------------------------------------- the tree
+
+static bool add_rows(profile *p, builder *b, const ouro__live_profile *live, bool labels) {
     const ouro__rows *rows = live->rows;
     uint32_t *place = calloc(rows->count, sizeof *place),
              *blocks = calloc((size_t)live->block_count + 1, sizeof *blocks);
     bool ok = place && blocks;
+    uint32_t root = 0;
     for (uint32_t i = 0; ok && i < live->block_count; i++) blocks[i] = add_block(p, live, i);
     for (uint32_t row = 0; ok && row < rows->count && !p->failed; row++) {
         uint32_t id = rows->block[row];
@@ -89,24 +159,27 @@ static bool add_rows(profile *p, builder *b, const ouro__live_profile *live) {
         bool any = false;
         for (uint32_t v = 0; v < ouro__row_width(rows->metric_count); v++)
             any |= ouro__row_values(rows, row)[v] != 0;
-        uint32_t to = place[row];
         if (any && row == 0)
-            to = ouro__builder_enter(b, 0, ouro__profile_add_named(p, "(root)", 6));
-        if (any) add_row(p, rows, row, to);
+            root = ouro__builder_enter(b, 0, ouro__profile_add_named(p, "(root)", 6));
+        if (any) add_row(p, rows, row, row ? place[row] : root);
     }
+    if (ok) place[0] = root;
+    if (ok && labels) add_trees(p, live, place);
     free(place);
     free(blocks);
     return ok;
 }
 
-static profile *build(const ouro__live_profile *live, const budget *cost,
-                      const read_options *options, error *e) {
+static profile *build(ouro__live_profile *live, const budget *cost, const read_options *options,
+                      error *e) {
     profile *p = ouro__profile_new();
     if (p) p->budget = *cost;
     builder *b = p ? ouro__builder_new(p, RULE_AS_IT_IS, 0) : NULL;
     bool ok = b != NULL;
     if (ok) add_metrics(p, live);
-    ok = ok && !p->failed && add_rows(p, b, live);
+    bool labels = live->slices.count > 0; // few, and a file that is made of it has them
+    if (ok && labels) ok = ouro__slices_place(&live->rows, &live->slices);
+    ok = ok && !p->failed && add_rows(p, b, live, labels);
     if (ok) {
         p->rule = live->compaction;
         p->edge_length = live->edge_length;
@@ -123,7 +196,7 @@ static profile *build(const ouro__live_profile *live, const budget *cost,
     }
     ouro__builder_free(b);
     if (!ok) ouro__error_memory(e);
-    ok = ok && ouro__profile_finish(p, e);
+    ok = ok && ouro__profile_finish(p, e) && add_summaries(p, live, e);
     if (ok) choose_default(p);
     if (ok) return ouro__compacted_as_asked(p, options, e);
     ouro__profile_free(p);

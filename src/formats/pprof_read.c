@@ -14,6 +14,7 @@
 // own line and address), mappings and labels are not in the tree; they live in the origin,
 // see pprof_write.c. Labels are also kept as tags if somebody may filter by them.
 
+#include "pprof_slices.h"
 #include "questions.h"
 #include "readers.h"
 #include "wire.h"
@@ -351,6 +352,22 @@ static bool take_comments(reader *r, const wire *top, const wire_field *field) {
     return true;
 }
 
+// After the types and the strings: it is written last. The first metrics are calls and recursions,
+// and direct in a file that was made of a live file; in one that was made of a pprof file, direct is
+// behind the program's own.
+static bool take_slices(reader *r, const wire *top, const wire_field *field) {
+    wire in = ouro__wire_in(top, field);
+    uint32_t not_own = 2, types = (uint32_t)r->type_count, n = ouro__pprof_slices_metrics(in);
+    slice third = {0};
+    if (types > not_own && r->types[not_own].name < r->string_count)
+        third = r->strings[r->types[not_own].name];
+    if (third.size == 6 && memcmp(third.bytes, "direct", 6) == 0) not_own++;
+    if (types < not_own) return true;
+    if (!n || n > types - not_own) n = types - not_own;
+    if (r->profile->slices) n = r->profile->slices->width - 3;
+    return ouro__pprof_slices_read(r->profile, n, not_own, in);
+}
+
 static bool take_field(reader *r, const wire *top, const wire_field *field) {
     bool message = field->number >= PROFILE_SAMPLE_TYPE && field->number <= PROFILE_STRING;
     if (message && field->type != WIRE_BYTES)
@@ -383,6 +400,8 @@ static bool take_field(reader *r, const wire *top, const wire_field *field) {
     case PROFILE_DEFAULT_TYPE:
         r->default_type = field->value;
         return true;
+    case PROFILE_SLICES:
+        return field->type != WIRE_BYTES || take_slices(r, top, field);
     default:
         return true;
     }
@@ -726,6 +745,9 @@ static bool number_text(reader *r, const label *l, uint32_t *text) {
     return true;
 }
 
+// What is kept of slices are labels.
+static bool keeps_labels(const reader *r) { return r->options->keep_labels || r->profile->slices; }
+
 static bool put_label(reader *r, const label *l) {
     uint32_t key, value;
     if (!label_text(r, l->key, l->at, &key)) return false;
@@ -737,14 +759,14 @@ static bool put_label(reader *r, const label *l) {
 
 // libouro's own label is a metric; it needs the node, so the others are read here too.
 static bool read_labels(reader *r, wire in, sample *s) {
-    if (!r->direct_key && !r->options->keep_labels) return true;
+    if (!r->direct_key && !keeps_labels(r)) return true;
     for (wire_field field; ouro__wire_next(&in, &field);) {
         label l;
         if (field.number != SAMPLE_LABEL || field.type != WIRE_BYTES) continue;
         if (!read_label(ouro__wire_in(&in, &field), &l)) return false;
         if (r->direct_key && l.key == r->direct_key) {
             ouro__charge(r->profile, r->direct, s->node, (int64_t)l.number);
-        } else if (r->options->keep_labels && l.key && !put_label(r, &l)) {
+        } else if (keeps_labels(r) && l.key && !put_label(r, &l)) {
             return false;
         }
     }
@@ -764,10 +786,9 @@ static bool origin_init(reader *r) {
     o->bytes = malloc(r->in->size + 1);
     o->sample_offset = malloc(((size_t)r->sample_count + 1) * sizeof *o->sample_offset);
     o->sample_node = malloc(((size_t)r->sample_count + 1) * sizeof *o->sample_node);
-    if (r->options->keep_labels)
+    if (keeps_labels(r))
         o->sample_set = malloc(((size_t)r->sample_count + 1) * sizeof *o->sample_set);
-    if (!o->bytes || !o->sample_offset || !o->sample_node ||
-        (r->options->keep_labels && !o->sample_set))
+    if (!o->bytes || !o->sample_offset || !o->sample_node || (keeps_labels(r) && !o->sample_set))
         return ouro__fail_memory(r->error);
     memcpy(o->bytes, r->in->bytes, r->in->size);
     o->size = r->in->size;

@@ -9,6 +9,7 @@
 // inlined lines and call sites survive, even fields that we do not know.
 
 #include "readers.h"
+#include "sliced.h"
 #include "wire.h"
 
 #include <stdio.h>
@@ -30,6 +31,9 @@ typedef struct {
     uint64_t *sizes; // bytes of the first d ids of the path
     size_t sizes_room;
     int64_t *carry; // per metric
+    // Of profiles with slices: 1 + the first row of labels of a node, and the next of a row; the
+    // strings of a tag's key and value.
+    uint32_t *rows_of, *next_row, *tag_key, *tag_value;
     texts strings;
 } writer;
 
@@ -106,21 +110,38 @@ static bool note_size(writer *w) {
     return true;
 }
 
-static void put_sample(writer *w, uint32_t n) {
+static uint64_t labels_size(const writer *w, uint32_t set) {
+    uint64_t size = 0;
+    const tags *t = w->profile->tags;
+    for (uint32_t i = ouro__set_first(t, set); i < t->set_end[set]; i++)
+        size +=
+            2 + number_size(w->tag_key[t->set_tags[i]]) + number_size(w->tag_value[t->set_tags[i]]);
+    return size;
+}
+
+// Shorter than 128 bytes.
+static void put_labels(writer *w, uint32_t set) {
+    const tags *t = w->profile->tags;
+    for (uint32_t i = ouro__set_first(t, set); i < t->set_end[set]; i++) {
+        uint32_t key = w->tag_key[t->set_tags[i]], value = w->tag_value[t->set_tags[i]];
+        put_length(w, SAMPLE_LABEL, number_size(key) + number_size(value));
+        put_number(w, LABEL_KEY, key);
+        put_number(w, LABEL_TEXT, value);
+    }
+}
+
+// At the node where the walk stands. Set 0 has no labels.
+static void put_values(writer *w, const int64_t *whole, uint32_t set) {
     const profile *p = w->profile;
     uint32_t depth = w->walk.depth,
              root = w->truncated && depth > PATH_MAX_BLOCKS ? depth - PATH_MAX_BLOCKS : 0;
     uint64_t paths =
                  w->sizes[depth] - w->sizes[root] + (root ? ouro__varint_size(w->truncated) : 0),
-             values = 0;
-    int64_t whole[METRICS_MAX];
-    for (uint32_t m = 0; m < p->metric_count; m++) {
-        whole[m] = ouro__whole(p, m, n, &w->carry[m]);
-        values += ouro__varint_size((uint64_t)whole[m]);
-    }
+             values = 0, labels = set ? labels_size(w, set) : 0;
+    for (uint32_t m = 0; m < p->metric_count; m++) values += ouro__varint_size((uint64_t)whole[m]);
     put_length(w, PROFILE_SAMPLE,
                (depth ? 1 + ouro__varint_size(paths) + paths : 0) + 1 + ouro__varint_size(values) +
-                   values);
+                   values + labels);
     if (depth) {
         put_length(w, SAMPLE_LOCATIONS, paths);
         for (uint32_t d = depth; d > root; d--)
@@ -129,6 +150,73 @@ static void put_sample(writer *w, uint32_t n) {
     }
     put_length(w, SAMPLE_VALUES, values);
     for (uint32_t m = 0; m < p->metric_count; m++) put_varint(w, (uint64_t)whole[m]);
+    if (set) put_labels(w, set);
+}
+
+static bool any_of(const int64_t *values, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (values[i]) return true;
+    }
+    return false;
+}
+
+// Samples of slices first, and then what they leave.
+static void put_sample(writer *w, uint32_t n) {
+    const profile *p = w->profile;
+    int64_t whole[METRICS_MAX], part[METRICS_MAX];
+    for (uint32_t m = 0; m < p->metric_count; m++) whole[m] = ouro__whole(p, m, n, &w->carry[m]);
+    for (uint32_t row = w->rows_of ? w->rows_of[n] : 0; row; row = w->next_row[row]) {
+        const tags *t = p->tags;
+        for (uint32_t m = 0; m < p->metric_count; m++) {
+            part[m] = m < t->metric_count && t->row_values[m] ? t->row_values[m][row - 1] : 0;
+            whole[m] -= part[m];
+        }
+        put_values(w, part, t->row_set[row - 1]);
+    }
+    if (!w->rows_of || any_of(whole, p->metric_count)) put_values(w, whole, 0);
+}
+
+static bool is_metric(const profile *p, uint32_t m, const char *name) {
+    return m < p->metric_count && strcmp(ouro__metric_name(p, m), name) == 0;
+}
+
+// The labels of slices are written, of profiles that have them. A reader takes the first metrics
+// for what every profile of the library has.
+static bool writes_slices(const profile *p) {
+    bool whole = p->slices && is_metric(p, 0, "calls") && is_metric(p, 1, "recursions");
+    if (whole && p->slices->own == 3) whole = is_metric(p, 2, "direct");
+    for (uint32_t m = 0; m < p->metric_count; m++) whole = whole && !p->metrics[m].decimals;
+    return whole;
+}
+
+static bool list_labels(writer *w) {
+    const profile *p = w->profile;
+    const tags *t = p->tags;
+    if (!t || !writes_slices(p)) return true;
+    w->rows_of = calloc((size_t)p->node_count + 1, sizeof *w->rows_of);
+    w->next_row = calloc((size_t)t->row_count + 1, sizeof *w->next_row);
+    w->tag_key = calloc((size_t)t->tag_count + 1, sizeof *w->tag_key);
+    w->tag_value = calloc((size_t)t->tag_count + 1, sizeof *w->tag_value);
+    if (!w->rows_of || !w->next_row || !w->tag_key || !w->tag_value) return false;
+    for (uint32_t row = t->row_count; row > 0; row--) {
+        w->next_row[row] = w->rows_of[t->row_node[row - 1]];
+        w->rows_of[t->row_node[row - 1]] = row;
+    }
+    for (uint32_t i = 0; i < t->tag_count; i++) {
+        w->tag_key[i] = string_of(w, ouro__text(&p->texts, t->keys[t->tags[i].key]));
+        w->tag_value[i] = string_of(w, ouro__text(&p->texts, t->tags[i].value));
+    }
+    return true;
+}
+
+static void put_slices(writer *w) {
+    const slices *s = writes_slices(w->profile) ? w->profile->slices : NULL;
+    for (uint32_t i = 0; s && i < s->count; i++) {
+        const lane_slices *l = &s->lanes[i];
+        put_length(w, PROFILE_SLICES, l->message_size + number_size(l->lane));
+        ouro__put(w->out, l->message, l->message_size);
+        put_number(w, SLICES_LANE, l->lane); // the last one counts, and it may have changed
+    }
 }
 
 static bool put_samples(writer *w) {
@@ -223,11 +311,12 @@ static void put_rest(writer *w) {
 
 static bool write_tree(writer *w, const char *title) {
     put_types(w);
-    if (!number_locations(w) || !put_samples(w)) return false;
+    if (!list_labels(w) || !number_locations(w) || !put_samples(w)) return false;
     put_mapping(w, title && *title ? title : "program");
     put_blocks(w);
     if (!put_recursions(w)) return false;
     put_rest(w);
+    put_slices(w);
     return true;
 }
 
@@ -280,5 +369,9 @@ bool ouro__pprof_write(const profile *p, const write_options *options, output *o
     free(w.location);
     free(w.sizes);
     free(w.carry);
+    free(w.rows_of);
+    free(w.next_row);
+    free(w.tag_key);
+    free(w.tag_value);
     return ok || ouro__fail_memory(e);
 }

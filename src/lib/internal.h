@@ -32,6 +32,7 @@
 //   epoch          what stood between two prunings; a node remembers in which it was inserted
 //   baseline       the counters as they were at the last reset, see reset.c; a node has counted the
 //                  difference (since_reset). `open` is told by the counters themselves
+//   slice          a stretch of the lane's run, see slices.h: what the counters gained meanwhile
 //   stray          what misuse charged to a place that is not in use; counts as [lost], see stray.c
 //   quota          profile->nodes_used, shared by all lanes; every node but [lost] and the second
 //                  and further roots takes one
@@ -76,6 +77,7 @@ enum {
 #define ROOT_BLOCK UINT32_MAX
 #define ROOT_POSITION ((ouro_position)0)
 #define DEFAULT_MAX_NODES 1000000u
+enum { DEFAULT_SLICES_KEPT = 32, DEFAULT_SLICE_ROWS = 65536, SLICE_NAME_BYTES = 32 };
 
 static inline uint64_t counter_load(const uint64_t *counter) {
     return __atomic_load_n(counter, __ATOMIC_RELAXED);
@@ -152,6 +154,8 @@ typedef struct {
     uint32_t epoch_count;
     uint64_t folded[WEIGHTS_MAX]; // moved from nodes into accounts; what else they have overflowed
 
+    struct ouro__slices *slices; // NULL: none yet; see slices.h
+
     // `cycles` only: the blocks of the path to trail_leaf, its last ones, root first;
     // see compaction.c.
     uint32_t *trail;
@@ -172,6 +176,7 @@ struct ouro_profile {
     uint32_t metric_count;
     ouro_metric_info metrics[OURO_METRICS_MAX];
     ouro_metric shown_metric;
+    ouro_slice_options slices; // with its defaults
     // Of the last reset, or of the beginning. Nanoseconds: since 1970, CLOCK_MONOTONIC.
     uint64_t start_time, start_clock;
     _Atomic bool enabled;
@@ -338,6 +343,13 @@ void ouro__baseline_free(ouro__lane *lane);
 void ouro__baseline_forget(ouro__lane *lane, ouro_position position);
 void ouro__node_reset(ouro__lane *lane, ouro_position position);
 
+// slices.c
+void ouro__slices_evict(ouro__lane *lane, ouro_position position, ouro_position to);
+void ouro__slices_reset(ouro__lane *lane);
+void ouro__slices_leave(ouro__lane *lane);
+uint64_t ouro__slices_bytes(const ouro__lane *lane);
+void ouro__slices_free(ouro__lane *lane);
+
 // valid.c
 bool ouro__lane_is_valid(const ouro__lane *lane);
 
@@ -364,7 +376,10 @@ bool ouro__live_add_blocks(struct ouro__live *live, ouro_block first, const ouro
                            size_t n);
 bool ouro__live_add_lane(struct ouro__live *live, ouro__lane *lane);
 bool ouro__live_grow_lane(struct ouro__live *live, ouro__lane *lane);
+bool ouro__live_has_file(const struct ouro__live *live);
 bool ouro__live_is_full(const struct ouro__live *live);
+void *ouro__live_add_slices(struct ouro__live *live, const ouro__lane *lane, uint32_t part,
+                            size_t bytes, uint64_t *offset);
 bool ouro__live_grow_baseline(struct ouro__live *live, ouro__lane *lane);
 void ouro__live_reset(struct ouro__live *live, uint64_t start_time, bool begin);
 uint32_t ouro__live_segment_nodes(uint32_t stride);

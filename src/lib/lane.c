@@ -61,6 +61,7 @@ void ouro__lane_free(ouro__lane *lane) {
     if (lane->nodes && space) ouro__space_unmap(space, lane->nodes);
     if (lane->nodes && !space) munmap(lane->nodes, lane->region_bytes);
     ouro__baseline_free(lane);
+    ouro__slices_free(lane);
     free(lane->memo.entries);
     free(lane->own_shortcuts);
     ouro__sites_free(lane);
@@ -150,5 +151,5 @@ uint64_t ouro__lane_bytes(const ouro__lane *lane) {
            (uint64_t)lane->memo.size * sizeof(uint64_t) + ouro__shortcuts_bytes(lane) +
            ouro__sites_bytes(lane) + (lane->birth ? lane->state->used * sizeof *lane->birth : 0) +
            (lane->epochs ? (uint64_t)EPOCHS_MAX * sizeof *lane->epochs : 0) +
-           (lane->trail ? 2 * LOOKBACK * sizeof *lane->trail : 0);
+           (lane->trail ? 2 * LOOKBACK * sizeof *lane->trail : 0) + ouro__slices_bytes(lane);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The live file, byte by byte. Version 3.
+// The live file, byte by byte. Version 4; version 3 had no segments SLICES.
 //
 // A header of one page, then segments, each a head of one page and data of whole pages.
 // Numbers are in the machine's byte order (the header tells which), counters are 64-bit words
@@ -19,6 +19,8 @@
 //              for, a multiple of segment_nodes. The next segment of the lane goes on where it ends
 //   BASELINE   as NODES: the entries and metrics of these nodes and accounts at the last reset. A
 //              reader subtracts them. Nodes without such a segment have counted from zero
+//   SLICES     a part of what is kept of a lane's slices: slices.h says what, and how it is read.
+//              `first` says which part. The area is current, and says where the others are
 //   BLOCKS     live_block records, from block `first` on; header.block_count tells how many
 //   TEXT       bytes; offsets in the header and in live_block are offsets in the file
 //
@@ -56,12 +58,20 @@
 #include "internal.h"
 
 #define LIVE_MAGIC "OUROLIVE"
-#define LIVE_VERSION 3u
+#define LIVE_VERSION 4u
+#define LIVE_VERSION_LEAST 3u // that is still read
 #define LIVE_BYTE_ORDER 0x01020304u
 #define LIVE_SEGMENT_MAGIC 0x4745534fu // "OSEG"
 
 enum { LIVE_RUNNING = 1, LIVE_FINISHED = 2 };
-enum { LIVE_LANE = 1, LIVE_NODES = 2, LIVE_BLOCKS = 3, LIVE_TEXT = 4, LIVE_BASELINE = 5 };
+enum {
+    LIVE_LANE = 1,
+    LIVE_NODES = 2,
+    LIVE_BLOCKS = 3,
+    LIVE_TEXT = 4,
+    LIVE_BASELINE = 5,
+    LIVE_SLICES = 6
+};
 
 typedef struct {
     uint64_t offset;

@@ -8,6 +8,7 @@
 #include "live_read.h"
 #include "descriptors.h"
 #include "live_again.h"
+#include "live_slices.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,7 +102,7 @@ static bool check_version(reader *r) {
                     "written on a machine with the other byte order; read it there");
     if (h->byte_order != LIVE_BYTE_ORDER)
         return fail(r, EILSEQ, HEADER(byte_order), "damaged: no byte order");
-    if (h->version != LIVE_VERSION)
+    if (h->version < LIVE_VERSION_LEAST || h->version > LIVE_VERSION)
         return fail(r, EILSEQ, HEADER(version),
                     "version %u of the format, this is a reader of version %u: use the %s",
                     h->version, LIVE_VERSION,
@@ -109,8 +110,17 @@ static bool check_version(reader *r) {
     return true;
 }
 
+static bool ask_size(reader *r) {
+    struct stat status;
+    if (fstat(r->fd, &status)) return fail(r, errno, 0, "cannot read: %s", strerror(errno));
+    r->size = (uint64_t)status.st_size;
+    return true;
+}
+
 static bool check_header(reader *r) {
     const live_header *h = &r->header;
+    // It may have grown before the header was read.
+    if (h->end > r->size && !ask_size(r)) return false;
     if (h->page < PAGE_LEAST || h->page > PAGE_MOST || (h->page & (h->page - 1)))
         return fail(r, EILSEQ, HEADER(page), "damaged: pages of %u bytes", h->page);
     if (h->metric_count > OURO_METRICS_MAX)
@@ -179,7 +189,8 @@ static bool link_lanes(reader *r) {
     if (!r->first_of_lane) return fail_memory(r);
     for (size_t i = r->segment_count; i-- > 0;) {
         segment *s = &r->segments[i];
-        bool of_lane = s->kind == LIVE_LANE || s->kind == LIVE_NODES || s->kind == LIVE_BASELINE;
+        bool of_lane = s->kind == LIVE_LANE || s->kind == LIVE_NODES || s->kind == LIVE_BASELINE ||
+                       s->kind == LIVE_SLICES;
         if (!of_lane || s->lane >= r->lane_count) continue;
         s->next = r->first_of_lane[s->lane];
         r->first_of_lane[s->lane] = i + 1;
@@ -678,7 +689,7 @@ static bool find_parts(reader *r, lane_reader *l) {
 static bool refresh(reader *r) {
     r->segment_count = 0;
     r->lane_count = 0;
-    return read_header(r) && read_segments(r);
+    return ask_size(r) && read_header(r) && read_segments(r);
 }
 
 // In the middle of a pruning only a writer that is gone, or stands still, can be read.
@@ -745,13 +756,98 @@ static bool check_image_blocks(reader *r, const ouro__image *image) {
 typedef struct {
     ouro__image *list;
     uint32_t count;
+    ouro__slices_copy slices;
 } images;
 
 static void images_free(images *all) {
     for (uint32_t i = 0; i < all->count; i++) ouro__image_free(&all->list[i]);
     free(all->list);
+    ouro__slices_copy_free(&all->slices);
     *all = (images){0};
 }
+
+// ---------------------------------------------------------------- slices
+
+static ouro__slices_segment *slices_segments(const reader *r, uint32_t lane, size_t *count) {
+    size_t first = lane < r->lane_count ? r->first_of_lane[lane] : 0, n = 0;
+    for (size_t i = first; i; i = r->segments[i - 1].next) n++;
+    ouro__slices_segment *list = malloc((n + 1) * sizeof *list);
+    *count = 0;
+    for (size_t i = first; list && i; i = r->segments[i - 1].next) {
+        const segment *s = &r->segments[i - 1];
+        if (s->kind == LIVE_SLICES)
+            list[(*count)++] = (ouro__slices_segment){s->data, s->bytes, s->first};
+    }
+    return list;
+}
+
+static ouro__slices_result try_slices(reader *r, uint32_t lane, bool running,
+                                      ouro__lane_slices *to) {
+    ouro__slices_reader s = {
+        .fd = r->fd, .lane = lane, .metric_count = r->header.metric_count, .running = running};
+    ouro__slices_segment *segments = slices_segments(r, lane, &s.segment_count);
+    s.segments = segments;
+    ouro__slices_result result = SLICES_MEMORY;
+    if (segments) result = ouro__live_slices_read(&s, to);
+    if (result == SLICES_MEMORY) fail_memory(r);
+    if (result == SLICES_DAMAGED || result == SLICES_CHANGED)
+        fail(r, EILSEQ, s.offset, "%s", s.problem ? s.problem : "damaged: slices");
+    free(segments);
+    return result;
+}
+
+// Before the lane itself: so all that slices have counted is in the lane, too.
+static bool read_slices(reader *r, uint32_t lane, bool running, images *all) {
+    ouro__lane_slices *to = &all->slices.lanes[all->slices.count];
+    if (r->resets & 1) return true;
+    ouro__slices_result result = try_slices(r, lane, running, to);
+    for (int i = 0; i < TRIES && running && result == SLICES_CHANGED; i++) {
+        if (i > TRIES / 2) nanosleep(&(struct timespec){0, TRY_NANOSECONDS}, NULL);
+        if (!refresh(r)) return false;
+        result = try_slices(r, lane, running, to);
+    }
+    if (result == SLICES_READ) all->slices.count++;
+    if (result == SLICES_READ || result == SLICES_NONE) r->error->message[0] = '\0';
+    return result == SLICES_READ || result == SLICES_NONE;
+}
+
+// What is open has been so until now, or until the profile was finished. 0: nobody knows.
+static uint64_t open_since(const reader *r, bool running, uint64_t start) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    uint64_t now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    uint64_t end = running ? now : r->header.end_time, began = r->header.start_time + start;
+    return end > began ? end - began : 0;
+}
+
+static void slices_of_lane_end(const reader *r, bool running, images *all, uint32_t lane) {
+    ouro__lane_slices *last = all->slices.count ? &all->slices.lanes[all->slices.count - 1] : NULL;
+    if (!last || last->lane != lane) return;
+    ouro__slices_open(last, &all->list[lane], r->header.metric_count);
+    if (last->is_open) last->open_duration = open_since(r, running, last->open_start);
+}
+
+// Their blocks, and that they are trees.
+static bool finish_slices(reader *r, images *all) {
+    for (uint32_t i = 0; i < all->slices.count; i++) {
+        const ouro__lane_slices *l = &all->slices.lanes[i];
+        for (uint32_t t = 0; t < l->tree_count; t++) {
+            if (!check_image_blocks(r, &l->trees[t].image)) return false;
+        }
+    }
+    if (!ouro__slices_copy_finish(&all->slices)) return fail_memory(r);
+    for (uint32_t i = 0; i < all->slices.count; i++) {
+        const ouro__lane_slices *l = &all->slices.lanes[i];
+        for (uint32_t t = 0; t < l->tree_count; t++) {
+            if (l->trees[t].rows->unreached)
+                return fail(r, EILSEQ, 0, "damaged: the tree of slice %llu hangs on no root",
+                            (unsigned long long)l->trees[t].number);
+        }
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------- all lanes
 
 // Begins anew: lanes may be read several times.
 static bool remember_lanes(reader *r) {
@@ -786,12 +882,15 @@ static void keep_places(reader *r, images *all) {
 static bool read_images(reader *r, bool running, images *all) {
     all->count = r->lane_count;
     all->list = calloc((size_t)all->count + 1, sizeof *all->list);
-    if (!all->list || !remember_lanes(r)) {
+    if (!all->list || !remember_lanes(r) ||
+        !ouro__slices_copy_begin(&all->slices, all->count, r->header.metric_count)) {
         all->count = 0;
         return fail_memory(r);
     }
     for (uint32_t i = 0; i < all->count; i++) {
-        if (!read_lane(r, i, running, &all->list[i])) return false;
+        if (!read_slices(r, i, running, all) || !read_lane(r, i, running, &all->list[i]))
+            return false;
+        slices_of_lane_end(r, running, all, i);
     }
     return true;
 }
@@ -834,7 +933,12 @@ static bool read_lanes(reader *r, ouro__live_profile *p) {
     }
     if (ok && p->rows->unreached)
         ok = fail(r, EILSEQ, 0, "damaged: %u nodes hang in no tree", p->rows->unreached);
-    if (ok) keep_places(r, &all);
+    ok = ok && finish_slices(r, &all);
+    if (ok) {
+        keep_places(r, &all);
+        p->slices = all.slices;
+        all.slices = (ouro__slices_copy){0};
+    }
     images_free(&all);
     return ok;
 }
@@ -919,6 +1023,7 @@ int ouro__live_read(const char *path, ouro__live_profile *profile, ouro__live_er
 
 void ouro__live_profile_free(ouro__live_profile *profile) {
     ouro__rows_free(profile->rows);
+    ouro__slices_copy_free(&profile->slices);
     free(profile->blocks);
     free(profile->texts);
     ouro__live_again_free(profile->again);

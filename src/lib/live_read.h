@@ -6,10 +6,12 @@
 #define OURO_LIVE_READ_H
 
 #include "rows.h"
+#include "slices_read.h"
 
 typedef struct {
     ouro__rows *rows;
-    ouro_block_info *blocks; // by id; texts live in `texts`
+    ouro__slices_copy slices; // read a little before the rows
+    ouro_block_info *blocks;  // by id; texts live in `texts`
     uint32_t block_count;
     ouro_metric_info metrics[OURO_METRICS_MAX];
     uint32_t metric_count;

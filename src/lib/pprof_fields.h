@@ -46,4 +46,26 @@ enum {
     FUNCTION_START_LINE = 5
 };
 
+// Ours: what is kept of the slices of a lane. Others skip it.
+enum {
+    PROFILE_SLICES = 1000,
+    SLICES_LANE = 1,
+    SLICES_NAME = 2,
+    SLICES_BY = 3,
+    SLICES_COUNT = 4,
+    SLICES_SLOWEST = 5,
+    SLICES_OUTSIDE = 6,
+    SLICES_OPEN = 7,
+    SLICES_TABLE_ROWS = 8,
+    SLICES_DURATIONS = 9,
+    SLICES_VALUES_OF = 10,
+    SLICES_HEAT = 11,
+    SLICES_HEAT_START = 12,
+    SLICES_HEAT_STEP = 13,
+    SLICES_KEPT = 14,
+    KEPT_SLICE = 1,
+    KEPT_TOTALS = 2,
+    KEPT_REST = 3
+};
+
 #endif

@@ -12,6 +12,7 @@
 #include "own_path.h"
 #include "pprof_fields.h"
 #include "rows.h"
+#include "slices_message.h"
 #include "whole_file.h"
 
 #include <errno.h>
@@ -119,7 +120,8 @@ static uint32_t string_index(strings *s, const char *text) {
 typedef struct {
     output *out;
     const ouro_profile *profile;
-    const ouro__rows *rows;
+    const ouro__rows *rows; // without what is written of slices
+    ouro__slices_copy *slices;
     strings strings;
     uint32_t *location; // id by block; 0 = the block does not occur
     uint32_t block_count, locations;
@@ -169,24 +171,40 @@ static size_t path_size(const writer *w, uint32_t depth) {
     return 1 + varint_size(bytes) + bytes;
 }
 
+// Labels of the samples that are written now.
+typedef struct {
+    uint32_t key, text, number_unit;
+    uint64_t number;
+} label;
+
+enum { LABELS_MOST = 8 };
+
+static size_t label_size(const label *l) {
+    return number_size(l->key) + number_size(l->text) + number_size(l->number) +
+           number_size(l->number_unit);
+}
+
+// Shorter than 128 bytes.
+static void put_label(writer *w, const label *l) {
+    put_length(w->out, SAMPLE_LABEL, label_size(l));
+    put_number(w->out, LABEL_KEY, l->key);
+    put_number(w->out, LABEL_TEXT, l->text);
+    put_number(w->out, LABEL_NUMBER, l->number);
+    put_number(w->out, LABEL_UNIT, l->number_unit);
+}
+
 // Direct recursion has no sample type of its own, but without it nobody could tell a block's calls
 // by its caller from those by itself.
-static size_t direct_size(uint64_t direct, uint32_t key, uint32_t unit) {
-    return number_size(key) + number_size(direct) + number_size(unit);
+static label direct_label(writer *w, uint64_t direct) {
+    return (label){string_index(&w->strings, "direct"), 0, string_index(&w->strings, "count"),
+                   direct};
 }
 
-static void put_direct(writer *w, uint64_t direct, uint32_t key, uint32_t unit) {
-    put_length(w->out, SAMPLE_LABEL, direct_size(direct, key, unit));
-    put_number(w->out, LABEL_KEY, key);
-    put_number(w->out, LABEL_NUMBER, direct);
-    put_number(w->out, LABEL_UNIT, unit);
-}
-
-static void put_sample(writer *w, uint32_t row) {
-    const uint64_t *v = ouro__row_values(w->rows, row);
-    uint32_t metrics = w->rows->metric_count, depth = w->rows->depth[row];
+// `labels` has room for one more.
+static void put_sample(writer *w, uint32_t depth, const uint64_t *v, label *labels, size_t count) {
+    uint32_t metrics = w->rows->metric_count;
     uint64_t values[2 + OURO_METRICS_MAX] = {ouro__row_calls(v), ouro__row_recursions(v)};
-    size_t bytes = 0;
+    size_t bytes = 0, labelled = 0;
     bool any = false;
     memcpy(values + 2, v + ENTRY_KINDS, metrics * sizeof *v);
     for (uint32_t i = 0; i < 2 + metrics; i++) {
@@ -194,29 +212,93 @@ static void put_sample(writer *w, uint32_t row) {
         any |= values[i] != 0;
     }
     if (!any) return;
-    size_t locations = depth ? path_size(w, depth) : 0, label = 0;
-    uint64_t direct = ouro__row_direct(v);
-    uint32_t key = direct ? string_index(&w->strings, "direct") : 0,
-             unit = direct ? string_index(&w->strings, "count") : 0;
-    if (direct) label = 2 + direct_size(direct, key, unit); // shorter than 128 bytes
-    put_length(w->out, PROFILE_SAMPLE, locations + 1 + varint_size(bytes) + bytes + label);
+    if (ouro__row_direct(v)) labels[count++] = direct_label(w, ouro__row_direct(v));
+    for (size_t i = 0; i < count; i++) labelled += 2 + label_size(&labels[i]);
+    size_t locations = depth ? path_size(w, depth) : 0;
+    put_length(w->out, PROFILE_SAMPLE, locations + 1 + varint_size(bytes) + bytes + labelled);
     if (depth) put_path(w, depth);
     put_length(w->out, SAMPLE_VALUES, bytes);
     for (uint32_t i = 0; i < 2 + metrics; i++) put_varint(w->out, values[i]);
-    if (direct) put_direct(w, direct, key, unit);
+    for (size_t i = 0; i < count; i++) put_label(w, &labels[i]);
+}
+
+static void path_step(writer *w, const ouro__rows *rows, uint32_t row) {
+    uint32_t depth = rows->depth[row];
+    if (!depth) return;
+    w->path[depth - 1] = w->location[rows->block[row]];
+    w->path_bytes[depth] = w->path_bytes[depth - 1] + varint_size(w->path[depth - 1]);
 }
 
 static void put_samples(writer *w) {
     const ouro__rows *rows = w->rows;
     for (uint32_t i = 0; i < rows->count; i++) {
-        uint32_t depth = rows->depth[i];
-        if (depth) {
-            w->path[depth - 1] = w->location[rows->block[i]];
-            w->path_bytes[depth] = w->path_bytes[depth - 1] + varint_size(w->path[depth - 1]);
-        }
-        put_sample(w, i);
+        label labels[1];
+        path_step(w, rows, i);
+        put_sample(w, rows->depth[i], ouro__row_values(rows, i), labels, 0);
     }
 }
+
+// ---------------------------------------------------------------- slices
+
+static size_t slice_labels(writer *w, const ouro__lane_slices *l, ouro__slice_tree *tree,
+                           label *labels) {
+    static const char *const kinds[] = {"slowest", "last", "evenly"};
+    strings *s = &w->strings;
+    size_t n = 0;
+    snprintf(tree->text, sizeof tree->text, l->lane ? "%llu/%u" : "%llu",
+             (unsigned long long)tree->number, l->lane);
+    labels[n++] = (label){string_index(s, "slice"), string_index(s, tree->text), 0, 0};
+    for (int k = 0; k < 3; k++) {
+        if (tree->why >> k & 1)
+            labels[n++] = (label){string_index(s, "slice_kind"), string_index(s, kinds[k]), 0, 0};
+    }
+    labels[n++] = (label){string_index(s, "slice_duration"), 0, string_index(s, "nanoseconds"),
+                          tree->duration};
+    return n;
+}
+
+// What a slice has is taken from the row of the path, so that the sum of all samples is as ever.
+static void put_tree(writer *w, const ouro__lane_slices *l, ouro__slice_tree *tree) {
+    uint32_t width = ouro__row_width(w->rows->metric_count);
+    label labels[LABELS_MOST];
+    size_t count = slice_labels(w, l, tree, labels);
+    for (uint32_t i = 0; i < tree->rows->count; i++) {
+        uint64_t *has = w->rows->values + (size_t)tree->place[i] * width, taken[SLICE_VALUES];
+        const uint64_t *values = ouro__row_values(tree->rows, i);
+        for (uint32_t v = 0; v < width; v++) {
+            taken[v] = values[v] < has[v] ? values[v] : has[v];
+            has[v] -= taken[v];
+        }
+        path_step(w, tree->rows, i);
+        put_sample(w, tree->rows->depth[i], taken, labels, count);
+    }
+}
+
+static void put_trees(writer *w) {
+    for (uint32_t i = 0; i < w->slices->count; i++) {
+        ouro__lane_slices *l = &w->slices->lanes[i];
+        for (uint32_t t = 0; t < l->tree_count; t++) put_tree(w, l, &l->trees[t]);
+    }
+}
+
+static size_t tree_count(const ouro__slices_copy *slices) {
+    size_t n = 0;
+    for (uint32_t i = 0; i < slices->count; i++) n += slices->lanes[i].tree_count;
+    return n;
+}
+
+static bool put_slices(writer *w) {
+    for (uint32_t i = 0; i < w->slices->count; i++) {
+        ouro__message m;
+        if (!ouro__slices_message(&w->slices->lanes[i], w->slices->metric_count, &m)) return false;
+        put_length(w->out, PROFILE_SLICES, m.used);
+        put_bytes(w->out, m.bytes, m.used);
+        free(m.bytes);
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------- the rest
 
 static void put_mapping(writer *w, const char *program) {
     uint32_t file = string_index(&w->strings, program);
@@ -287,35 +369,51 @@ static void put_strings(writer *w) {
     }
 }
 
-static void put_profile(writer *w, const char *program) {
-    string_index(&w->strings, ""); // number 0
+static bool put_profile(writer *w, const char *program) {
+    const char *shown = default_type(w); // before the slices are taken out
+    string_index(&w->strings, "");       // number 0
     put_types(w);
     number_locations(w);
+    put_trees(w);
     put_samples(w);
     put_mapping(w, program);
     put_blocks(w, put_location);
     put_blocks(w, put_function);
-    uint32_t type = string_index(&w->strings, default_type(w));
+    uint32_t type = string_index(&w->strings, shown);
     put_strings(w);
     uint64_t start = counter_load(&w->profile->start_clock);
     put_number(w->out, PROFILE_TIME, counter_load(&w->profile->start_time));
     put_number(w->out, PROFILE_DURATION, ouro__now(CLOCK_MONOTONIC) - start);
     put_number(w->out, PROFILE_DEFAULT_TYPE, type);
+    return put_slices(w);
 }
 
-static int write_message(const ouro_profile *profile, const ouro__rows *rows, output *out) {
+// A profile as it stands: what all functions below write.
+typedef struct {
+    const ouro_profile *profile;
+    ouro__rows *rows;
+    ouro__slices_copy slices;
+} written;
+
+static int write_message(written *from, output *out) {
+    const ouro_profile *profile = from->profile;
+    const ouro__rows *rows = from->rows;
     // Blocks that were added after the rows were copied are not among them.
-    writer w = {
-        .out = out, .profile = profile, .rows = rows, .block_count = ouro__block_count(profile)};
+    writer w = {.out = out,
+                .profile = profile,
+                .rows = rows,
+                .slices = &from->slices,
+                .block_count = ouro__block_count(profile)};
     size_t depth = (size_t)rows->deepest + 1;
     char program[PATH_MAX];
     if (!ouro__own_path(program)) strcpy(program, "program");
     w.location = calloc(w.block_count, sizeof *w.location);
     w.path = malloc(depth * sizeof *w.path);
     w.path_bytes = calloc(depth + 1, sizeof *w.path_bytes);
-    bool ok = strings_init(&w.strings, 2 * (size_t)w.block_count + 2 * OURO_METRICS_MAX + 8);
+    bool ok = strings_init(&w.strings, 2 * (size_t)w.block_count + 2 * OURO_METRICS_MAX + 16 +
+                                           tree_count(&from->slices));
     ok = ok && w.location && w.path && w.path_bytes;
-    if (ok) put_profile(&w, program);
+    ok = ok && put_profile(&w, program);
     flush(out);
     free(w.location);
     free(w.path);
@@ -325,24 +423,24 @@ static int write_message(const ouro_profile *profile, const ouro__rows *rows, ou
     return ok ? out->error : ENOMEM;
 }
 
-static int write_file(const ouro_profile *profile, const ouro__rows *rows, int fd) {
+static int write_file(written *from, int fd) {
     output *out = malloc(sizeof *out);
     int error = ENOMEM;
     if (out) {
         out->fd = fd;
         out->error = 0;
         out->used = 0;
-        error = write_message(profile, rows, out);
+        error = write_message(from, out);
     }
     free(out);
     return error;
 }
 
-static int write_beside(const ouro_profile *profile, const ouro__rows *rows, const char *path) {
+static int write_beside(written *from, const char *path) {
     char *beside;
     int fd = ouro__open_beside(path, 0666, &beside);
     if (fd < 0) return errno;
-    int error = write_file(profile, rows, fd);
+    int error = write_file(from, fd);
     if (error) {
         close(fd);
         unlink(beside);
@@ -353,32 +451,35 @@ static int write_beside(const ouro_profile *profile, const ouro__rows *rows, con
     return error;
 }
 
-static int write_device(const ouro_profile *profile, const ouro__rows *rows, const char *path) {
+static int write_device(written *from, const char *path) {
     int fd = ouro__open(path, O_WRONLY, 0);
     if (fd < 0) return errno;
-    int error = write_file(profile, rows, fd);
+    int error = write_file(from, fd);
     if (close(fd) && !error) error = errno;
     return error;
 }
 
 // A device or a pipe is written to, not replaced; so is what a symbolic link points to.
-static int write_to(const ouro_profile *profile, const ouro__rows *rows, const char *path) {
+static int write_to(written *from, const char *path) {
     struct stat status;
-    if (stat(path, &status)) return write_beside(profile, rows, path);
-    if (!S_ISREG(status.st_mode)) return write_device(profile, rows, path);
+    if (stat(path, &status)) return write_beside(from, path);
+    if (!S_ISREG(status.st_mode)) return write_device(from, path);
     char *target = realpath(path, NULL);
     if (!target) return errno;
-    int error = write_beside(profile, rows, target);
+    int error = write_beside(from, target);
     free(target);
     return error;
 }
 
 int ouro_profile_write(ouro_profile *profile, const char *path) {
     if (!profile) return 0;
-    ouro__rows *rows = ouro__rows_of_profile(profile);
-    if (!rows) return -1;
-    int error = write_to(profile, rows, path);
-    ouro__rows_free(rows);
+    written from = {.profile = profile};
+    from.rows = ouro__rows_and_slices(profile, &from.slices);
+    if (!from.rows) return -1;
+    int error = ouro__slices_place(&from.rows, &from.slices) ? 0 : ENOMEM;
+    if (!error) error = write_to(&from, path);
+    ouro__slices_copy_free(&from.slices);
+    ouro__rows_free(from.rows);
     if (!error) return 0;
     errno = error;
     return -1;

@@ -28,13 +28,20 @@ static bool metrics_valid(const ouro_metric_info *metrics, size_t n) {
     return true;
 }
 
+static bool slices_valid(const ouro_options *o) {
+    const ouro_slice_options *s = &o->slices;
+    size_t metrics = o->metrics ? o->metric_count : 1;
+    return (!s->name || strlen(s->name) < SLICE_NAME_BYTES) && s->kept <= OURO_SLICES_KEPT_MOST &&
+           s->by <= metrics;
+}
+
 static bool options_valid(const ouro_options *o) {
     if (o->compaction < OURO_LOOPS || o->compaction > OURO_NONE) return false;
     if (o->edge_length < 0 || o->edge_length > 3) return false;
     if (o->max_nodes == 1 || o->max_nodes > OURO_MAX_NODES_MOST) return false;
     if (o->clock.measures < OURO_CLOCK_WALL || o->clock.measures > OURO_CLOCK_CPU) return false;
     if (o->clock.signal < 0 || o->clock.signal > SIGRTMAX) return false;
-    return metrics_valid(o->metrics, o->metric_count);
+    return metrics_valid(o->metrics, o->metric_count) && slices_valid(o);
 }
 
 // Positions are 32-bit word offsets, and a lane has two records per node. The largest cap leaves
@@ -66,6 +73,14 @@ static bool set_metrics(ouro_profile *profile, const ouro_options *o) {
     return true;
 }
 
+static bool set_slices(ouro_profile *profile, const ouro_slice_options *o) {
+    profile->slices = *o;
+    profile->slices.name = ouro__text_add(profile, o->name && o->name[0] ? o->name : "slice");
+    if (!o->kept) profile->slices.kept = DEFAULT_SLICES_KEPT;
+    if (!o->rows) profile->slices.rows = DEFAULT_SLICE_ROWS;
+    return profile->slices.name != NULL;
+}
+
 static int profile_init(ouro_profile *profile, const ouro_options *o) {
     profile->compaction = o->compaction;
     profile->edge_length = o->edge_length ? o->edge_length : 2;
@@ -76,7 +91,7 @@ static int profile_init(ouro_profile *profile, const ouro_options *o) {
     profile->start_clock = ouro__now(CLOCK_MONOTONIC);
     atomic_init(&profile->enabled, !o->disabled);
     atomic_init(&profile->nodes_used, 1); // the root
-    if (!set_metrics(profile, o)) return ENOMEM;
+    if (!set_metrics(profile, o) || !set_slices(profile, &o->slices)) return ENOMEM;
     set_sizes(profile, o->path != NULL);
     profile->space = ouro__space_new(profile);
     if (o->path) {

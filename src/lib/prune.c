@@ -226,6 +226,7 @@ static void evict(ouro__lane *lane, ouro_position position) {
     counter_store(&account->balance, counter_load(&state->balance));
     for (uint32_t m = 0; m < metrics; m++)
         counter_store(&account->metrics[m], counter_load(&state->metrics[m]));
+    if (lane->slices) ouro__slices_evict(lane, position, to);
     __atomic_store_n(&node->block, 0, __ATOMIC_RELEASE);
     if (has_account) __atomic_store_n(&under->block, 0, __ATOMIC_RELEASE);
     counters_clear(lane, position);

@@ -86,6 +86,7 @@ static void lane_reset(ouro__lane *lane, uint32_t strays_end) {
         if (lane->has_accounts) reset_if_used(lane, account_of(lane, i * lane->stride));
     }
     ouro__strays_reset(lane, strays_end);
+    ouro__slices_reset(lane);
     cap_reset(lane);
 }
 

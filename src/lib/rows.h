@@ -74,6 +74,9 @@ bool ouro__image_ask_places(ouro__image *image);
 ouro__rows *ouro__rows_merge(const ouro__image *images, uint32_t n, uint32_t metric_count);
 void ouro__rows_free(ouro__rows *rows);
 
+// Visits every row; `path` has room for the deepest.
+void ouro__rows_visit(const ouro__rows *rows, ouro_block *path, ouro_visitor *visitor, void *user);
+
 // The profile as it stands now. NULL with ENOMEM.
 ouro__rows *ouro__rows_of_profile(ouro_profile *profile);
 

@@ -5,6 +5,7 @@
 
 #include "internal.h"
 #include "rows.h"
+#include "slices_read.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -69,39 +70,61 @@ static bool copy_lane(ouro__image *image, const ouro__lane *lane, uint32_t stray
     return copy_pruned(image, lane);
 }
 
-ouro__rows *ouro__rows_of_profile(ouro_profile *profile) {
+static void images_free(ouro__image *images, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) ouro__image_free(&images[i]);
+    free(images);
+}
+
+// All lanes, and their slices if somebody asks; each at one moment.
+static ouro__image *copy_lanes(ouro_profile *profile, ouro__slices_copy *slices, uint32_t *count) {
     pthread_mutex_lock(&profile->lock);
     uint32_t n = profile->lane_count;
     ouro__image *images = calloc(n ? n : 1, sizeof *images);
-    bool ok = images != NULL;
+    bool ok = images && (!slices || ouro__slices_copy_begin(slices, n, profile->metric_count));
     uint32_t strays_end = ouro__strays_end(profile);
     for (uint32_t i = 0; ok && i < n; i++) {
-        pthread_mutex_lock(&profile->lanes[i]->lock);
-        ok = copy_lane(&images[i], profile->lanes[i], strays_end);
-        pthread_mutex_unlock(&profile->lanes[i]->lock);
+        ouro__lane *lane = profile->lanes[i];
+        pthread_mutex_lock(&lane->lock);
+        ok = copy_lane(&images[i], lane, strays_end) &&
+             (!slices || ouro__slices_copy_lane(slices, lane, &images[i]));
+        pthread_mutex_unlock(&lane->lock);
     }
     pthread_mutex_unlock(&profile->lock);
-    ouro__rows *rows = ok ? ouro__rows_merge(images, n, profile->metric_count) : NULL;
-    for (uint32_t i = 0; images && i < n; i++) ouro__image_free(&images[i]);
-    free(images);
-    if (!rows) errno = ENOMEM;
+    *count = n;
+    if (ok && (!slices || ouro__slices_copy_finish(slices))) return images;
+    if (slices) ouro__slices_copy_free(slices);
+    if (images) images_free(images, n);
+    errno = ENOMEM;
+    return NULL;
+}
+
+ouro__rows *ouro__rows_and_slices(ouro_profile *profile, ouro__slices_copy *slices) {
+    uint32_t n;
+    ouro__image *images = copy_lanes(profile, slices, &n);
+    if (!images) return NULL;
+    ouro__rows *rows = ouro__rows_merge(images, n, profile->metric_count);
+    images_free(images, n);
+    if (!rows && slices) ouro__slices_copy_free(slices);
     return rows;
+}
+
+ouro__rows *ouro__rows_of_profile(ouro_profile *profile) {
+    return ouro__rows_and_slices(profile, NULL);
+}
+
+bool ouro__slices_of_profile(ouro_profile *profile, ouro__slices_copy *slices) {
+    uint32_t n;
+    ouro__image *images = copy_lanes(profile, slices, &n);
+    if (!images) return false;
+    images_free(images, n);
+    return true;
 }
 
 static bool root_is_charged(const ouro__rows *rows) {
     return used_in_any(ouro__row_values(rows, 0), ouro__row_width(rows->metric_count));
 }
 
-int ouro_profile_visit(ouro_profile *profile, ouro_visitor *visitor, void *user) {
-    if (!profile) return 0;
-    ouro__rows *rows = ouro__rows_of_profile(profile);
-    if (!rows) return -1;
-    ouro_block *path = malloc(((size_t)rows->deepest + 1) * sizeof *path);
-    if (!path) {
-        ouro__rows_free(rows);
-        errno = ENOMEM;
-        return -1;
-    }
+void ouro__rows_visit(const ouro__rows *rows, ouro_block *path, ouro_visitor *visitor, void *user) {
     for (uint32_t i = 0; i < rows->count; i++) {
         if (i == 0 && !root_is_charged(rows)) continue;
         bool pruned = rows->block[i] == OURO_PRUNED;
@@ -120,7 +143,17 @@ int ouro_profile_visit(ouro_profile *profile, ouro_visitor *visitor, void *user)
         };
         visitor(user, &visit);
     }
+}
+
+int ouro_profile_visit(ouro_profile *profile, ouro_visitor *visitor, void *user) {
+    if (!profile) return 0;
+    ouro__rows *rows = ouro__rows_of_profile(profile);
+    if (!rows) return -1;
+    ouro_block *path = malloc(((size_t)rows->deepest + 1) * sizeof *path);
+    if (path) ouro__rows_visit(rows, path, visitor, user);
+    if (!path) errno = ENOMEM;
+    int result = path ? 0 : -1;
     free(path);
     ouro__rows_free(rows);
-    return 0;
+    return result;
 }

@@ -52,6 +52,7 @@ static ouro_thread *thread_in_new_lane(ouro_profile *profile, const ouro__path_s
     }
     pthread_mutex_lock(&lane->lock);
     lane->head.watched = NULL; // of threads that were here before
+    ouro__slices_leave(lane);  // and so is a slice that they left open
     thread_begin(thread, lane, ouro__path_reenter(lane, path, length));
     pthread_mutex_unlock(&lane->lock);
     return thread;

@@ -4,6 +4,7 @@
 // are the same if their blocks are (name, file, line, column); metrics if their name and unit are.
 
 #include "questions.h"
+#include "sliced.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 struct merger {
     profile *sum;
     builder *builder;
-    uint32_t added;
+    uint32_t added, lanes; // profiles; numbers of lanes that their slices have
+    bool slices_lost;
 };
 
 merger *ouro__merger_new(int rule, int edge_length) {
@@ -81,6 +83,15 @@ static void add_header(merger *to, const profile *p) {
         sum->default_metric = find_metric(to, p, p->default_metric);
 }
 
+static bool add_slices(merger *to, const profile *p, const uint32_t *column) {
+    bool lost = false, ok = ouro__slices_merge(to->sum, p, column, to->lanes, &lost);
+    to->slices_lost |= lost;
+    to->lanes += ouro__slices_next_lane(p);
+    return ok;
+}
+
+bool ouro__merger_lost_slices(const merger *m) { return m->slices_lost; }
+
 bool ouro__merger_add(merger *to, const profile *p, error *e) {
     uint32_t *place = calloc(p->node_count, sizeof *place),
              *blocks = calloc((size_t)p->block_count + 1, 4), column[METRICS_MAX];
@@ -99,7 +110,8 @@ bool ouro__merger_add(merger *to, const profile *p, error *e) {
                             ouro__metric_name(p, m));
         column[m] = find_metric(to, p, m);
     }
-    if (ok) ouro__tags_carry(p, place, NULL, column, to->sum);
+    if (ok) ouro__tags_carry_to_sum(p, place, column, to->lanes, to->sum);
+    if (ok && !to->sum->failed && !add_slices(to, p, column)) to->sum->failed = ENOMEM;
     if (ok && to->sum->failed) ok = ouro__profile_finish(to->sum, e);
     free(place);
     free(blocks);

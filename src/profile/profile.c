@@ -7,6 +7,7 @@
 // last, and a move of each column. Asking is elsewhere; this file knows no question.
 
 #include "profile.h"
+#include "sliced.h"
 
 #include "valid.h"
 
@@ -59,6 +60,7 @@ void ouro__profile_free(profile *p) {
     free(p->missing);
     free(p->program);
     ouro__tags_free(p->tags);
+    ouro__slices_release(p->slices);
     free(p);
 }
 
@@ -331,6 +333,7 @@ profile *ouro__profile_like(const profile *p) {
     copy->running = p->running;
     copy->budget = p->budget;
     copy->budget.spent = 0;
+    copy->slices = ouro__slices_share(p->slices);
     if (!copy->failed) return copy;
     ouro__profile_free(copy);
     return NULL;

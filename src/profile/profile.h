@@ -92,6 +92,7 @@ typedef struct {
     char *program;                 // and its program; NULL: not known
     origin *origin;                // NULL: the tree says it all
     tags *tags;                    // NULL: no sample has a label
+    struct slices *slices;         // of the recording, see sliced.h; NULL: it had none
     budget budget;                 // what building it, and what is made of it, may cost
     int failed;                    // errno: it could not be built completely
 } profile;
@@ -157,6 +158,9 @@ void ouro__tags_charge(profile *p, uint32_t m, uint32_t node, uint32_t set, int6
 // there. `column`: by metric of p, its metric there; NULL: the same.
 void ouro__tags_carry(const profile *p, const uint32_t *place, const uint32_t *failed,
                       const uint32_t *column, profile *to);
+// The same into a sum, in which the lanes of p's slices have numbers that are higher by `lanes`.
+void ouro__tags_carry_to_sum(const profile *p, const uint32_t *place, const uint32_t *column,
+                             uint32_t lanes, profile *sum);
 
 // Steps of work, see budget.h. What takes too many fails, and finishing tells it.
 static inline void ouro__spend(profile *p, uint64_t steps) {

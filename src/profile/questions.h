@@ -298,6 +298,8 @@ merger *ouro__merger_new(int rule, int edge_length);
 // Adds a profile: paths are the same by their blocks, metrics by name and unit. Needs no more
 // memory than the result.
 bool ouro__merger_add(merger *m, const profile *p, error *e);
+// Slices of some profile are not in the sum: they have other metrics than those before.
+bool ouro__merger_lost_slices(const merger *m);
 // The sum, finished; frees the merger in any case.
 profile *ouro__merger_end(merger *m, error *e);
 void ouro__merger_free(merger *m);

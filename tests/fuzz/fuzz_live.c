@@ -38,7 +38,7 @@ static void record_paths(ouro_thread *thread, ouro_block first, uint32_t turns) 
     }
 }
 
-// Two lanes, more paths than there is room for, and a reset in the middle.
+// Two lanes, more paths than there is room for, a reset in the middle, and slices.
 static void record(const char *path) {
     ouro_profile *profile = ouro_profile_new(&(ouro_options){.path = path, .max_nodes = 40});
     ouro_block first = ouro_add_blocks(profile, (ouro_block_info[8]){{"a", "f", 1, 1}}, 8);
@@ -48,6 +48,11 @@ static void record(const char *path) {
     ouro_profile_reset(profile);
     record_paths(one, first, 1000);
     record_paths(two, first, 5);
+    // At last, so that what comes before it in the file stays where it is.
+    for (uint32_t i = 0; i < 4; i++) {
+        ouro_slice(two);
+        record_paths(two, first, 2);
+    }
     ouro_thread_free(one);
     ouro_thread_free(two);
     ouro_profile_free(profile);

@@ -121,6 +121,8 @@ static void compare(machine *m, const char *where, uint64_t calls, const uint64_
 typedef struct {
     machine *machine;
     uint64_t calls, totals[OURO_METRICS_MAX];
+    uint64_t tree_calls, tree_paths; // of a slice
+    uint32_t lanes;
 } visit_sum;
 
 static void add_visit(void *user, const ouro_visit *visit) {
@@ -135,6 +137,42 @@ static void check_visit(machine *m) {
     visit_sum sum = {.machine = m};
     if (ouro_profile_visit(m->profile, add_visit, &sum)) fail(m, "visit fails");
     compare(m, "visit", sum.calls, sum.totals);
+}
+
+static void add_slice(void *user, const ouro_slice_info *slice) {
+    visit_sum *sum = user;
+    sum->calls += slice->calls;
+    for (uint32_t i = 0; i < sum->machine->metric_count; i++) sum->totals[i] += slice->metrics[i];
+}
+
+static void add_lane(void *user, const ouro_slice_summary *summary) {
+    visit_sum *sum = user;
+    sum->lanes++;
+    add_slice(user, &summary->outside);
+    add_slice(user, &summary->open);
+}
+
+// A tree and its rest are the slice.
+static void begin_tree(void *user, const ouro_slice_info *slice, unsigned why,
+                       const ouro_slice_info *rest) {
+    visit_sum *sum = user;
+    if (!why || slice->number == 0) fail(sum->machine, "a tree is kept without a reason");
+    if (sum->tree_calls != sum->tree_paths) fail(sum->machine, "a tree is not its slice");
+    sum->tree_calls = slice->calls;
+    sum->tree_paths = rest->calls;
+}
+
+static void add_path(void *user, const ouro_visit *visit) {
+    ((visit_sum *)user)->tree_paths += visit->calls;
+}
+
+// Where every lane has slices, they are the profile.
+static void check_slices(machine *m) {
+    static const ouro_slice_visitor all = {add_lane, add_slice, begin_tree, add_path};
+    visit_sum sum = {.machine = m};
+    if (ouro_slices_visit(m->profile, &all, &sum)) fail(m, "the visit of slices fails");
+    if (sum.tree_calls != sum.tree_paths) fail(m, "the last tree is not its slice");
+    if (sum.lanes == m->profile->lane_count) compare(m, "slices", sum.calls, sum.totals);
 }
 
 static void check_stats(machine *m) {
@@ -240,6 +278,19 @@ static void do_position(machine *m) {
 }
 
 // To a token of anybody, or to any number at all.
+static void do_slice(machine *m) {
+    if (next(m) % 4) {
+        ouro_slice(any_thread(m));
+    } else {
+        ouro_slice_stop(any_thread(m));
+    }
+}
+
+// Then slices are the whole profile.
+static void do_slice_all(machine *m) {
+    for (int i = 0; i < THREADS; i++) ouro_slice(m->threads[i]);
+}
+
 static void do_unwind(machine *m) {
     ouro_thread *thread = any_thread(m);
     uint8_t choice = next(m);
@@ -451,8 +502,8 @@ static void do_read_live(machine *m) {
 // What takes long, or changes everything.
 static void do_rare(machine *m) {
     static void (*const rare[])(machine *) = {
-        do_reset, do_enable,    do_add_blocks, do_block_get, do_add_sites,
-        do_write, do_read_live, check_stats,   check_visit,  check_lanes,
+        do_reset,     do_enable,   do_add_blocks, do_block_get, do_add_sites, do_write,
+        do_read_live, check_stats, check_visit,   check_lanes,  check_slices, do_slice_all,
     };
     rare[next(m) % (sizeof rare / sizeof *rare)](m);
 }
@@ -467,7 +518,7 @@ static void (*const steps[])(machine *) = {
     do_clock_move,   do_clock_stop,    do_push,        do_push,         do_push,   do_push,
     do_pop,          do_stack_replace, do_pop,         do_stack_unwind, do_clear,  do_here,
     do_stack_thread, do_here,          do_stand,       do_site,         do_site,   do_site,
-    do_site,         do_leave,         do_here_sample, do_aside,        do_rare,
+    do_site,         do_leave,         do_here_sample, do_aside,        do_rare,   do_slice,
 };
 
 static void set_up(machine *m) {
@@ -484,6 +535,8 @@ static void set_up(machine *m) {
     if (m->live) options.path = m->live_path;
     options.disabled = choice / 8 % 8 == 7;
     options.clock.measures = choice >> 7;
+    options.slices.kept = 1 + choice % 5;
+    options.slices.by = m->metric_count ? choice % (m->metric_count + 1) : 0;
     m->profile = ouro_profile_new(&options);
     if (!m->profile) {
         fail(m, "no profile");
@@ -502,6 +555,7 @@ static void tear_down(machine *m) {
         check_lanes(m);
         check_stats(m);
         check_visit(m);
+        check_slices(m);
     }
     ouro_profile_free(m->profile);
     if (m->live && !m->failure[0]) read_live(m, true);

@@ -83,6 +83,32 @@ static void go_by_sites(ouro_thread *thread, ouro_block first, int i) {
     ouro_thread_stand(thread, here);
 }
 
+typedef struct {
+    uint64_t slices[8], rows[8], kept;
+} slices_seen;
+
+static void see_summary(void *user, const ouro_slice_summary *summary) {
+    ((slices_seen *)user)->slices[summary->lane] = summary->count;
+}
+
+static void see_row(void *user, const ouro_slice_info *slice) {
+    ((slices_seen *)user)->rows[slice->lane]++;
+}
+
+static void see_tree(void *user, const ouro_slice_info *slice, unsigned why,
+                     const ouro_slice_info *rest) {
+    CHECK(why && rest->calls <= slice->calls);
+    ((slices_seen *)user)->kept++;
+}
+
+// What there was memory for hangs together.
+static void check_slices(ouro_profile *profile) {
+    static const ouro_slice_visitor all = {.lane = see_summary, .slice = see_row, .kept = see_tree};
+    slices_seen seen = {0};
+    if (ouro_slices_visit(profile, &all, &seen)) CHECK_EQUAL(errno, ENOMEM);
+    for (int i = 0; i < 8; i++) CHECK(seen.rows[i] <= seen.slices[i]);
+}
+
 // A whole life: every function that allocates, with a cap small enough to prune.
 static void scenario(const char *live, int compaction, outcome *made) {
     ouro_profile *profile =
@@ -110,6 +136,7 @@ static void scenario(const char *live, int compaction, outcome *made) {
         } else if (i == 750) {
             CHECK_EQUAL(errno, ENOMEM); // and nothing has changed
         }
+        if (i % 20 == 0) ouro_slice(t);
         made->calls += t ? 6 : 0;
         made->samples += t ? 1 : 0;
         if (t && i % 2)
@@ -127,6 +154,7 @@ static void scenario(const char *live, int compaction, outcome *made) {
         CHECK_EQUAL(seen.calls, made->calls);
         CHECK_EQUAL(seen.samples, made->samples);
     }
+    check_slices(profile);
     ouro_stats stats = ouro_profile_stats(profile);
     CHECK_EQUAL(stats.calls, made->calls);
     CHECK(stats.nodes <= 300);

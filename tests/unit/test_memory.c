@@ -11,6 +11,7 @@
 #include "choices.h"
 #include "format.h"
 #include "labels.h"
+#include "ouro.h"
 #include "posted.h"
 #include "questions.h"
 #include "remote.h"
@@ -279,6 +280,26 @@ static profile *profile_of(uint32_t stacks) {
 
 static profile *sample_profile(void) { return profile_of(400); }
 
+// With slices, as it comes from a live file.
+static profile *sliced_profile(void) {
+    char *path = strdup(test_path("sliced.ouro"));
+    error e = {0};
+    ouro_profile *recorded = ouro_profile_new(&(ouro_options){.path = path, .slices = {.kept = 2}});
+    ouro_thread *thread = ouro_thread_new(recorded);
+    ouro_block block = ouro_add_block(recorded, &(ouro_block_info){"frame", "g.c", 1, 1});
+    for (int i = 0; i < 20; i++) {
+        ouro_slice(thread);
+        ouro_exit(thread, ouro_enter(thread, block));
+        ouro_sample(thread, 1);
+    }
+    profile *p = ouro__profile_read(path, NULL, &(read_options){.rule = RULE_DEFAULT}, &e);
+    CHECK(p && p->slices && p->tags);
+    ouro_thread_free(thread);
+    ouro_profile_free(recorded);
+    free(path);
+    return p;
+}
+
 static void sweep_reading(const char *path) {
     for (int rule = RULE_DEFAULT; rule <= RULE_NONE; rule++)
         sweep(path, read_one, &(reading){path, rule});
@@ -363,12 +384,20 @@ TEST(questions_run_out_of_memory_with_an_error) {
     sweep("filters", make_others, p);
     sweep("limits of a server", fit_profile, p);
     sweep("merge", merge_two, p);
+    profile *sliced = sliced_profile();
+    sweep("merge with slices", merge_two, sliced);
+    ouro__profile_free(sliced);
     sweep("history", watch_grow, p);
     ouro__profile_free(p);
 }
 
 TEST(writers_run_out_of_memory_with_an_error) {
-    profile *p = sample_profile();
+    profile *p = sample_profile(), *sliced = sliced_profile();
+    char *again = strdup(test_path("sliced"));
+    sweep("pprof with slices", write_one, &(writing){sliced, ouro__format_named("pprof"), again});
+    sweep_reading(again);
+    free(again);
+    ouro__profile_free(sliced);
     for (size_t i = 0; i < ouro__format_count; i++) {
         if (!ouro__formats[i].write) continue;
         char *path = strdup(test_path(ouro__formats[i].name));

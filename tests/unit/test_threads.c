@@ -52,7 +52,10 @@ static void play(worker *w, ouro_thread *thread, ouro_block first, uint32_t bloc
 static void *spawned_main(void *argument) {
     worker *w = argument;
     ouro_block first = ouro_add_block(w->profile, &(ouro_block_info){"spawned", "f", 1, 1});
-    for (int i = 0; i < 5; i++) play(w, w->thread, first, 1);
+    for (int i = 0; i < 5; i++) {
+        ouro_slice(w->thread);
+        play(w, w->thread, first, 1);
+    }
     ouro_thread_free(w->thread);
     return NULL;
 }
@@ -77,9 +80,11 @@ static void *worker_main(void *argument) {
         ouro_thread *thread = w->thread ? w->thread : ouro_thread_new(w->profile);
         ouro_block_info infos[5] = {{"a", "f", 1, 1}, {"b", "f", 2, 1}, {"c", "f", 3, 1}};
         ouro_block first = ouro_add_blocks(w->profile, infos, 5);
+        ouro_slice(thread);
         ouro_position token = ouro_enter(thread, first);
         w->calls++;
         play(w, thread, first, 5);
+        ouro_slice(thread);
         ouro_thread *green = ouro_thread_fork(thread);
         play(w, green, first, 5);
         ouro_thread_free(green);
@@ -102,6 +107,32 @@ typedef struct {
 
 static void add_calls(void *user, const ouro_visit *v) { *(uint64_t *)user += v->calls; }
 
+typedef struct {
+    uint64_t calls, samples, slices, rows;
+} slice_sum;
+
+static void add_slice(void *user, const ouro_slice_info *slice) {
+    slice_sum *sum = user;
+    sum->calls += slice->calls;
+    sum->samples += slice->metrics[0];
+    sum->rows++;
+}
+
+static void add_summary(void *user, const ouro_slice_summary *summary) {
+    slice_sum *sum = user;
+    add_slice(sum, &summary->outside);
+    add_slice(sum, &summary->open);
+    sum->rows -= 2;
+    sum->slices += summary->count;
+}
+
+static slice_sum sum_slices(ouro_profile *profile, int *bad) {
+    static const ouro_slice_visitor add = {.lane = add_summary, .slice = add_slice};
+    slice_sum sum = {0};
+    if (ouro_slices_visit(profile, &add, &sum) || sum.rows != sum.slices) ++*bad;
+    return sum;
+}
+
 // Totals only ever grow, and what is written can be read.
 static void *watcher_main(void *argument) {
     watcher *w = argument;
@@ -112,6 +143,7 @@ static void *watcher_main(void *argument) {
         w->last = calls;
         ouro_stats stats = ouro_profile_stats(w->profile);
         if (stats.nodes > w->cap || stats.calls < calls) w->bad++;
+        if (sum_slices(w->profile, &w->bad).calls > ouro_profile_stats(w->profile).calls) w->bad++;
         if (ouro_profile_write(w->profile, w->path)) w->bad++;
         w->reads++;
     }
@@ -147,6 +179,11 @@ static void check_workers(uint32_t cap, const char *live) {
     CHECK_EQUAL(stats.calls, calls);
     CHECK_EQUAL(stats.totals[0], samples);
     CHECK(stats.lanes <= 2 * WORKERS + 1);
+    int bad = 0;
+    slice_sum slices = sum_slices(profile, &bad);
+    CHECK(slices.slices > 0 && !bad);
+    CHECK_EQUAL(slices.calls, calls);
+    CHECK_EQUAL(slices.samples, samples);
     check_lanes(profile);
     ouro_profile_free(profile);
 }
@@ -177,6 +214,8 @@ static void check_resets(uint32_t cap, const char *live) {
         uint64_t calls = 0;
         CHECK_EQUAL(ouro_profile_visit(profile, add_calls, &calls), 0);
         CHECK(calls < most);
+        int bad = 0;
+        CHECK(sum_slices(profile, &bad).calls < most && !bad);
     }
     uint64_t made = 0;
     for (int i = 0; i < WORKERS; i++) {
@@ -191,6 +230,9 @@ static void check_resets(uint32_t cap, const char *live) {
     worker_main(&last);
     stats = ouro_profile_stats(profile);
     CHECK(stats.calls == last.calls && stats.totals[0] == last.samples);
+    int bad = 0;
+    slice_sum slices = sum_slices(profile, &bad);
+    CHECK(slices.calls == last.calls && slices.samples == last.samples && !bad);
     check_lanes(profile);
     ouro_profile_free(profile);
 }

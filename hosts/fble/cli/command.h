@@ -46,16 +46,18 @@ struct fble_command {
     int (*run)(struct fble_program *program, struct fble_options *options);
 };
 
-#define FBLE_RUN_USAGE                                                                   \
-    "      --foreign LIB.so    functions in C, see fble.h\n"                             \
-    "      --compiled LIB.so   modules that fble compile --library made\n"               \
-    "      --profile FILE      write a profile; the format goes by the extension\n"      \
-    "      --profile-live FILE a profile that can be looked at while the program runs\n" \
-    "      --profile-blocks functions|all\n"                                             \
-    "      --profile-metrics LIST   of instructions, time, objects, bytes\n"             \
-    "      --profile-compact RULE   loops, cycles, edges, edges:1 to edges:3, none\n"    \
-    "      --profile-max-nodes N    the most paths to keep\n"                            \
-    "      --profile-period N       charge instructions N at a time\n"
+#define FBLE_RUN_USAGE                                                                     \
+    "      --foreign LIB.so    functions in C, see fble.h\n"                               \
+    "      --compiled LIB.so   modules that fble compile --library made\n"                 \
+    "      --profile FILE      write a profile; the format goes by the extension\n"        \
+    "      --profile-live FILE a profile that can be looked at while the program runs\n"   \
+    "      --profile-blocks functions|all\n"                                               \
+    "      --profile-metrics LIST   of instructions, time, objects, bytes\n"               \
+    "      --profile-compact RULE   loops, cycles, edges, edges:1 to edges:3, none\n"      \
+    "      --profile-max-nodes N    the most paths to keep\n"                              \
+    "      --profile-period N       charge instructions N at a time\n"                     \
+    "      --slice BLOCK            each call of BLOCK is a slice: ouro report --slices\n" \
+    "      --slice-by METRIC        what slow slices have more of; default: duration\n"
 
 extern const struct fble_command fble_command_check, fble_command_deps, fble_command_eval,
     fble_command_run, fble_command_memory, fble_command_disassemble, fble_command_compile,

@@ -26,7 +26,7 @@ static int usage(const char *program, const char *message, const char *what) {
     ouro__say("%s: %s%s", program, message, what);
     ouro__say("usage: %s [--profile FILE] [--profile-live FILE] [--profile-metrics LIST]", program);
     fputs("       [--profile-compact RULE] [--profile-max-nodes N] [--profile-period N]\n"
-          "       [--foreign LIB.so] [--] [ARGUMENTS]\n",
+          "       [--slice BLOCK] [--slice-by METRIC] [--foreign LIB.so] [--] [ARGUMENTS]\n",
           stderr);
     return FBLE_USAGE;
 }
@@ -99,6 +99,16 @@ static const struct fble_compiled_module *const *choose(const struct fble_runner
     return program->profiled;
 }
 
+static int check_slice(struct fble_runner *r, const struct fble_compiled *program,
+                       const struct fble_compiled_module *const *modules) {
+    struct fble_list names = {0};
+    if (!r->options->slice) return FBLE_FINE;
+    for (uint32_t i = 0; i < program->count; i++)
+        for (uint32_t k = 0; k < modules[i]->block_count; k++)
+            fble_push(r->arena, &names, (void *)modules[i]->blocks[k].name);
+    return fble_slice_check(r, &names);
+}
+
 // The value of the last module; 0: an error.
 static fble_ref evaluate(struct fble_machine *m, const struct fble_compiled_module *const *modules,
                          uint32_t count) {
@@ -118,6 +128,8 @@ static int start(struct fble_runner *r, const struct fble_compiled *program, fbl
     if (status != FBLE_FINE) return status;
     const struct fble_compiled_module *const *modules = choose(r, program);
     if (!modules) return FBLE_USAGE;
+    status = check_slice(r, program, modules);
+    if (status != FBLE_FINE) return status;
     r->machine = fble_machine_new(&options);
     status = fble_profile_begin(r);
     if (status == FBLE_FINE) status = fble_runner_foreign(r);

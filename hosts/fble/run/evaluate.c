@@ -23,6 +23,7 @@ static ouro_block add_blocks(const struct fble_evaluation *v, const struct fble_
     }
     ouro_block first = ouro_add_blocks(v->machine->profile, infos, count);
     if (!first) fble_no_memory();
+    fble_slice_blocks(v->machine, first, infos, count);
     return first;
 }
 

@@ -42,7 +42,8 @@ const char **fble_profile_option(struct fble_run_options *run, const char *name,
         {"profile", &run->profile},         {"profile-live", &run->live},
         {"profile-metrics", &run->metrics}, {"profile-blocks", &run->blocks},
         {"profile-compact", &run->compact}, {"profile-max-nodes", &run->max_nodes},
-        {"profile-period", &run->period},
+        {"profile-period", &run->period},   {"slice", &run->slice},
+        {"slice-by", &run->slice_by},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strlen(all[i].name) == length && !strncmp(all[i].name, name, length))
@@ -246,6 +247,7 @@ int fble_profile_start(struct fble_runner *r, fble_machine_options *machine) {
     int status = read_metrics(r, metrics, &options, machine);
     if (status == FBLE_FINE) status = read_rule(r, &options);
     if (status == FBLE_FINE) status = read_numbers(r, &options, machine);
+    if (status == FBLE_FINE) status = fble_slice_option(r, &options, machine);
     if (status != FBLE_FINE || (!run->profile && !run->live)) {
         r->clock = false;
         return status;
@@ -279,6 +281,9 @@ int fble_profile_begin(struct fble_runner *r) {
 int fble_profile_finish(struct fble_runner *r) {
     if (!r->profile) return FBLE_FINE;
     if (r->clock) ouro_clock_stop(r->machine->thread->profile);
+    if (r->options->slice && !r->machine->slices)
+        ouro__say("fble %s: %s was not called: the profile has no slices", r->command,
+                  r->options->slice);
     int status = r->options->profile ? write_file(r) : FBLE_FINE;
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);

@@ -5,6 +5,7 @@
 #include "runner.h"
 #include "printable.h"
 #include "profile.h"
+#include "program/labels.h"
 #include "vm/compiled.h"
 
 #include <dlfcn.h>
@@ -47,21 +48,40 @@ static int load_compiled(struct fble_runner *r, struct fble_evaluation *v) {
     return status;
 }
 
+// The names that the profile will have, of all that can be called.
+static int check_slice(struct fble_runner *r, bool all_blocks) {
+    struct fble_list names = {0};
+    if (!r->options->slice) return FBLE_FINE;
+    for (uint32_t i = 0; i < r->program->modules.count; i++) {
+        const struct fble_module *module = r->program->modules.at[i];
+        for (uint32_t k = 0; k < module->labels.count; k++) {
+            const struct fble_label *label = module->labels.at[k];
+            if (label->kind == FBLE_LABEL_LET || label->kind == FBLE_LABEL_BRANCH) continue;
+            fble_push(r->arena, &names,
+                      (void *)(all_blocks ? fble_label_fine_name(r->arena, label)
+                                          : fble_label_name(r->arena, label)));
+        }
+    }
+    return fble_slice_check(r, &names);
+}
+
 int fble_runner_start(struct fble_runner *r, const fble_machine_options *given, fble_ref *value) {
     fble_machine_options options = *given;
     r->arena = &r->program->arena;
     int status = check(r);
     if (status == FBLE_FINE) status = fble_profile_start(r, &options);
+    const char *blocks = r->options->blocks;
+    bool all_blocks = blocks && !strcmp(blocks, "all");
+    if (status == FBLE_FINE) status = check_slice(r, all_blocks);
     if (status != FBLE_FINE) return status;
     r->machine = fble_machine_new(&options);
     status = fble_profile_begin(r);
     if (status == FBLE_FINE) status = fble_runner_foreign(r);
     if (status != FBLE_FINE) return status;
-    const char *blocks = r->options->blocks;
     struct fble_evaluation evaluation = {
         .program = r->program,
         .machine = r->machine,
-        .all_blocks = blocks && !strcmp(blocks, "all"),
+        .all_blocks = all_blocks,
     };
     status = load_compiled(r, &evaluation);
     if (status != FBLE_FINE) return status;

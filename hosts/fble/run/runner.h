@@ -14,6 +14,8 @@ struct fble_run_options {
     const char *profile, *live; // files
     const char *metrics;        // names with commas
     const char *compact, *max_nodes, *period, *blocks;
+    const char *slice;         // the name of the blocks whose calls are slices
+    const char *slice_by;      // the metric that tells which are slow
     struct fble_list foreign;  // const char *, shared objects
     struct fble_list compiled; // the same, of compiled modules
     char **arguments;          // of the program

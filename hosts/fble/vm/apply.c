@@ -107,6 +107,8 @@ static const uint64_t *leave_frame(struct fble_machine *m) {
             pc = fble_stack_underflow(m);
         else if (fble_op(*pc) == FBLE_OP_BARRIER)
             pc = fble_stack_barrier(m);
+        else if (fble_op(*pc) == FBLE_OP_SLICE_END)
+            pc = fble_slice_end(m);
         else
             return pc;
     }

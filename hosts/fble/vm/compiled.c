@@ -106,7 +106,7 @@ static fble_any_step enter_stepwise(FBLE_STEP_PARAMETERS) {
     m->hp = hp;
     flush(m);
     fp[FBLE_FP_TOKEN] = fble_pointer(here_of(m));
-    enter(m, m->call_site, code, code->block);
+    enter(m, m->call_site, fble_call_key(m, fp, code), code->block);
     FBLE_JUMP(code->enter, fp, hp, a, b, c);
 }
 
@@ -114,7 +114,7 @@ static fble_any_step replace_stepwise(FBLE_STEP_PARAMETERS) {
     const struct fble_code *code = m->applied;
     m->hp = hp;
     flush(m);
-    replace(m, m->call_site, code, code->block);
+    replace(m, m->call_site, fble_call_key(m, fp, code), code->block);
     FBLE_JUMP(code->enter, fp, hp, a, b, c);
 }
 
@@ -138,23 +138,38 @@ static fble_any_step replace_by_search(FBLE_STEP_PARAMETERS) {
     FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(to));
 }
 
+// As the two above, of a function whose calls are slices.
+static fble_any_step enter_slice(FBLE_STEP_PARAMETERS) {
+    if (!m->stepwise) m->call_key = fble_call_key(m, fp, m->applied);
+    fp[FBLE_FP_TOKEN] = c;
+    FBLE_JUMP(enter_by_search, fp, hp, a, b, c);
+}
+
+static fble_any_step replace_slice(FBLE_STEP_PARAMETERS) {
+    if (!m->stepwise) m->call_key = fble_call_key(m, fp, m->applied);
+    FBLE_JUMP(replace_by_search, fp, hp, a, b, c);
+}
+
 // Enters m->applied by what is remembered of the key. These steps call nothing, so that they need
 // no stack frame.
-#define GO_BY_KEY(key, before, event, search)                          \
-    do {                                                               \
-        ouro_here *here_ = (ouro_here *)(uintptr_t)c;                  \
-        ouro_here *to_ = ouro_site_recall(m->recorder, here_, key);    \
-        before;                                                        \
-        if (!to_) {                                                    \
-            m->call_key = (key);                                       \
-            FBLE_JUMP(search, fp, hp, a, b, c);                        \
-        }                                                              \
-        event;                                                         \
-        fble_move(m, to_);                                             \
-        FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_pointer(to_)); \
+#define GO_BY_KEY(key, before, event, search, slice)                                 \
+    do {                                                                             \
+        if (fble_is_sliced(m, m->applied->block)) FBLE_JUMP(slice, fp, hp, a, b, c); \
+        ouro_here *here_ = (ouro_here *)(uintptr_t)c;                                \
+        ouro_here *to_ = ouro_site_recall(m->recorder, here_, key);                  \
+        before;                                                                      \
+        if (!to_) {                                                                  \
+            m->call_key = (key);                                                     \
+            FBLE_JUMP(search, fp, hp, a, b, c);                                      \
+        }                                                                            \
+        event;                                                                       \
+        fble_move(m, to_);                                                           \
+        FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_pointer(to_));               \
     } while (0)
-#define ENTER_BY_KEY(key) GO_BY_KEY(key, fp[FBLE_FP_TOKEN] = c, (void)0, enter_by_search)
-#define REPLACE_BY_KEY(key) GO_BY_KEY(key, (void)0, ouro_here_leave(here_), replace_by_search)
+#define ENTER_BY_KEY(key) \
+    GO_BY_KEY(key, fp[FBLE_FP_TOKEN] = c, (void)0, enter_by_search, enter_slice)
+#define REPLACE_BY_KEY(key) \
+    GO_BY_KEY(key, (void)0, ouro_here_leave(here_), replace_by_search, replace_slice)
 
 fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) { ENTER_BY_KEY(m->applied); }
 fble_any_step fble_replace_slowly(FBLE_STEP_PARAMETERS) { REPLACE_BY_KEY(m->applied); }
@@ -203,6 +218,7 @@ fble_any_step fble_collect_step(FBLE_STEP_PARAMETERS) {
 // ---------------------------------------------------------------- calls that are not plain
 
 static void record(struct fble_machine *m, uint64_t *frame) {
+    if (fble_is_sliced(m, m->applied->block)) fble_slice_call(m, frame);
     if (m->entering == FBLE_BY_CALL) {
         frame[FBLE_FP_TOKEN] = fble_pointer(here_of(m));
         ouro_enter(m->recorder, m->applied->block);
@@ -507,6 +523,7 @@ bool fble_compiled_load(struct fble_machine *m, const struct fble_compiled_modul
     if (m->profile) first = ouro_add_blocks(m->profile, module->blocks, module->block_count);
     if (m->profile && !first) fble_no_memory();
     if (first) ouro_add_sites(m->profile, first, module->call_sites, module->block_count);
+    fble_slice_blocks(m, first, module->blocks, module->block_count);
     *module->first_block = first;
     load_codes(m, module, first);
     for (uint32_t i = 0; i < module->foreign_count; i++) {

@@ -45,6 +45,10 @@ typedef struct {
     // metrics counts what: the metric's number + 1; 0: none does.
     ouro_profile *profile;
     ouro_metric instructions, objects, bytes;
+    // Every call of the blocks of this name is a slice (ouro_slice). A recursive call
+    // belongs to the outermost one, and what is tail-called to the call that it replaces; a tail
+    // call of the function itself begins the next slice. NULL: none. Must outlive the machine.
+    const char *slice;
     uint64_t period;      // of instructions; 0 = 1: every one is charged where it ran
     size_t nursery;       // bytes; 0 = the usual
     size_t collect_after; // not 0: collect everything after this many bytes, and measure finely
@@ -67,6 +71,12 @@ typedef struct {
 
 // The texts must live as long as the machine. A second one of the same name replaces the first.
 FBLE_API void fble_register(fble_machine *machine, const fble_foreign *foreign);
+
+// For functions in C that know where a frame or a request ends, such as one that shows a picture:
+// ends the profile's current slice and begins the next; or begins none. Programs in Fble have the
+// same in /Std/Io/Profile%. Nothing happens without a profile, or where calls are the slices.
+FBLE_API void fble_slice(fble_machine *machine);
+FBLE_API void fble_slice_stop(fble_machine *machine);
 
 // What a shared object given to `fble --foreign` must define: it registers its functions.
 typedef void fble_foreign_entry(fble_machine *machine);

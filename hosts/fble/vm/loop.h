@@ -91,13 +91,22 @@ static inline ouro_thread *switch_recorder(ouro_thread *from, ouro_thread *to) {
              n, by)
 // The thread is always up to date: a clock may look at it.
 #define STAND(there) (here = (there), ouro_thread_stand(recorder, here))
+// What the site does not know may be the beginning of a slice.
+#define GO_FROM(site)                                \
+    (ouro_site_knows(here, (ouro_site)(site), code)  \
+         ? ouro_site_follow(here, (ouro_site)(site)) \
+         : fble_enter_miss(m, fp, here, (ouro_site)(site), code))
 #define ENTER_FROM(site)                    \
     FLUSH;                                  \
     fp[FBLE_FP_TOKEN] = fble_pointer(here); \
-    STAND(ouro_site_enter(recorder, here, (ouro_site)(site), code, code->block));
-#define REPLACE_FROM(site) \
-    FLUSH;                 \
-    STAND(ouro_site_replace(recorder, here, (ouro_site)(site), code, code->block));
+    STAND(GO_FROM(site));
+#define REPLACE_FROM(site)             \
+    do {                               \
+        FLUSH;                         \
+        ouro_here *to = GO_FROM(site); \
+        ouro_here_leave(here);         \
+        STAND(to);                     \
+    } while (0);
 #define START(code)             \
     do {                        \
         CHARGE((code)->charge); \
@@ -439,6 +448,7 @@ return_without_exit:
 #endif
 
     OP(NATIVE) : SAVE;
+    PROFILE(FLUSH;) // it may end a slice
     m->site = POINTER(const struct fble_site, pc[2]);
 #if MODE == METERED
     m->counted = hp;
@@ -484,6 +494,10 @@ rest:
 
     OP(UNDERFLOW) : SAVE;
     pc = fble_stack_underflow(m);
+    DISPATCH;
+
+    OP(SLICE_END) : SAVE;
+    pc = fble_slice_end(m);
     DISPATCH;
 
     OP(HALT) : m->value = R(FBLE_FP_SELF);
@@ -538,6 +552,7 @@ apply:
     code = m->applied;
 #if MODE != PLAIN
     here = ouro_thread_here(recorder);
+    if (fble_is_sliced(m, code->block)) fble_slice_call(m, fp);
     if (m->entering == FBLE_BY_CALL) fp[FBLE_FP_TOKEN] = fble_pointer(here);
     if (m->entering == FBLE_BY_CALL)
         ouro_enter(recorder, code->block);

@@ -65,6 +65,7 @@ fble_machine *fble_machine_new(const fble_machine_options *options) {
                                .metric_bytes = options->bytes - 1,
                                .nursery_size = options->nursery,
                                .step = options->collect_after,
+                               .slice = options->slice,
                                .first_chunk = FIRST_CHUNK};
     m->last_ready = &m->ready;
     if (m->step) {
@@ -98,6 +99,7 @@ void fble_machine_free(fble_machine *m) {
     free(m->natives.at);
     free(m->foreign.at);
     free(m->codes.at);
+    free(m->slice_blocks.at);
     free(m->scratch);
     free(m->error);
     free(m);
@@ -122,6 +124,7 @@ static void unwind(struct fble_machine *m) {
     fble_stack_start(m, t, m->first_chunk);
     m->ready = NULL;
     m->last_ready = &m->ready;
+    m->slice_open = false; // in the profile it stays open
     fble_set_running(m, t);
     m->fp = t->fp;
     m->site = t->site;

@@ -151,6 +151,13 @@ struct fble_machine {
     struct fble_vector foreign; // struct fble_foreign_value *
     struct fble_vector codes;   // struct fble_code *
     struct fble_vector natives; // struct fble_native_code *, freed with the machine
+
+    // Slices by calls: slices.c.
+    const char *slice;               // the name of the blocks whose calls they are; NULL: none
+    struct fble_vector slice_blocks; // ouro_block
+    uint64_t slice_stub[5];          // as of a chunk: the frame whose return ends the slice
+    bool slice_open;                 // returns through it
+    uint64_t slices;                 // that have begun
 };
 
 static inline void fble_set_running(struct fble_machine *machine, struct fble_thread *thread) {
@@ -218,6 +225,8 @@ void fble_stack_start(struct fble_machine *machine, struct fble_thread *thread, 
 void fble_stack_free(struct fble_machine *machine, struct fble_thread *thread);
 // Moves the frame at machine->fp, of which `used` slots count, to where it can have `slots`.
 void fble_stack_grow(struct fble_machine *machine, uint32_t used, uint32_t slots);
+// The words around a return pc that look like the real one but for the instruction and its step.
+void fble_make_stub(uint64_t *stub, const uint64_t *real, unsigned op, fble_step *step);
 // What UNDERFLOW and BARRIER do; they give the real return pc.
 const uint64_t *fble_stack_underflow(struct fble_machine *machine);
 const uint64_t *fble_stack_barrier(struct fble_machine *machine);
@@ -346,5 +355,26 @@ void fble_register_threads(struct fble_machine *machine, const char *module);
 static inline struct fble_thread *fble_thread_of(const struct fble_object *object) {
     return (struct fble_thread *)(uintptr_t)(object->words[0] & ~(fble_value)1);
 }
+
+// ---------------------------------------------------------------- slices.c
+
+// Remembers which of a module's blocks have the name whose calls are slices.
+void fble_slice_blocks(struct fble_machine *machine, ouro_block first, const ouro_block_info *infos,
+                       uint32_t count);
+static inline bool fble_is_sliced(const struct fble_machine *machine, ouro_block block) {
+    for (size_t i = 0; i < machine->slice_blocks.count; i++)
+        if (machine->slice_blocks.at[i] == (void *)(uintptr_t)block) return true;
+    return false;
+}
+// A call or tail call of such a block is about to be recorded, in this frame.
+void fble_slice_call(struct fble_machine *machine, uint64_t *fp);
+// What SLICE_END does; gives the real return pc.
+const uint64_t *fble_slice_end(struct fble_machine *machine);
+// A call of the code is about to be recorded: by what its site may know it. If calls are slices,
+// nobody asks for that key, so that each is noticed.
+const void *fble_call_key(struct fble_machine *machine, uint64_t *fp, const struct fble_code *code);
+// Records a call that its site does not know, and gives where the thread stands then.
+ouro_here *fble_enter_miss(struct fble_machine *machine, uint64_t *fp, ouro_here *here,
+                           ouro_site site, const struct fble_code *code);
 
 #endif

@@ -75,6 +75,7 @@
     _(REST_TAIL,   NO,  NO,       NO,    NO,       NO)      /* tail call with such arguments */    \
     _(BARRIER,     NO,  NO,       NO,    NO,       NO)      /* frames below were collected */      \
     _(UNDERFLOW,   NO,  NO,       NO,    NO,       NO)      /* the caller is in another chunk */   \
+    _(SLICE_END,   NO,  NO,       NO,    NO,       NO)      /* a call that was a slice is over */  \
     _(HALT,        NO,  NO,       NO,    NO,       NO)      /* the result is there */              \
     _(THREAD_END,  NO,  NO,       NO,    NO,       NO)      /* a green thread has its result */
 // clang-format on

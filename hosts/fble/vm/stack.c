@@ -27,7 +27,7 @@ static uint64_t bottom[5];
 
 __attribute__((constructor)) static void make_bottom(void) { bottom[1] = fble_pointer(&end_site); }
 
-static void make_stub(uint64_t *stub, const uint64_t *real, unsigned op, fble_step *step) {
+void fble_make_stub(uint64_t *stub, const uint64_t *real, unsigned op, fble_step *step) {
     stub[0] = real[-3];
     stub[1] = real[-2];
     stub[2] = (uint64_t)(uintptr_t)step;
@@ -87,8 +87,8 @@ void fble_stack_grow(struct fble_machine *m, uint32_t used, uint32_t slots) {
     bool barrier = t->barrier_fp == m->fp;
     if (barrier) fble_barrier_clear(t);
     memcpy(chunk->slots, m->fp, 8 * (size_t)used);
-    make_stub(chunk->stub, (const uint64_t *)(uintptr_t)m->fp[FBLE_FP_RETURN], FBLE_OP_UNDERFLOW,
-              at_underflow);
+    fble_make_stub(chunk->stub, (const uint64_t *)(uintptr_t)m->fp[FBLE_FP_RETURN],
+                   FBLE_OP_UNDERFLOW, at_underflow);
     chunk->slots[FBLE_FP_RETURN] = fble_pointer(chunk->stub + FBLE_STUB_PC);
     if (barrier) fble_barrier_set(t, chunk->slots);
     chunk->older = t->chunk;
@@ -123,7 +123,7 @@ void fble_barrier_clear(struct fble_thread *thread) {
 void fble_barrier_set(struct fble_thread *thread, uint64_t *fp) {
     const uint64_t *real = (const uint64_t *)(uintptr_t)fp[FBLE_FP_RETURN];
     if (fble_site_of(real) == &end_site) return;
-    make_stub(thread->barrier, real, FBLE_OP_BARRIER, at_barrier);
+    fble_make_stub(thread->barrier, real, FBLE_OP_BARRIER, at_barrier);
     fp[FBLE_FP_RETURN] = fble_pointer(thread->barrier + FBLE_STUB_PC);
     thread->barrier_fp = fp;
 }

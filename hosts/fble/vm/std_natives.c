@@ -108,6 +108,20 @@ static fble_value put_char(struct fble_machine *m, fble_value *arguments) {
     return FBLE_UNIT;
 }
 
+// ---------------------------------------------------------------- slices of the profile
+
+static fble_value next_slice(struct fble_machine *m, fble_value *arguments) {
+    fble_slice(m);
+    (void)arguments;
+    return FBLE_UNIT;
+}
+
+static fble_value stop_slice(struct fble_machine *m, fble_value *arguments) {
+    fble_slice_stop(m);
+    (void)arguments;
+    return FBLE_UNIT;
+}
+
 // ---------------------------------------------------------------- the monad
 
 static fble_value first_argument(struct fble_machine *m, fble_value *arguments) {
@@ -176,6 +190,8 @@ void fble_register_std(struct fble_machine *m) {
         {"/Std/Io/File/Binary%", "PutByte", 3, put_byte},
         {"/Std/Io/File/Binary%", "Flush", 2, flush_file},
         {"/Std/Io/Env%", "GetVar", 2, get_var},
+        {"/Std/Io/Profile%", "Slice", 1, next_slice},
+        {"/Std/Io/Profile%", "SliceStop", 1, stop_slice},
         {"/Std/Stream/Debug%", "PutChar", 1, put_char},
         {"/Std/Io/Thread%", "Return", 2, first_argument},
         {"/Std/Io/Thread%", "Do", 3, fble_native_do},

@@ -20,7 +20,7 @@ import _thread
 from . import _ouro
 
 __version__ = _ouro.version
-__all__ = ["profile", "start", "stop", "snapshot", "running", "report", "load_ipython_extension"]
+__all__ = ["profile", "start", "stop", "snapshot", "running", "report", "slice", "load_ipython_extension"]
 
 _HERE = _os.path.dirname(_os.path.abspath(__file__)) + _os.sep
 _state = {"output": None, "options": None, "guarded": False, "pid": None}
@@ -95,7 +95,7 @@ _os.register_at_fork(before=_ouro.before_fork, after_in_parent=lambda: _ouro.aft
 # ---------------------------------------------------------------- for programs
 
 def start(output=None, *, precise=False, memory=False, gil=False, clock="wall", hz=0, live=None, max_nodes=0,
-          compact=None, _waits=False):
+          compact=None, slice=None, slice_by=None, _waits=False):
     """Begins to record every thread of this process. One recording runs at a time.
 
     output     where stop() writes the profile: pprof, packed if the name ends in .gz
@@ -107,19 +107,21 @@ def start(output=None, *, precise=False, memory=False, gil=False, clock="wall", 
     live       a file that has the profile while it grows, for `ouro view`, and after kill -9
     max_nodes  the most paths that are kept (1000000)
     compact    the rule of compaction: loops, cycles, edges, edges:1 to edges:3, none
+    slice      the function whose calls are slices, for `ouro report --slices`; implies precise
+    slice_by   the metric that slow slices have most of; else those that took longest
     """
     if clock not in ("wall", "cpu"):
         raise ValueError('ouro: clock is "wall" or "cpu"')
     if _ouro.running():
         raise RuntimeError("ouro: a recording runs already; stop it first")
-    precise = precise or memory
+    precise = precise or memory or slice is not None
     output = _os.path.abspath(output) if output is not None else None
     more = {"live": live} if live is not None else {}
     _install(precise)
     _state["output"] = output
     try:
         _ouro.start(_HERE, precise=precise, memory=memory, gil=gil, cpu=clock == "cpu", hz=hz, max_nodes=max_nodes,
-                    compact=compact, waits=_waits, **more)
+                    compact=compact, waits=_waits, slice=slice, slice_by=slice_by, **more)
     except BaseException:
         _remove()
         raise
@@ -143,6 +145,12 @@ def snapshot(path):
 def running():
     """True while a recording runs."""
     return _ouro.running()
+
+
+# slice() ends a slice of this thread, such as a frame or a request, and begins the next; slice(False) begins none.
+# While the program is sampled, all threads share the slices. Nothing happens without a recording, or if start() has
+# a slice.
+slice = _ouro.slice
 
 
 def finish():

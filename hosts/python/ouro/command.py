@@ -47,6 +47,14 @@ def summary(file):
     say("the profile is in " + ascii(file)[1:-1])
 
 
+def explain_slices(name):
+    """A function that nobody called is told even if nothing else is to be."""
+    if not name or ouro._ouro.stats()["slices"]:
+        return
+    near = ", ".join(ouro._ouro.slices_near())
+    say(ascii(f"no function {name} was called, so there are no slices{'; there are ' if near else ''}{near}")[1:-1])
+
+
 def begin(settings, refuse):
     view, quiet = settings.pop("view", False), settings.pop("quiet", False)
     parent, shown = os.getpid(), settings.pop("output")
@@ -60,6 +68,7 @@ def begin(settings, refuse):
         if os.getpid() != parent or not written:
             return
         flush()
+        explain_slices(settings.get("slice"))
         if not quiet:
             summary(shown if os.path.abspath(shown) == output else output)
         if view:
