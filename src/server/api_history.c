@@ -12,7 +12,7 @@ enum { SLICES_MOST = 600, SECONDS_USUAL = 120, SECONDS_MOST = 1000000 };
 
 static void write_seconds(question *q, const char *name, double seconds) {
     char text[40];
-    snprintf(text, sizeof text, "%.3f", seconds > 0 ? seconds : 0);
+    snprintf(text, sizeof text, "%.6f", seconds > 0 ? seconds : 0);
     ouro__write_number(&q->json, name, text);
 }
 
@@ -44,7 +44,7 @@ static void write_slices(question *q, const slice_totals *slices, uint32_t count
 
 bool ouro__api_history(question *q) {
     const side *s = q->side;
-    history *h = q->api->shelf->files[q->side_number].history;
+    history *h = q->api->shelf->files[q->file].history;
     uint32_t seconds, count = 0;
     if (!ouro__request_number(q->request, "seconds", 1, SECONDS_MOST, SECONDS_USUAL, &seconds))
         return ouro__refuse(q, 400, "bad-number", "seconds is a whole number from 1 to %d",
@@ -57,6 +57,7 @@ bool ouro__api_history(question *q) {
             ouro__history_totals(h, s->look, from, slices, SLICES_MOST, s->profile->metric_count);
     bool ok = count != UINT32_MAX;
     if (ok) {
+        write_seconds(q, "now", now - q->api->shelf->files[q->file].opened);
         write_metrics(q, s->profile);
         write_slices(q, slices, count, now);
     }
