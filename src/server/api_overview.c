@@ -87,6 +87,7 @@ static void write_file(question *q, unsigned i) {
     ouro__write_integer(w, "block_count", p->block_count);
     ouro__write_integer(w, "label_count", p->tags ? p->tags->key_count : 0);
     ouro__write_integer(w, "slices", slice_count(p));
+    ouro__write_text(w, "slice_name", slice_count(p) ? p->slices->lanes[0].name : NULL);
     ouro__write_integer(w, "node_count", p->node_count - 1);
     ouro__write_text(w, "default_metric",
                      p->metric_count ? ouro__metric_name(p, p->default_metric) : NULL);
