@@ -75,7 +75,7 @@ bool ouro__api_history(question *q) {
             ouro__history_totals(h, s->look, from, slices, SLICES_MOST, s->profile->metric_count);
     bool ok = count != UINT32_MAX;
     if (ok) {
-        write_seconds(q, "now", now - q->api->shelf->files[q->file].opened);
+        write_seconds(q, "now", h ? now - q->api->shelf->files[q->file].opened : 0);
         write_metrics(q, s->profile);
         write_slices(q, slices, join(slices, count, steps, s->profile->metric_count), now);
     }

@@ -111,8 +111,10 @@ export function sliced(name = "frame", file = "frames.pb") {
   const blocks = ["main", "draw", "think", "collect"];
   const all = frames();
   const parts = [];
-  for (const [type, unit] of [["calls", "count"], ["recursions", "count"], ["direct", "count"], ["time", "nanoseconds"]])
+  for (const type of ["calls", "recursions", "direct", "time"]) {
+    const unit = type === "time" ? "nanoseconds" : "count";
     parts.push(message(1, Buffer.concat([number(1, s(type)), number(2, s(unit))])));
+  }
   for (const {n, duration, slow} of all) {
     const labels = KEPT[n]
       ? [
@@ -137,8 +139,10 @@ export function sliced(name = "frame", file = "frames.pb") {
       );
   }
   blocks.forEach((block, i) => {
-    parts.push(message(4, Buffer.concat([number(1, i + 1), message(4, Buffer.concat([number(1, i + 1), number(2, 7)]))])));
-    parts.push(message(5, Buffer.concat([number(1, i + 1), number(2, s(block)), number(4, s("game.x")), number(5, 3)])));
+    const line = message(4, Buffer.concat([number(1, i + 1), number(2, 7)]));
+    const where = [number(2, s(block)), number(4, s("game.x")), number(5, 3)];
+    parts.push(message(4, Buffer.concat([number(1, i + 1), line])));
+    parts.push(message(5, Buffer.concat([number(1, i + 1), ...where])));
   });
   parts.push(...[...strings.keys()].map(text => message(6, Buffer.from(text))));
   parts.push(message(1000, summary(all, name)));

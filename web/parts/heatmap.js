@@ -19,6 +19,12 @@ const BESIDE = 200,
 const FLAT = 12; // pixels: a drag that is less high than this chooses all durations
 const LABEL = 13; // pixels between two lines of text
 
+/** @param {number} x @param {number} y @param {number} wide @param {number} high @returns {string} of SVG */
+function boxPath(x, y, wide, high) {
+  const [left, top, right, down] = [x, y, wide, high].map(n => n.toFixed(2));
+  return `M${left} ${top}h${right}v${down}h-${right}z`;
+}
+
 /** @typedef {{column: number, row: number}} Place */
 /** @typedef {import("../model/slices.js").Region} Region */
 
@@ -274,8 +280,7 @@ export class HeatMap extends TimeChart {
       const level = levelOf(n, this.most);
       const x = LEFT + Math.floor(key / this.rows) * wide,
         y = this.yOf((key % this.rows) + 1);
-      const box = `M${x.toFixed(2)} ${y.toFixed(2)}h${(wide - gap).toFixed(2)}v${(high - gap).toFixed(2)}h${(gap - wide).toFixed(2)}z`;
-      paths.set(level, (paths.get(level) ?? "") + box);
+      paths.set(level, (paths.get(level) ?? "") + boxPath(x, y, wide - gap, high - gap));
     }
     return [...paths].map(([level, d]) => svg("path", {d, class: "heat", "data-level": level}));
   }
@@ -302,7 +307,7 @@ export class HeatMap extends TimeChart {
       .map((n, row) => {
         if (!n) return "";
         const wide = Math.max(1, (n / most) * room);
-        return `M${LEFT + this.width + GAP} ${this.yOf(row + 1).toFixed(2)}h${wide.toFixed(2)}v${Math.max(1, high - 1).toFixed(2)}h${(-wide).toFixed(2)}z`;
+        return boxPath(LEFT + this.width + GAP, this.yOf(row + 1), wide, Math.max(1, high - 1));
       })
       .join("");
     return svg("path", {d, class: "distribution"});

@@ -75,7 +75,8 @@ class Slices {
     this.app = app;
     this.map = new HeatMap({
       label:
-        "Heat map of durations over time. Arrows move, with Shift they choose, Enter applies, Escape chooses everything.",
+        "Heat map of durations over time. Arrows move, with Shift they choose, Enter applies, " +
+        "Escape chooses everything.",
       say: text => app.say(text),
       choose: region => this.choose(region),
     });
@@ -200,7 +201,8 @@ class Slices {
             "p.note.few",
             null,
             chosen.count
-              ? `None of these ${plural(chosen.count, name, namesOf(name))} has a tree: only their times are known. Choose a region with a dot.`
+              ? `None of these ${plural(chosen.count, name, namesOf(name))} has a tree: only their times ` +
+                  "are known. Choose a region with a dot."
               : `There is no ${name} here.`,
           ),
     );
@@ -360,7 +362,8 @@ const NOTHING = [
     null,
     "A program says where its frames, requests or turns begin: ",
     h("code", null, "ouro_slice(thread)"),
-    ". Then this page shows how long each took, and the others what the slow ones did. A live file has a timeline here without that, while it is watched.",
+    ". Then this page shows how long each took, and the others what the slow ones did. A live file has a ",
+    "timeline here without that, while it is watched.",
   ),
 ];
 
