@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: MIT
 //
-// Takes new screenshots for the documents: tools/pictures.mjs BUILD
+// Takes new screenshots for the documents: tools/pictures.mjs BUILD [NAME...]
 //
-// Records the game of life as `make run` and the tutorial do, opens the viewer in the system's Chromium, headless, and
+// Records the game of life as `make run` and the tutorial do, and a game loop with jank (on a machine that does nothing
+// else, or all frames are slow), opens the viewer in the system's Chromium, headless, and
 // writes docs/pictures. Run it when the viewer looks different, after `tools/bootstrap test`. The scale factor is above
 // 1 because pages show the pictures smaller than they are.
 
@@ -23,13 +24,19 @@ fs.symlinkSync(path.join(build, "packages"), path.join(folder, "packages"));
 function record(profile, ...options) {
   run(path.join(build, "fble"), "run", "--profile", profile, ...options, "-p", "std", "Life.fble", "--", "60");
 }
-fs.copyFileSync(life, path.join(folder, "Life.fble"));
-record("life.pb.gz", "--profile-metrics", "instructions,time,objects");
-const tutorial = fs.readFileSync(path.join(root, "docs/tutorial.md"), "utf8");
-const mend = tutorial.match(/^sed -i [^]*?Life\.fble$/m)[0];
-record("before.pb.gz");
-execFileSync("sh", ["-ec", mend], {cwd: folder});
-record("after.pb.gz");
+// Only what the pictures need that are taken.
+const wanted = process.argv.slice(3);
+const takes = name => !wanted.length || wanted.some(word => name.includes(word));
+if (takes("life") || takes("tutorial")) {
+  fs.copyFileSync(life, path.join(folder, "Life.fble"));
+  record("life.pb.gz", "--profile-metrics", "instructions,time,objects");
+  const tutorial = fs.readFileSync(path.join(root, "docs/tutorial.md"), "utf8");
+  const mend = tutorial.match(/^sed -i [^]*?Life\.fble$/m)[0];
+  record("before.pb.gz");
+  execFileSync("sh", ["-ec", mend], {cwd: folder});
+  record("after.pb.gz");
+}
+if (takes("time")) run(path.join(build, "tests", "web_frames"), "game.pb", "1500", "1");
 
 const PICTURES = [
   {name: "life-overview", files: ["life.pb.gz"], page: "/", height: 900, theme: "light"},
@@ -39,11 +46,19 @@ const PICTURES = [
   {name: "tutorial-compare", files: ["before.pb.gz", "after.pb.gz"], page: "/compare", height: 640, theme: "light"},
 ];
 // A store with the last hours of a fleet, which is the same for every time that it is filled.
-run(path.join(root, "tools/fleet-demo"), build, "--fill", "fleet.db");
+if (takes("fleet")) run(path.join(root, "tools/fleet-demo"), build, "--fill", "fleet.db");
 const store = ["--store", "fleet.db"];
 PICTURES.push({name: "fleet", files: [], options: store, page: "/fleet", height: 860, theme: "light"});
+const versus = "/compare?slices=slowest&against=typical";
+const time = (name, page, height, theme = "light") => ({name, files: ["game.pb"], page, height, theme});
+PICTURES.push(
+  time("time-first", "/time", 560),
+  time("time-slowest", "/time?slices=slowest", 660),
+  time("time-compare", versus, 600),
+  time("time-flame", versus + "&view=flame", 520, "dark"),
+);
 const chromium = await browser();
-for (const {name, files, options, page, height, theme} of PICTURES) {
+for (const {name, files, options, page, height, theme} of PICTURES.filter(one => takes(one.name))) {
   const server = await view(files, options);
   const context = await chromium.newContext({
     viewport: {width: WIDTH, height},

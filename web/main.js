@@ -33,6 +33,7 @@ import * as overview from "./views/overview.js";
 import * as paths from "./views/paths.js";
 import * as recursion from "./views/recursion.js";
 import * as source from "./views/source.js";
+import * as time from "./views/time.js";
 import * as tree from "./views/tree.js";
 
 /**
@@ -49,6 +50,7 @@ import * as tree from "./views/tree.js";
 
 const VIEWS = {
   fleet,
+  time,
   overview,
   self: blocks,
   overall: blocks,
@@ -63,6 +65,7 @@ const VIEWS = {
 const NAMES = {
   fleet: "Fleet",
   overview: "Overview",
+  time: "Time",
   self: "Self",
   overall: "Overall",
   paths: "Paths",
@@ -103,6 +106,11 @@ export class App {
   /** The file that the state looks at. */
   get file() {
     return this.profile.files[this.state.side === "after" ? 1 : 0] ?? this.profile.files[0];
+  }
+
+  /** Whether the file that is looked at has slices, or is live: then it has a page of times. */
+  get hasTime() {
+    return Boolean(this.file?.slices || this.file?.live);
   }
 
   get dark() {
@@ -276,7 +284,11 @@ export class App {
 
   /** @param {import("./model/url.js").State} state The frame around every page. */
   showFrame(state) {
-    const there = {fleet: this.profile.store, compare: this.profile.compare || (this.profile.store && state.with)};
+    const there = {
+      fleet: this.profile.store,
+      time: this.hasTime,
+      compare: this.profile.compare || (this.profile.store && state.with) || state.against,
+    };
     const pages = Object.keys(NAMES).filter(page => !(page in there) || there[page]);
     fill(
       at("pages"),

@@ -16,6 +16,9 @@
 //   values     a column per metric, the root first
 //   labels     the sets but the empty one: their count, of each its tags as key and value; rows:
 //              their count, of each its node, set and values
+//   slices     the count of lanes; if there are some: metrics, the first own metric, and of each
+//              lane its message as in a pprof file (docs/pprof-mapping.md), as a text. A large
+//              table is left out. Only with the labels that say which samples are of which slice
 //   part       0, or 1 and: totals by metric, paths, cut, the count of filters and their texts
 
 #ifndef OURO_COLUMNS_H
@@ -23,7 +26,7 @@
 
 #include "format.h"
 
-enum { COLUMNS_VERSION = 1 };
+enum { COLUMNS_VERSION = 2 };
 
 // `m` is the metric to be shown first. false: out of memory.
 bool ouro__columns_put(const shared_profile *s, uint32_t m, output *out);

@@ -5,6 +5,7 @@
 
 #include "builder.h"
 #include "columns.h"
+#include "pprof_slices.h"
 #include "wire.h"
 
 #include <stdlib.h>
@@ -181,6 +182,21 @@ static void get_labels(reader *r, profile *p) {
     free(set);
 }
 
+static void get_slices(reader *r, profile *p) {
+    uint32_t lanes = get_count(r);
+    if (!lanes) return;
+    uint32_t metrics = get_up_to(r, METRICS_MAX), own = get_up_to(r, METRICS_MAX);
+    for (uint32_t i = 0; i < lanes && !r->failed; i++) {
+        uint32_t size = get_count(r);
+        error e;
+        wire in = {r->at, r->at, r->at + size, &e, false, 0};
+        if (r->failed || size > r->end - r->at || own + metrics > p->metric_count ||
+            !ouro__pprof_slices_read(p, metrics, own, in))
+            r->failed = true;
+        r->at += r->failed ? 0 : size;
+    }
+}
+
 static void get_part(reader *r, columns *c) {
     if (!get_up_to(r, 1) || r->failed) return;
     uint32_t metrics = c->profile->metric_count;
@@ -227,6 +243,7 @@ bool ouro__columns_read(columns *c, const unsigned char **at, const unsigned cha
     if (!r.failed) get_recursion(&r, c->profile);
     if (!r.failed) get_paths(&r, c->profile);
     if (!r.failed) get_labels(&r, c->profile);
+    if (!r.failed) get_slices(&r, c->profile);
     if (!r.failed) get_part(&r, c);
     *at = r.at;
     if (!r.failed && ouro__profile_finish(c->profile, e)) {

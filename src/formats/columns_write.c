@@ -4,6 +4,7 @@
 // packs well.
 
 #include "columns.h"
+#include "sliced.h"
 #include "wire.h"
 
 #include <stdlib.h>
@@ -115,6 +116,42 @@ static void put_labels(const profile *p, output *out) {
     }
 }
 
+enum { TABLES_MOST = 1 << 18 }; // bytes that all slices may have in a page
+
+// A message without its table: then the heat map and the histogram say how slices were.
+static void put_without_table(const lane_slices *l, output *out) {
+    size_t size = 0;
+    for (int writing = 0; writing < 2; writing++) {
+        error e;
+        wire in = {l->message, l->message, l->message + l->message_size, &e, false, 0};
+        if (writing) put_number(out, size);
+        for (wire_field field; ouro__wire_next(&in, &field);) {
+            if (field.number == SLICES_TABLE_ROWS) continue;
+            if (writing) ouro__put(out, field.start, (size_t)(in.at - field.start));
+            if (!writing) size += (size_t)(in.at - field.start);
+        }
+    }
+}
+
+static void put_slices(const profile *p, output *out) {
+    const slices *s = p->tags ? p->slices : NULL;
+    size_t bytes = 0;
+    put_number(out, s ? s->count : 0);
+    if (!s || !s->count) return;
+    put_number(out, s->width - 3);
+    put_number(out, s->own);
+    for (uint32_t i = 0; i < s->count; i++) bytes += s->lanes[i].message_size;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const lane_slices *l = &s->lanes[i];
+        if (bytes > TABLES_MOST) {
+            put_without_table(l, out);
+        } else {
+            put_number(out, l->message_size);
+            ouro__put(out, l->message, l->message_size);
+        }
+    }
+}
+
 static void put_part(const part_info *w, uint32_t metrics, output *out) {
     put_number(out, w != NULL);
     if (!w) return;
@@ -137,6 +174,7 @@ bool ouro__columns_put(const shared_profile *s, uint32_t m, output *out) {
         put_recursion(p, place, out);
         put_paths(p, place, depth, out);
         put_labels(p, out);
+        put_slices(p, out);
         put_part(s->part, p->metric_count, out);
     }
     free(place);

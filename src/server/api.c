@@ -8,6 +8,7 @@
 #include "compare.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,7 @@ static const known_question questions[] = {
     {"find", ouro__api_find, VIEW | TABLE},
     {"total", ouro__api_total, VIEW},
     {"history", ouro__api_history, BEYOND},
+    {"slices", ouro__api_slices, 0},
     {"labels", ouro__api_labels, VIEW | TABLE},
     {"export", ouro__api_export, VIEW | EXPORT},
     {"offer", ouro__api_offer, STORE | BEYOND},
@@ -120,13 +122,23 @@ void ouro__write_metric(question *q, const char *name, const profile *p, uint32_
     ouro__write_integer(&q->json, "decimals", decimals);
 }
 
-// The seconds that were looked at: slices of a live file are not cut.
-static void write_last(question *q) {
-    const side *s = q->side;
+static void write_seconds(question *q, const char *name, double seconds) {
     char text[40];
-    double end = s->profile->running ? q->generation->time : s->seen;
-    snprintf(text, sizeof text, "%.3f", end - q->view->since);
-    ouro__write_number(&q->json, "last", text);
+    snprintf(text, sizeof text, "%.6f", seconds);
+    ouro__write_number(&q->json, name, isfinite(seconds) ? text : NULL);
+}
+
+// The seconds that were looked at: the time between two looks at a live file is not cut.
+static void write_stretch(question *q) {
+    const side *s = q->side;
+    const view *v = q->view;
+    double end = s->profile->running ? q->generation->time : s->seen,
+           opened = q->api->shelf->files[q->file].opened;
+    if (v->when.last) return write_seconds(q, "last", end - v->span.from);
+    ouro__write_array(&q->json, "during");
+    write_seconds(q, NULL, v->span.from - opened);
+    write_seconds(q, NULL, v->span.until - opened);
+    ouro__write_end(&q->json);
 }
 
 static void write_head(question *q) {
@@ -137,7 +149,8 @@ static void write_head(question *q) {
     ouro__write_integer(&q->json, "total", q->total);
     ouro__write_integer(&q->json, "left", q->left);
     if (q->side->profile->missing) ouro__write_text(&q->json, "missing", q->side->profile->missing);
-    if (q->view->last) write_last(q);
+    if (ouro__is_stretch(&q->view->when)) write_stretch(q);
+    ouro__write_slice_counts(q, "slices", &q->slices[q->side_number]);
 }
 
 static void write_foot(question *q) {
@@ -160,9 +173,11 @@ static bool find_side(question *q) {
     if (name && strcmp(name, "before") != 0 && strcmp(name, "after") != 0)
         return ouro__refuse(q, 400, "bad-side", "side is before or after");
     q->side_number = name && strcmp(name, "after") == 0;
-    if (q->side_number >= q->generation->side_count)
+    if (!ouro__question_times(q)) return false;
+    q->file = ouro__question_file(q, q->side_number);
+    if (q->file >= q->generation->side_count)
         return ouro__refuse(q, 404, "no-such-side", "only one file is open");
-    q->side = q->generation->sides[q->side_number];
+    q->side = q->generation->sides[q->file];
     return true;
 }
 

@@ -31,14 +31,24 @@ void ouro__api_answer(api *a, const request *r, const char *known_etag, answer *
 
 // ---------------------------------------------------------------- a question
 
+// How many slices a choice means. `rest` is what is on no path of theirs, in the question's metric.
+typedef struct {
+    bool asked, exact;
+    uint64_t count, kept;
+    int64_t rest;
+} slice_counts;
+
 typedef struct {
     api *api;
     const request *request;
     generation *generation;
-    unsigned side_number;
+    unsigned side_number; // 0: before, 1: after
+    bool versus;          // both are slices of one file: `against` before, `slices` after
+    unsigned file;        // of the generation: the side's number, or 0 of slices
     const side *side;
-    view *view;       // NULL for questions that need none
-    const profile *p; // of the view
+    slice_counts slices[2]; // what was chosen of each side
+    view *view;             // NULL for questions that need none
+    const profile *p;       // of the view
     uint32_t metric;
     uint32_t calls, recursions; // metrics of these names, or NO_ROW
     const recursion *recursed;  // by block
@@ -60,7 +70,7 @@ answering ouro__api_profile, ouro__api_overview, ouro__api_blocks, ouro__api_seq
     ouro__api_around, ouro__api_flame, ouro__api_sandwich, ouro__api_tree, ouro__api_matches,
     ouro__api_knots, ouro__api_files, ouro__api_source, ouro__api_compare, ouro__api_difference,
     ouro__api_neighbourhood, ouro__api_find, ouro__api_total, ouro__api_export, ouro__api_labels,
-    ouro__api_history, ouro__api_store, ouro__api_offer, ouro__api_series;
+    ouro__api_history, ouro__api_slices, ouro__api_store, ouro__api_offer, ouro__api_series;
 
 // Makes the answer an error; false, so that it can be returned.
 bool ouro__refuse(question *q, int status, const char *code, const char *pattern, ...)
@@ -86,6 +96,15 @@ view *ouro__question_view(question *q, unsigned side_number);
 // the other side has. false: refused.
 bool ouro__question_filter(question *q, unsigned side_number, filter *f, bool *nothing);
 void ouro__question_filter_free(filter *f);
+// A choice of slices as conditions on labels, added to the filter's; see slice_choice.h. false:
+// refused, or out of memory.
+bool ouro__question_slices(question *q, unsigned side_number, filter *f);
+// Whether the parameters of slices and of time make sense together; sets `versus`. false: refused.
+bool ouro__question_times(question *q);
+// The part of the time that is asked for, behind ouro__question_filter. false: refused.
+bool ouro__question_when(question *q, unsigned side_number, view_when *w);
+// The file of a side, and what it holds.
+unsigned ouro__question_file(const question *q, unsigned side_number);
 // A metric of a side by the parameter or the side's own choice; false: refused.
 bool ouro__question_metric(question *q, const profile *p, uint32_t *m);
 // match[b] for what is searched for: a part of a name or file, or a /regular expression/. Freed by
@@ -105,6 +124,9 @@ void ouro__write_recursion(question *q, const char *name, const recursion *r);
 // What is measured, as members: metric, unit and decimals.
 void ouro__write_metric(question *q, const char *name, const profile *p, uint32_t m,
                         uint32_t decimals);
+
+// How many slices a side has, and how many of them have trees, as a member.
+void ouro__write_slice_counts(question *q, const char *name, const slice_counts *c);
 
 // Parts of what is open.
 void ouro__write_source(question *q);

@@ -35,9 +35,10 @@ static state state_of(const difference *d) {
 // ---------------------------------------------------------------- the two sides
 
 bool ouro__find_common(question *q, uint32_t metrics[2]) {
-    if (q->generation->side_count != 2)
+    if (q->generation->side_count != 2 && !q->versus)
         return ouro__refuse(q, 404, "no-comparison", "only one file is open");
-    const profile *a = q->generation->sides[0]->profile, *b = q->generation->sides[1]->profile;
+    const profile *a = q->generation->sides[0]->profile,
+                  *b = q->generation->sides[ouro__question_file(q, 1)]->profile;
     if (!ouro__request_value(q->request, "metric"))
         return ouro__common_metric(a, b, &metrics[0], &metrics[1]) ||
                ouro__refuse(q, 404, "no-such-metric", "the two files have no metric in common");
@@ -70,9 +71,12 @@ static bool find_totals(question *q, compared *c) {
 bool ouro__find_compared(question *q, compared *c) {
     *c = (compared){0};
     if (!ouro__find_common(q, c->metrics)) return false;
+    uint32_t own = q->metric;
     for (unsigned i = 0; i < 2; i++) {
+        q->metric = c->metrics[i];
         if (!(c->views[i] = ouro__question_view(q, i))) return false;
     }
+    q->metric = own;
     return find_totals(q, c);
 }
 
@@ -88,6 +92,9 @@ void ouro__write_sides(question *q, const compared *c, const int64_t left[2]) {
     ouro__write_integer(w, "total_after", c->whole[1]);
     ouro__write_integer(w, "left_before", left[0]);
     ouro__write_integer(w, "left_after", left[1]);
+    ouro__write_slice_counts(q, "slices_before", &q->slices[0]);
+    ouro__write_slice_counts(q, "slices_after", &q->slices[1]);
+    ouro__write_bool(w, "per_slice", q->versus);
 }
 
 // ---------------------------------------------------------------- columns
@@ -193,7 +200,7 @@ static void write_blocks(question *q, pair *p) {
         const difference *d = row_of(p, p->named[i]);
         bool after = d->in_after;
         ouro__write_object(&q->json, NULL);
-        ouro__write_block_info(q, q->generation->sides[after], p->sides.views[after]->profile,
+        ouro__write_block_info(q, p->sides.views[after]->side, p->sides.views[after]->profile,
                                after ? d->block_after : d->block_before);
         ouro__write_text(&q->json, "side", after ? "after" : "before");
         ouro__write_end(&q->json);

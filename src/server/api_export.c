@@ -57,7 +57,8 @@ static void name_file(question *q, const char *title, const char *extension) {
 // ---------------------------------------------------------------- a part of what?
 
 static const char *const filter_names[] = {"select",        "exclude",    "fold",  "select-match",
-                                           "exclude-match", "fold-match", "label", "last"};
+                                           "exclude-match", "fold-match", "label", "last",
+                                           "during",        "slices"};
 
 static bool is_filter(const char *name) {
     for (size_t i = 0; i < sizeof filter_names / sizeof *filter_names; i++) {
@@ -84,7 +85,8 @@ static char **filters_in_words(const question *q, const side *s, uint32_t top, u
     for (size_t i = 0; ok && i < r->count; i++) {
         const char *name = r->parameters[i].name;
         if (!is_filter(name)) continue;
-        const char *unit = strcmp(name, "last") == 0 ? " s" : "";
+        bool seconds = strcmp(name, "last") == 0 || strcmp(name, "during") == 0;
+        const char *unit = seconds ? " s" : "";
         ok = asprintf(&filters[*count], "%s %s%s", name, r->parameters[i].value, unit) >= 0;
         *count += ok;
     }
@@ -144,7 +146,7 @@ static bool write_export(question *q, const export *as, const profile *p, uint32
     part_info w;
     char **filters;
     if (!whole_of(q, q->view, top, &w, &filters)) return false;
-    write_options o = {.title = ouro__side_title(q->api->shelf, q->generation, q->side_number),
+    write_options o = {.title = ouro__side_title(q->api->shelf, q->generation, q->file),
                        .metric = q->metric,
                        .share = PICTURE_SHARE,
                        .part = is_part(&w) ? &w : NULL,

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SLICES_MOST = 600, SECONDS_USUAL = 120, SECONDS_MOST = 1000000 };
+enum { SLICES_MOST = 4096, STEPS_MOST = 600, SECONDS_USUAL = 120, SECONDS_MOST = 1000000 };
 
 static void write_seconds(question *q, const char *name, double seconds) {
     char text[40];
-    snprintf(text, sizeof text, "%.3f", seconds > 0 ? seconds : 0);
+    snprintf(text, sizeof text, "%.6f", seconds > 0 ? seconds : 0);
     ouro__write_number(&q->json, name, text);
 }
 
@@ -24,6 +24,21 @@ static void write_metrics(question *q, const profile *p) {
         ouro__write_end(&q->json);
     }
     ouro__write_end(&q->json);
+}
+
+// Neighbours become one, so that there are at most `steps`.
+static uint32_t join(slice_totals *slices, uint32_t count, uint32_t steps, uint32_t metrics) {
+    uint32_t by = (count + steps - 1) / steps, used = 0;
+    if (by < 2) return count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i % by == 0) {
+            slices[used++] = slices[i];
+            continue;
+        }
+        slices[used - 1].to = slices[i].to;
+        for (uint32_t m = 0; m < metrics; m++) slices[used - 1].totals[m] += slices[i].totals[m];
+    }
+    return used;
 }
 
 static void write_slices(question *q, const slice_totals *slices, uint32_t count, double now) {
@@ -44,11 +59,14 @@ static void write_slices(question *q, const slice_totals *slices, uint32_t count
 
 bool ouro__api_history(question *q) {
     const side *s = q->side;
-    history *h = q->api->shelf->files[q->side_number].history;
-    uint32_t seconds, count = 0;
+    history *h = q->api->shelf->files[q->file].history;
+    uint32_t seconds, steps, count = 0;
     if (!ouro__request_number(q->request, "seconds", 1, SECONDS_MOST, SECONDS_USUAL, &seconds))
         return ouro__refuse(q, 400, "bad-number", "seconds is a whole number from 1 to %d",
                             SECONDS_MOST);
+    if (!ouro__request_number(q->request, "steps", 1, STEPS_MOST, STEPS_MOST, &steps))
+        return ouro__refuse(q, 400, "bad-number", "steps is a whole number from 1 to %d",
+                            STEPS_MOST);
     slice_totals *slices = malloc(SLICES_MOST * sizeof *slices);
     if (!slices) return false;
     double now = s->profile->running ? ouro__seconds() : s->seen, from = now - seconds;
@@ -57,8 +75,9 @@ bool ouro__api_history(question *q) {
             ouro__history_totals(h, s->look, from, slices, SLICES_MOST, s->profile->metric_count);
     bool ok = count != UINT32_MAX;
     if (ok) {
+        write_seconds(q, "now", h ? now - q->api->shelf->files[q->file].opened : 0);
         write_metrics(q, s->profile);
-        write_slices(q, slices, count, now);
+        write_slices(q, slices, join(slices, count, steps, s->profile->metric_count), now);
     }
     if (ok && h) free(slices[0].totals);
     free(slices);

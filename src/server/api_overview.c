@@ -6,6 +6,7 @@
 #include "ouro.h"
 
 #include "api.h"
+#include "sliced.h"
 #include "source.h"
 
 #include <stdio.h>
@@ -59,6 +60,14 @@ static void write_part(json_writer *w, const profile *p, const part_info *of) {
     ouro__write_end(w);
 }
 
+// Those that have ended, and those that are open.
+static int64_t slice_count(const profile *p) {
+    uint64_t count = 0;
+    for (uint32_t i = 0; p->slices && i < p->slices->count; i++)
+        count += p->slices->lanes[i].count + p->slices->lanes[i].is_open;
+    return (int64_t)count;
+}
+
 static void write_file(question *q, unsigned i) {
     json_writer *w = &q->json;
     const shelf_file *f = &q->api->shelf->files[i];
@@ -77,6 +86,8 @@ static void write_file(question *q, unsigned i) {
     ouro__write_text(w, "rule", rule_name(p));
     ouro__write_integer(w, "block_count", p->block_count);
     ouro__write_integer(w, "label_count", p->tags ? p->tags->key_count : 0);
+    ouro__write_integer(w, "slices", slice_count(p));
+    ouro__write_text(w, "slice_name", slice_count(p) ? p->slices->lanes[0].name : NULL);
     ouro__write_integer(w, "node_count", p->node_count - 1);
     ouro__write_text(w, "default_metric",
                      p->metric_count ? ouro__metric_name(p, p->default_metric) : NULL);

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const pages[] = {"/",          "/fleet",  "/self",   "/overall",
-                                    "/paths",     "/block",  "/flame",  "/tree",
-                                    "/recursion", "/source", "/compare"};
+static const char *const pages[] = {"/",        "/fleet",     "/time",   "/self",
+                                    "/overall", "/paths",     "/block",  "/flame",
+                                    "/tree",    "/recursion", "/source", "/compare"};
 
 bool ouro__asset_is_page(const char *path) {
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {

@@ -11,6 +11,7 @@
 
 #include "questions.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -233,11 +234,12 @@ generation *ouro__shelf_generation(shelf *s) {
     return g;
 }
 
-double ouro__last_from(shelf *s, const generation *g, const side *one, double seconds) {
+history_span ouro__last_span(shelf *s, const generation *g, const side *one, double seconds) {
     pthread_mutex_lock(&s->lock);
     s->asked = ouro__seconds();
     pthread_mutex_unlock(&s->lock);
-    return (one->profile->running ? g->time : one->seen) - seconds;
+    double end = one->profile->running ? g->time : one->seen;
+    return (history_span){end - seconds, INFINITY};
 }
 
 // ---------------------------------------------------------------- opening
@@ -263,6 +265,7 @@ bool ouro__shelf_open(shelf *s, const server_options *options, error *e) {
         f->live = options->read_again && is_live(options->files[i].profile, f->path);
         if (f->live && (stat(f->path, &f->seen) != 0 || !S_ISREG(f->seen.st_mode))) f->live = false;
         f->history = f->live ? ouro__history_new(HISTORY_MOST) : NULL;
+        f->opened = ouro__seconds();
         sides[i] =
             ok ? seen_side(f, ouro__side_new(options->files[i].profile, options->files[i].part, e))
                : NULL;

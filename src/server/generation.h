@@ -44,6 +44,7 @@ typedef struct {
     bool live;
     struct stat seen; // when it was read
     history *history; // NULL: it is not live
+    double opened;    // when it was looked at first
 } shelf_file;
 
 typedef struct {
@@ -79,9 +80,8 @@ generation *ouro__shelf_generation(shelf *s);
 generation *ouro__generation_share(shelf *s, generation *g);
 void ouro__generation_release(shelf *s, generation *g);
 
-// The moment before which nothing counts for somebody who asks for the last seconds of a side. Of a
-// program that has ended these are its last.
-double ouro__last_from(shelf *s, const generation *g, const side *one, double seconds);
+// The last seconds of a side. Of a program that has ended these are its last.
+history_span ouro__last_span(shelf *s, const generation *g, const side *one, double seconds);
 
 // Seconds on a clock that only goes forward.
 double ouro__seconds(void);

@@ -16,6 +16,7 @@
 #include "builder.h"
 #include "questions.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -302,8 +303,8 @@ uint64_t ouro__history_add(history *h, const profile *p, double now) {
 
 // ---------------------------------------------------------------- asking
 
-static bool is_asked(const slice *s, uint64_t look, double from) {
-    return s->number <= look && s->to > from;
+static bool is_asked(const slice *s, uint64_t look, const history_span *span) {
+    return s->number <= look && s->to > span->from && s->from < span->until;
 }
 
 static void add_slice(const slice *s, int64_t *const *sums) {
@@ -339,20 +340,20 @@ static bool charge_all(const profile *p, const uint32_t *place, int64_t *const *
     return ok;
 }
 
-static void add_slices(const history *h, uint64_t look, double from, int64_t *const *sums,
-                       double *since) {
+static void add_slices(const history *h, uint64_t look, int64_t *const *sums, history_span *span) {
+    const history_span asked = *span;
     bool first = true;
     for (uint32_t i = 0; i < h->count; i++) {
-        if (!is_asked(h->slices[i], look, from)) continue;
-        if (first) *since = h->slices[i]->from;
+        const slice *s = h->slices[i];
+        if (!is_asked(s, look, &asked)) continue;
+        *span = (history_span){first ? s->from : span->from, s->to};
         first = false;
-        add_slice(h->slices[i], sums);
+        add_slice(s, sums);
     }
 }
 
 // What happened on paths that p does not have any more went where their amounts went.
-static bool sum_up(history *h, const profile *p, uint64_t look, double from, profile *to,
-                   double *since) {
+static bool sum_up(history *h, const profile *p, uint64_t look, profile *to, history_span *span) {
     uint32_t *place = walk(h, p), *heir = NULL;
     int64_t **sums = calloc((size_t)p->metric_count + 1, sizeof *sums);
     bool ok = place && sums && mark_seen(h, p, place);
@@ -360,7 +361,7 @@ static bool sum_up(history *h, const profile *p, uint64_t look, double from, pro
     ok = ok && (heir = heirs(h, pruned));
     for (uint32_t m = 0; ok && m < p->metric_count; m++)
         ok = (sums[m] = calloc(h->tree->node_count, sizeof **sums)) != NULL;
-    if (ok) add_slices(h, look, from, sums, since);
+    if (ok) add_slices(h, look, sums, span);
     for (uint32_t m = 0; ok && m < p->metric_count; m++) move_to_heirs(h, heir, sums[m]);
     ok = ok && charge_all(p, place, sums, to);
     free_columns(sums, p->metric_count);
@@ -369,13 +370,12 @@ static bool sum_up(history *h, const profile *p, uint64_t look, double from, pro
     return ok;
 }
 
-profile *ouro__history_profile(history *h, const profile *p, uint64_t look, double from,
-                               double *since, error *e) {
+profile *ouro__history_profile(history *h, const profile *p, uint64_t look, history_span *span,
+                               error *e) {
     profile *to = ouro__profile_like_with_blocks(p);
     bool ok = to != NULL;
-    *since = from;
     pthread_mutex_lock(&h->lock);
-    if (ok && h->tree && same_metrics(h->tree, p)) ok = sum_up(h, p, look, from, to, since);
+    if (ok && h->tree && same_metrics(h->tree, p)) ok = sum_up(h, p, look, to, span);
     pthread_mutex_unlock(&h->lock);
     if (ok && ouro__profile_finish(to, e)) return to;
     if (!ok) ouro__error_memory(e);
@@ -385,17 +385,19 @@ profile *ouro__history_profile(history *h, const profile *p, uint64_t look, doub
 
 uint32_t ouro__history_totals(history *h, uint64_t look, double from, slice_totals *out,
                               uint32_t room, uint32_t metric_count) {
+    const history_span span = {from, INFINITY};
     int64_t *sums = calloc((size_t)room * metric_count + 1, sizeof *sums);
     uint32_t used = 0;
     if (!sums) return UINT32_MAX;
     out[0].totals = sums;
     pthread_mutex_lock(&h->lock);
     uint32_t first = h->count;
-    while (first > 0 && h->count - first < room && is_asked(h->slices[first - 1], UINT64_MAX, from))
+    while (first > 0 && h->count - first < room &&
+           is_asked(h->slices[first - 1], UINT64_MAX, &span))
         first--;
     for (uint32_t i = first; i < h->count; i++) {
         const slice *s = h->slices[i];
-        if (!is_asked(s, look, from) || s->metric_count != metric_count) continue;
+        if (!is_asked(s, look, &span) || s->metric_count != metric_count) continue;
         out[used] = (slice_totals){s->number, s->from, s->to, sums + used * metric_count};
         for (uint32_t k = 0; k < s->count * metric_count; k++)
             out[used].totals[k % metric_count] += s->values[k];

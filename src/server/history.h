@@ -25,11 +25,15 @@ void ouro__history_free(history *h);
 // look's number; 0 if memory ran out: then everything before is forgotten.
 uint64_t ouro__history_add(history *h, const profile *p, double now);
 
-// What was charged in the slices up to `look` that end after `from`. The result has the blocks of
-// p, which must be what the look found or what a later one found. *since: when the first of these
-// slices began; `from` if there is none. NULL with *e filled.
-profile *ouro__history_profile(history *h, const profile *p, uint64_t look, double from,
-                               double *since, error *e);
+typedef struct {
+    double from, until;
+} history_span;
+
+// What was charged in the slices up to `look` that touch the span. The result has the blocks of p,
+// which must be what the look found or what a later one found. Slices are not cut: the span becomes
+// what they span together, if there are some. NULL with *e filled.
+profile *ouro__history_profile(history *h, const profile *p, uint64_t look, history_span *span,
+                               error *e);
 
 typedef struct {
     uint64_t number;

@@ -159,9 +159,9 @@ static bool nearest_of_side(question *q, unsigned side_number, uint64_t id, uint
 
 static bool nearest_of_id(question *q, uint64_t id, uint32_t *node) {
     *node = NO_NODE;
-    bool ok = nearest_of_side(q, q->side_number, id, node);
+    bool ok = nearest_of_side(q, q->file, id, node);
     for (unsigned i = 0; ok && *node == NO_NODE && i < q->generation->side_count; i++) {
-        if (i != q->side_number) ok = nearest_of_side(q, i, id, node);
+        if (i != q->file) ok = nearest_of_side(q, i, id, node);
     }
     if (*node == NO_NODE) *node = 0;
     return ok;
@@ -315,16 +315,17 @@ void ouro__question_filter_free(filter *f) {
 
 bool ouro__question_filter(question *q, unsigned side_number, filter *f, bool *nothing) {
     block_list select = {0}, exclude = {0}, fold = {0}, any = {0};
+    unsigned file = ouro__question_file(q, side_number);
     bool unused = false;
     *f = (filter){0};
     *nothing = false;
-    bool ok = find_filter(q, side_number, "select", &select, nothing) &&
-              find_filter(q, side_number, "exclude", &exclude, &unused) &&
-              find_filter(q, side_number, "fold", &fold, &unused) &&
-              find_matching(q, side_number, "select-match", true, &any) &&
-              find_matching(q, side_number, "exclude-match", false, &exclude) &&
-              find_matching(q, side_number, "fold-match", false, &fold) &&
-              find_labels(q, side_number, f);
+    bool ok = find_filter(q, file, "select", &select, nothing) &&
+              find_filter(q, file, "exclude", &exclude, &unused) &&
+              find_filter(q, file, "fold", &fold, &unused) &&
+              find_matching(q, file, "select-match", true, &any) &&
+              find_matching(q, file, "exclude-match", false, &exclude) &&
+              find_matching(q, file, "fold-match", false, &fold) && find_labels(q, file, f) &&
+              ouro__question_slices(q, side_number, f);
     f->select = select.items;
     f->select_count = select.count;
     f->exclude = exclude.items;
@@ -337,21 +338,17 @@ bool ouro__question_filter(question *q, unsigned side_number, filter *f, bool *n
     return ok;
 }
 
-enum { SECONDS_MOST = 1000000 };
-
 view *ouro__question_view(question *q, unsigned side_number) {
     filter f;
     bool nothing;
-    uint32_t last;
+    view_when w;
     error e = {0};
-    if (!ouro__request_number(q->request, "last", 1, SECONDS_MOST, 0, &last)) {
-        ouro__refuse(q, 400, "bad-number", "last is a number of seconds from 1 to %d",
-                     SECONDS_MOST);
-        return NULL;
-    }
+    unsigned file = ouro__question_file(q, side_number);
     if (!ouro__question_filter(q, side_number, &f, &nothing)) return NULL;
-    view *v = ouro__cache_view(q->api->cache, q->generation, side_number, &f, nothing, last, &e);
-    if (!v) ouro__refuse_error(q, 503, "cannot-filter", &e);
+    view *v = ouro__question_when(q, side_number, &w)
+                  ? ouro__cache_view(q->api->cache, q->generation, file, &f, nothing, &w, &e)
+                  : NULL;
+    if (!v && !q->refused) ouro__refuse_error(q, 503, "cannot-filter", &e);
     ouro__question_filter_free(&f);
     return v;
 }

@@ -13,6 +13,8 @@
 
 #include "view.h"
 
+#include "slice_choice.h"
+
 #include <assert.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -115,7 +117,7 @@ static bool copy_filter(filter *to, const filter *f) {
 }
 
 static view *view_new(cache *c, generation *g, unsigned side_number, const filter *f, bool nothing,
-                      uint32_t last) {
+                      const view_when *w) {
     view *v = calloc(1, sizeof *v);
     if (!v || !copy_filter(&v->filter, f)) {
         free(v);
@@ -125,7 +127,7 @@ static view *view_new(cache *c, generation *g, unsigned side_number, const filte
     v->side_number = side_number;
     v->side = g->sides[side_number];
     v->nothing = nothing;
-    v->last = last;
+    if (w) v->when = *w;
     pthread_mutex_init(&v->lock, NULL);
     return v;
 }
@@ -138,32 +140,50 @@ static profile *empty_like(const profile *p, error *e) {
     return NULL;
 }
 
-// What happened in the last seconds, and how much that is before any filter.
-static profile *make_last(cache *c, view *v, error *e) {
+static bool keep_totals(view *v, const profile *p, error *e) {
+    v->totals = malloc(((size_t)p->metric_count + 1) * sizeof *v->totals);
+    if (!v->totals) return ouro__fail_memory(e);
+    for (uint32_t m = 0; m < p->metric_count; m++) v->totals[m] = ouro__total(p, m);
+    return true;
+}
+
+// What happened in a stretch of time, and how much that is before any filter.
+static profile *make_stretch(cache *c, view *v, error *e) {
     const side *s = v->side;
-    history *h = c->shelf->files[v->side_number].history;
-    double from = ouro__last_from(c->shelf, v->generation, s, v->last);
-    v->since = from;
-    profile *p = h ? ouro__history_profile(h, s->profile, s->look, from, &v->since, e)
-                   : empty_like(s->profile, e);
-    v->totals = p ? malloc(((size_t)p->metric_count + 1) * sizeof *v->totals) : NULL;
-    for (uint32_t m = 0; v->totals && m < p->metric_count; m++) v->totals[m] = ouro__total(p, m);
-    if (v->totals) return p;
-    if (p) ouro__error_memory(e);
+    const shelf_file *f = &c->shelf->files[v->side_number];
+    history_span *span = &v->span;
+    *span = (history_span){f->opened + v->when.from, f->opened + v->when.until};
+    if (v->when.last) *span = ouro__last_span(c->shelf, v->generation, s, v->when.last);
+    profile *p = f->history ? ouro__history_profile(f->history, s->profile, s->look, span, e)
+                            : empty_like(s->profile, e);
+    if (p && keep_totals(v, p, e)) return p;
     ouro__profile_free(p);
     return NULL;
 }
 
+// So much has a slice, before all filters but those by labels.
+static bool find_slice_totals(view *v, error *e) {
+    const filter only = {.labels = v->filter.labels, .label_count = v->filter.label_count};
+    profile *p = ouro__filter(v->side->profile, &only, e);
+    if (!p) return false;
+    ouro__per_slice(p, v->when.slices);
+    bool ok = keep_totals(v, p, e);
+    ouro__profile_free(p);
+    return ok;
+}
+
 static bool make_profile(cache *c, view *v, error *e) {
     const filter *f = &v->filter;
-    bool filtered = !ouro__filter_is_empty(f);
-    profile *last = v->last ? make_last(c, v, e) : NULL, *all = last ? last : v->side->profile;
-    if (v->last && !last) return false;
+    bool filtered = !ouro__filter_is_empty(f), stretch = ouro__is_stretch(&v->when);
+    profile *last = stretch ? make_stretch(c, v, e) : NULL, *all = last ? last : v->side->profile;
+    if (stretch && !last) return false;
+    if (v->when.slices && !find_slice_totals(v, e)) return false;
     if (v->nothing) v->own = empty_like(all, e);
     if (!v->nothing && filtered) v->own = ouro__filter(all, f, e);
     if (!v->nothing && !filtered) v->own = last;
     if (last && v->own != last) ouro__profile_free(last);
     v->profile = v->own ? v->own : v->side->profile;
+    if (v->own && v->when.slices) ouro__per_slice(v->own, v->when.slices);
     return v->own || !(filtered || v->nothing);
 }
 
@@ -192,10 +212,15 @@ static bool same_labels(const label_condition *a, size_t n, const label_conditio
     return n == m && (n == 0 || memcmp(a, b, n * sizeof *a) == 0);
 }
 
+static bool same_when(const view_when *a, const view_when *b) {
+    return a->last == b->last && a->from == b->from && a->until == b->until &&
+           a->slices == b->slices;
+}
+
 static bool is_same(const view *a, const view *b) {
     const filter *f = &a->filter, *g = &b->filter;
     return a->generation == b->generation && a->side_number == b->side_number &&
-           a->nothing == b->nothing && a->last == b->last &&
+           a->nothing == b->nothing && same_when(&a->when, &b->when) &&
            same_blocks(f->select, f->select_count, g->select, g->select_count) &&
            same_blocks(f->exclude, f->exclude_count, g->exclude, g->exclude_count) &&
            same_blocks(f->fold, f->fold_count, g->fold, g->fold_count) &&
@@ -314,9 +339,9 @@ static view *enter(cache *c, view *v) {
 }
 
 view *ouro__cache_view(cache *c, generation *g, unsigned side_number, const filter *f, bool nothing,
-                       uint32_t last, error *problem) {
+                       const view_when *w, error *problem) {
     view *gone[VIEWS_MOST];
-    view *asked = view_new(c, g, side_number, f, nothing, last);
+    view *asked = view_new(c, g, side_number, f, nothing, w);
     if (!asked) {
         ouro__error_memory(problem);
         return NULL;

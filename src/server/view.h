@@ -30,17 +30,27 @@ typedef struct {
     bool has_left, has_totals, has_knots, has_edges, has_findings;
 } view_metric;
 
+// Of a live file: the last seconds, or a stretch of the time since it was opened, in seconds. All
+// are 0: everything.
+typedef struct {
+    uint32_t last;
+    double from, until;
+    uint64_t slices; // the values are those of one of so many slices; 0: as they are
+} view_when;
+
+static inline bool ouro__is_stretch(const view_when *w) { return w->last || w->until > 0; }
+
 typedef struct {
     generation *generation;
     unsigned side_number;
-    filter filter; // its blocks are the view's, sorted
-    bool nothing;  // it selects a block that this side does not have
-    uint32_t last; // seconds of a live file; 0: all of it
+    filter filter;  // its blocks are the view's, sorted
+    bool nothing;   // it selects a block that this side does not have
+    view_when when; // a part of the time
     const side *side;
     const profile *profile; // what is left
     profile *own;           // the same, or NULL: without filters it is the side's
-    double since;           // when the last seconds began, by the clock of the generation
-    int64_t *totals;        // by metric, of the last seconds without filters; NULL: the side's
+    history_span span;      // what was found of that time, by the clock of the generation
+    int64_t *totals; // by metric, of that time or per slice, without filters; NULL: the side's
     view_metric *metrics;
     pthread_mutex_t lock;
     uint8_t *present;            // by block: a path has it
@@ -77,10 +87,9 @@ size_t ouro__cache_bytes(const cache *c);  // under its lock: what all views tak
 void ouro__cache_forget_old(cache *c);
 
 // The view of a side, made if it is not there; the same filters asked at the same time are made
-// once. `last`: only what happened in so many seconds of a live file; 0: everything. The generation
-// stays the caller's. NULL with *problem filled.
+// once. `w` NULL: of all the time. The generation stays the caller's. NULL with *problem filled.
 view *ouro__cache_view(cache *c, generation *g, unsigned side_number, const filter *f, bool nothing,
-                       uint32_t last, error *problem);
+                       const view_when *w, error *problem);
 void ouro__cache_release(cache *c, view *v);
 
 // By metric: what there is without filters.

@@ -8,6 +8,7 @@
 
 #include "format.h"
 #include "questions.h"
+#include "slice_choice.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,24 @@ static profile *read_bytes(const unsigned char *bytes, size_t size, const read_o
     return f ? f->read(&in, options, e) : NULL;
 }
 
+// The heat map, and what choices mean.
+static void ask_slices(profile *p) {
+    static const char *const choices[] = {"slowest", "typical", "last", "1", "0.1-2,0.001-"};
+    slice_grid g;
+    if (ouro__slice_grid(p->slices, &g)) ouro__grid_free(&g);
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        slice_choice c;
+        chosen_slices chosen;
+        if (!ouro__slice_choice_parse(choices[i], &c, NULL)) abort();
+        if (!ouro__choose_slices(p, &c, &chosen)) continue;
+        filter f = {.labels = chosen.labels, .label_count = chosen.label_count};
+        profile *left = ouro__filter(p, &f, NULL);
+        if (left) ouro__per_slice(left, chosen.kept);
+        ouro__profile_free(left);
+        ouro__chosen_free(&chosen);
+    }
+}
+
 // A filter by the first label, and what each label has.
 static void ask_labels(profile *p) {
     label_condition c = {0, 0, p->tags->tag_count & 1};
@@ -96,6 +115,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
         ask(p);
         write_as(p, &ouro__formats[data[0] / 5 % ouro__format_count]);
         if (p->tags) ask_labels(p);
+        if (p->slices) ask_slices(p);
     }
     ouro__profile_free(p);
     free(bytes);

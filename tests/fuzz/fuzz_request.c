@@ -2,12 +2,13 @@
 //
 // Requests to the viewer, without its sockets: whatever the target, it is refused or answered, and
 // what is answered as JSON is JSON. The first byte chooses whether one file is open or two. Host
-// headers are tried with the same bytes.
+// headers are tried with the same bytes. The file that is open alone has slices.
 
 #include "api.h"
 #include "format.h"
 #include "json.h"
 #include "secret.h"
+#include "sliced.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,41 @@ static profile *read_stacks(void) {
     return p;
 }
 
+// Three of a millisecond or two; the tree of the second is kept.
+static void add_slices(profile *p) {
+    enum { WIDTH = 4, ROW = 2 + WIDTH };
+    static const uint64_t rows[3 * ROW] = {
+        100, 1000000, 1, 0, 0, 5, 1000100, 2000000, 1, 0, 0, 9, 3000100, 1000000, 1, 0, 0, 5};
+    p->slices = ouro__slices_new(1, 0);
+    lane_slices *l = p->slices ? ouro__slices_add_lane(p->slices) : NULL;
+    if (!l) abort();
+    *l = (lane_slices){.name = strdup("frame"),
+                       .count = 3,
+                       .slowest = 2000000,
+                       .row_count = 3,
+                       .outside = l->outside,
+                       .open = l->open,
+                       .durations = l->durations,
+                       .heat = l->heat,
+                       .heat_start = 100,
+                       .heat_step = 1000000,
+                       .kept_count = 1};
+    l->table = malloc(sizeof rows);
+    l->kept = calloc(1, sizeof *l->kept);
+    if (!l->name || !l->table || !l->kept) abort();
+    memcpy(l->table, rows, sizeof rows);
+    l->durations[1700] = 2;
+    l->durations[1828] = 1;
+    l->heat[47] = l->heat[128 + 51] = l->heat[3 * 128 + 47] = 1;
+    *l->kept = (kept_slice){.number = 2,
+                            .start = 1000100,
+                            .duration = 2000000,
+                            .why = 7,
+                            .totals = calloc(WIDTH, sizeof(uint64_t)),
+                            .rest = calloc(WIDTH, sizeof(uint64_t))};
+    if (!l->kept->totals || !l->kept->rest) abort();
+}
+
 typedef struct {
     shelf shelf;
     cache cache;
@@ -39,6 +75,7 @@ static open_files *opened(unsigned count) {
     error e = {0};
     for (unsigned i = 0; i < count; i++)
         options.files[i] = (server_file){.path = "x", .profile = read_stacks()};
+    if (count == 1) add_slices(options.files[0].profile);
     if (!ouro__shelf_open(&o->shelf, &options, &e)) abort();
     ouro__cache_init(&o->cache, &o->shelf);
     o->api = (api){.shelf = &o->shelf, .cache = &o->cache, .instance = "fuzz"};

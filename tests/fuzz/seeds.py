@@ -7,7 +7,7 @@ import glob, gzip, marshal, os, re, sys
 here = os.path.dirname(os.path.abspath(__file__))
 root = os.path.join(here, "..", "..")
 sys.path.insert(0, os.path.join(here, "..", "cli"))
-from pprof import Profile, random_profile
+from pprof import Profile, msg, num, random_profile, varint
 
 SOURCE_MOST = 2000  # bytes: longer ones are fuzzed slowly
 
@@ -36,6 +36,15 @@ def files():
     unnamed.add(["/bin/program+0x10", "/bin/program+0x24", ("/bin/library+0x30", "inlined")], [3])
     unnamed.add(["/bin/program+0x10", "/bin/program+0x31"], [4])
     seeds["unnamed.pb"] = unnamed.bytes()
+    sliced = Profile((("calls", "count"), ("recursions", "count"), ("direct", "count"), ("time", "nanoseconds")))
+    sliced.add(["main", "draw"], [1, 0, 0, 9], [("slice", "2"), ("slice_kind", "slowest")])
+    sliced.add(["main", "draw"], [1, 0, 0, 5])
+    row = lambda *values: b"".join(map(varint, values))
+    kept = msg(1, row(2, 900, 800, 1)) + msg(2, row(1, 0, 0, 9)) + msg(3, row(0, 0, 0, 0))
+    table = row(100, 800, 1, 0, 0, 5, 0, 800, 1, 0, 0, 9)
+    sliced.extra = msg(1000, msg(2, b"frame") + num(4, 2) + num(5, 800) + msg(8, table) +
+                       msg(9, row(456, 2)) + msg(11, row(6, 2)) + num(12, 100) + num(13, 1000) + msg(14, kept))
+    seeds["sliced.pb"] = sliced.bytes()
     seeds["random.pb"] = random_profile(1, True).bytes()
     seeds["small.prof"] = marshal.dumps({("f.py", 1, "f"): (1, 3, 0.5, 1.5, {("f.py", 1, "f"): (2, 2, 0.25, 0.5)})})
     seeds["small.pb.gz"] = gzip.compress(seeds["small.pb"], mtime=0)
@@ -49,6 +58,9 @@ QUESTIONS = ["profile", "overview", "blocks?sort=-self&limit=5&offset=1&search=p
              "compare?state=new&sort=-overall", "find?text=a", "total?search=eval",
              "export?as=svg&fold=parse",
              "blocks?select=main&exclude=lex&fold=eval&fold=a%40b.c%3A1&metric=samples&side=after",
+             "slices?slices=0.5-1,0.001-0.01", "compare?slices=slowest&against=typical&limit=2",
+             "difference?slices=2&against=last&side=after", "labels?slices=typical&label=slice%3D2",
+             "blocks?slices=,0.001-&during=1-2", "blocks?during=0.5-&last=3", "history?steps=2&seconds=9",
              "blocks?select=%EF%BF%BD%EF%BF%BD"]
 
 

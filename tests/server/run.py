@@ -5,7 +5,8 @@
 answers.py and filters.py hold the API against a naive model and against `ouro report`, recursion.py the same for
 recursion and findings; attacks.py does what a hostile page, profile or client would do; life.py and recent.py start,
 follow and end it; paths.py asks by the ids of paths, inverted.py for trees that are not the profile's own,
-neighbourhood.py for the call graph around a block, store.py for choices from a store. The same cases run on builds
+neighbourhood.py for the call graph around a block, slices.py for slices and for a part of the time, store.py for
+choices from a store. The same cases run on builds
 with sanitizers, which is what finds the races and the bad reads. A word may be the name of one of these files.
 """
 import os, sys
@@ -18,6 +19,7 @@ import harness, suite
 # process exits. Races and everything else are still reported.
 os.environ.setdefault("TSAN_OPTIONS", "report_thread_leaks=0")
 harness.Server.ouro, harness.LIVE_WRITER = suite.arguments("OURO", "LIVE_WRITER")
-import answers, attacks, compare, filters, inverted, life, neighbourhood, paths, recent, recursion, store  # noqa
+import answers, attacks, compare, filters, inverted, life, neighbourhood, paths, recent, recursion, slices  # noqa
+import store  # noqa
 
 suite.main()

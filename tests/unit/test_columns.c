@@ -4,6 +4,8 @@
 // profile, and bytes that somebody changed are an error, never a crash.
 
 #include "columns.h"
+#include "ouro.h"
+#include "pprof_slices.h"
 #include "questions.h"
 #include "test.h"
 
@@ -24,6 +26,31 @@ static void add_labels(profile *p, uint32_t node) {
     if (random_below(3)) return;
     recursion *r = ouro__profile_recursed(p, p->block[node]);
     *r = (recursion){random_next() >> 30, random_below(9), random_below(7)};
+}
+
+// A message as the library writes it: the field that stands last in its file.
+static void add_slices(profile *p, uint32_t frames) {
+    ouro_metric_info metric = {"metric 0", ""};
+    ouro_profile *recorded = ouro_profile_new(&(ouro_options){
+        .metrics = &metric, .metric_count = 1, .slices = {.name = "frame", .kept = 2}});
+    ouro_block block = ouro_add_block(recorded, &(ouro_block_info){"f", "f.c", 1, 1});
+    ouro_thread *t = ouro_thread_new(recorded);
+    for (uint32_t i = 0; i <= frames; i++) {
+        ouro_slice(t);
+        ouro_exit(t, ouro_enter(t, block));
+    }
+    const char *path = test_path("columns.pb");
+    CHECK_EQUAL(ouro_profile_write(recorded, path), 0);
+    ouro_thread_free(t);
+    ouro_profile_free(recorded);
+    error e;
+    profile *read = ouro__profile_read(
+        path, NULL, &(read_options){.rule = RULE_DEFAULT, .keep_labels = true}, &e);
+    if (!CHECK(read && read->slices)) return;
+    const lane_slices *l = &read->slices->lanes[0];
+    wire in = {l->message, l->message, l->message + l->message_size, &e, false, 0};
+    CHECK(ouro__pprof_slices_read(p, 1, 0, in));
+    ouro__profile_free(read);
 }
 
 static profile *random_profile(void) {
@@ -52,6 +79,7 @@ static profile *random_profile(void) {
         if (labels && random_below(2)) add_labels(p, at);
     }
     ouro__builder_free(b);
+    if (random_below(4) == 0) add_slices(p, random_below(50));
     p->default_metric = metrics - 1;
     p->rule = (int)random_below(5);
     p->edge_length = (int)random_below(4);
@@ -59,6 +87,17 @@ static profile *random_profile(void) {
     error e;
     CHECK(ouro__profile_finish(p, &e));
     return p;
+}
+
+static void check_same_slices(const profile *p, const profile *q, bool table) {
+    if (!p->slices || !p->tags) return (void)CHECK(!q->slices);
+    if (!CHECK(q->slices && p->slices->count == q->slices->count)) return;
+    CHECK(p->slices->width == q->slices->width && p->slices->own == q->slices->own);
+    const lane_slices *a = &p->slices->lanes[0], *b = &q->slices->lanes[0];
+    CHECK(a->count == b->count && a->kept_count == b->kept_count && a->slowest == b->slowest);
+    CHECK_EQUAL(b->row_count, table ? a->row_count : 0);
+    CHECK(memcmp(a->durations, b->durations, SLICE_BUCKETS * sizeof *a->durations) == 0);
+    CHECK(!table || memcmp(a->message, b->message, a->message_size) == 0);
 }
 
 static char *bytes_of(const profile *p, const part_info *part, size_t *size) {
@@ -107,6 +146,7 @@ static void check_same_recursion(const profile *p, const profile *q) {
 }
 
 static void check_same(const profile *p, const profile *q) {
+    check_same_slices(p, q, true);
     check_same_labels(p, q);
     check_same_recursion(p, q);
     CHECK(ouro__profile_is_valid(q));
@@ -144,6 +184,27 @@ TEST(columns_that_are_read_again_are_the_same_profile) {
         free(bytes);
         ouro__profile_free(p);
     }
+}
+
+TEST(columns_leave_out_a_large_table_of_slices) {
+    profile *p = ouro__profile_new();
+    error e;
+    ouro__profile_add_metric(p, "metric 0", "");
+    uint32_t node = ouro__profile_add_node(p, 0, ouro__profile_add_named(p, "f", 1));
+    ouro__charge(p, 0, node, 5);
+    add_labels(p, node);
+    add_slices(p, 60000);
+    CHECK(ouro__profile_finish(p, &e));
+    size_t size;
+    char *bytes = bytes_of(p, NULL, &size);
+    columns c;
+    CHECK(p->slices->lanes[0].message_size > 1 << 18 && size < 1 << 17);
+    if (CHECK(read_all(&c, bytes, size))) {
+        check_same_slices(p, c.profile, false);
+        ouro__columns_free(&c);
+    }
+    free(bytes);
+    ouro__profile_free(p);
 }
 
 TEST(columns_say_what_they_are_a_part_of) {

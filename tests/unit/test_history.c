@@ -152,11 +152,11 @@ TEST(a_window_has_what_was_charged_in_it_wherever_it_is_now) {
                 charge_some(m, time + 0.5);
         }
         for (uint32_t from = 1; from <= 12; from++) {
-            double since;
+            history_span span = {from, 1e9};
             error e = {0};
-            profile *got = ouro__history_profile(h, p, look, from, &since, &e);
+            profile *got = ouro__history_profile(h, p, look, &span, &e);
             if (CHECK(got)) check_window(got, m, from);
-            if (from < 12) CHECK(since == from);
+            if (from < 12) CHECK(span.from == from && span.until == 12);
             ouro__profile_free(got);
         }
         ouro__profile_free(p);
@@ -191,9 +191,9 @@ TEST(a_path_that_was_pruned_and_came_again_has_what_is_new) {
     after->charges[after->count++] = rest->charges[0];
     free(rest);
     uint64_t look = look_at(h, after, 2, &p);
-    double since;
+    history_span span = {1, 1e9};
     error e;
-    profile *got = ouro__history_profile(h, p, look, 1, &since, &e);
+    profile *got = ouro__history_profile(h, p, look, &span, &e);
     CHECK_EQUAL(ouro__total(got, 0), 3);
     CHECK_EQUAL(value_at(got, &after->charges[0].path, 0), 3);
     CHECK_EQUAL(value_at(got, &after->charges[1].path, 0), 0);
@@ -210,9 +210,9 @@ TEST(a_program_that_counts_anew_has_all_that_it_has_since_the_last_look) {
     model *before = one_charge("ab", 10), *after = one_charge("ac", 3);
     look_at(h, before, 1, &p);
     uint64_t look = look_at(h, after, 2, &p);
-    double since;
+    history_span span = {1, 1e9};
     error e;
-    profile *got = ouro__history_profile(h, p, look, 1, &since, &e);
+    profile *got = ouro__history_profile(h, p, look, &span, &e);
     CHECK_EQUAL(ouro__total(got, 0), 3);
     CHECK_EQUAL(got->node_count, 3);
     ouro__profile_free(got);

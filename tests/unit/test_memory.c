@@ -185,9 +185,9 @@ static bool watch_grow(void *data, error *e) {
     history *h = ouro__history_new(1 << 20);
     if (!h) return ouro__fail_memory(e);
     uint64_t first = ouro__history_add(h, p, 1), look = ouro__history_add(h, p, 2);
-    double since;
+    history_span span = {1, 1e9};
     slice_totals slices[4];
-    profile *last = ouro__history_profile(h, p, look, 1, &since, e);
+    profile *last = ouro__history_profile(h, p, look, &span, e);
     uint32_t count = last ? ouro__history_totals(h, look, 0, slices, 4, p->metric_count) : 0;
     if (last && count != UINT32_MAX) free(slices[0].totals);
     bool ok = first && look && last && count == 1;

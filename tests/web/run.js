@@ -14,6 +14,7 @@ import "./model/url.test.js";
 import "./model/filters.test.js";
 import "./model/choice.test.js";
 import "./model/rates.test.js";
+import "./model/slices.test.js";
 import "./pages/tables.js";
 import "./pages/flame.js";
 import "./pages/addresses.js";
@@ -28,6 +29,7 @@ import "./pages/secret.js";
 import "./pages/directions.js";
 import "./pages/share.js";
 import "./pages/store.js";
+import "./pages/time.js";
 import {runAll} from "./suite.js";
 
 const words = process.argv.slice(3).filter(word => word);

@@ -6,6 +6,9 @@
 
 import {PARTS, changed} from "./url.js";
 
+// They are a filter, too.
+const SLICES = /** @type {const} */ (["slices", "against"]);
+
 /** @typedef {import("./url.js").State} State */
 /** @typedef {{kind: string, value: string}} Part */
 
@@ -40,7 +43,7 @@ export function allParts(state) {
 
 /** @returns {Partial<State>} what a state without filters has */
 export function noFilters() {
-  return {...Object.fromEntries(PARTS.map(kind => [kind, []])), named: []};
+  return {...Object.fromEntries(PARTS.map(kind => [kind, []])), named: [], slices: "", against: ""};
 }
 
 /** @param {Part[]} parts @returns {Partial<State>} */
@@ -63,7 +66,8 @@ export function withoutPart(state, {kind, value}) {
 /** The loose parts become a named set. @param {State} state @param {string} name @returns {State} */
 export function named(state, name) {
   const text = writeNamed(name, looseParts(state));
-  return changed(state, {...noFilters(), named: [...state.named, text]});
+  const {slices, against} = state;
+  return changed(state, {...noFilters(), slices, against, named: [...state.named, text]});
 }
 
 /** The parts of a named set become loose again. @param {State} state @param {string} text @returns {State} */
@@ -82,6 +86,7 @@ export function filterText(state) {
   const query = new URLSearchParams();
   for (const {kind, value} of looseParts(state)) query.append(kind, value);
   for (const text of state.named) query.append("named", text);
+  for (const key of SLICES) if (state[key]) query.set(key, state[key]);
   return query.toString();
 }
 
@@ -89,7 +94,8 @@ export function filterText(state) {
 export function withFilters(state, text) {
   const query = new URLSearchParams(text);
   const lists = Object.fromEntries(PARTS.map(kind => [kind, query.getAll(kind)]));
-  return changed(state, {...lists, named: query.getAll("named"), rows: 0, open: []});
+  const slices = Object.fromEntries(SLICES.map(key => [key, query.get(key) ?? ""]));
+  return changed(state, {...lists, ...slices, named: query.getAll("named"), rows: 0, open: []});
 }
 
 /** @param {string} label KEY=VALUE or KEY!=VALUE @returns {{key: string, value: string, without: boolean}} */

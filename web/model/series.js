@@ -101,6 +101,54 @@ export function lengthOf(length) {
   return `${Math.round((length / size) * 10) / 10} ${unit}`;
 }
 
+/** Times in UTC, as choices from a store are. */
+export const UTC = {
+  room: 96, // pixels for a text below the axis
+  ticks: timeTicks,
+  stretch: (from, until) => `${stretch(from, until)} UTC`,
+  length: lengthOf,
+};
+
+/** A time since something began: 350 ms, 12.5 s, 2 min 5 s. @param {number} time in milliseconds */
+export function runText(time) {
+  const rounded = digits => String(Number(digits));
+  if (time < 1e-3) return `${Math.round(time * 1e6)} ns`;
+  if (time < 1) return `${rounded((time * 1000).toPrecision(3))} µs`;
+  if (time < SECOND) return `${rounded(time.toFixed(time < 10 ? 2 : 0))} ms`;
+  if (time < 2 * MINUTE) return `${rounded((time / SECOND).toFixed(time < 10 * SECOND ? 2 : 1))} s`;
+  const seconds = Math.round(time / SECOND);
+  const parts = [
+    [Math.floor(seconds / 3600), "h"],
+    [Math.floor(seconds / 60) % 60, "min"],
+    [seconds % 60, "s"],
+  ];
+  return parts
+    .filter(([n]) => n)
+    .map(([n, unit]) => `${n} ${unit}`)
+    .join(" ");
+}
+
+/** Round moments of a run. @param {number} from @param {number} until @param {number} most
+ * @returns {{time: number, text: string}[]} */
+function runTicks(from, until, most) {
+  const rough = Math.max(until - from, 1e-6) / most;
+  const size = 10 ** Math.floor(Math.log10(rough));
+  const round = rough < SECOND ? [1, 2, 5, 10].map(n => n * size) : LENGTHS;
+  const by = round.find(length => length >= rough * 0.999) ?? round.at(-1);
+  const ticks = [];
+  for (let i = Math.ceil(from / by); i * by <= until; i++)
+    ticks.push({time: i * by, text: i ? runText(i * by) : "0"});
+  return ticks;
+}
+
+/** Times since a recording began, or since the viewer looks at it. */
+export const RUN = {
+  room: 64,
+  ticks: runTicks,
+  stretch: (from, until) => `${runText(from) || "0"} to ${runText(until)}`,
+  length: runText,
+};
+
 /**
  * A path per row: one bar per step, on those of the rows before.
  * @param {Series} series

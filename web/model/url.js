@@ -19,6 +19,9 @@ import {allParts} from "./filters.js";
  * @property {string[]} label   of samples: KEY=VALUE or KEY!=VALUE
  * @property {string[]} named   sets of filters with a name, see filters.js
  * @property {string} last      live: the seconds that are looked at; "" is all
+ * @property {string} during    live: FROM-UNTIL, in seconds since the viewer opened the file; "" is all
+ * @property {string} slices    a choice among the slices of the recording, see slices.js; "" is everything
+ * @property {string} against   the slices that these are compared with, on the comparison
  * @property {string} where     which part of a store; "" is everything
  * @property {string} with      what it is compared with; "" is nothing
  * @property {string} follow    "yes": the store is asked for news
@@ -48,6 +51,7 @@ import {allParts} from "./filters.js";
 
 export const PAGES = [
   "fleet",
+  "time",
   "overview",
   "self",
   "overall",
@@ -75,6 +79,9 @@ const TEXTS = /** @type {const} */ ([
   "metric",
   "side",
   "last",
+  "during",
+  "slices",
+  "against",
   "search",
   "sort",
   "path",
@@ -99,11 +106,24 @@ const KEPT = /** @type {const} */ ([
   "named",
   "side",
   "last",
+  "during",
+  "slices",
+  "against",
   "map",
   "follow",
   "by",
   "span",
 ]);
+
+// A part of the time; only one of them at a time makes sense.
+const TIMES = /** @type {const} */ (["last", "during", "slices"]);
+
+/** The same page of another part of the time, or of all of it.
+ * @param {State} state @param {{last?: string, during?: string, slices?: string, against?: string}} time
+ * @returns {State} */
+export function atTime(state, time) {
+  return changed(state, {last: "", during: "", slices: "", against: "", rows: 0, open: [], ...time});
+}
 
 // A page that is one file has its addresses behind a "#": x.html#/self?metric=time
 let mark = "";
@@ -149,6 +169,9 @@ export function blank(page) {
     span: "",
     side: "",
     last: "",
+    during: "",
+    slices: "",
+    against: "",
     search: "",
     sort: "",
     offset: 0,
@@ -253,7 +276,7 @@ export function unfiltered(state, filter, label) {
 
 /** @param {State} state */
 export function hasFilters(state) {
-  return allParts(state).length > 0;
+  return allParts(state).length > 0 || Boolean(state.slices);
 }
 
 /** The parameters that every question of the API takes.
@@ -263,7 +286,7 @@ export function question(state, more = {}) {
   const query = chosen(state);
   if (state.metric) query.set("metric", state.metric);
   for (const {kind, value} of allParts(state)) query.append(kind, value);
-  if (state.last) query.set("last", state.last);
+  for (const key of TIMES) if (state[key]) query.set(key, state[key]);
   if (state.side) query.set("side", state.side);
   for (const [key, value] of Object.entries(more)) {
     if (value === undefined || value === "") continue;

@@ -15,7 +15,9 @@ import {
   withoutPart,
 } from "../model/filters.js";
 import {amount, percent, shortened} from "../model/format.js";
-import {FILTERS, changed, hasFilters, href, to} from "../model/url.js";
+import {RUN} from "../model/series.js";
+import {choiceText, keptText, namesOf} from "../model/slices.js";
+import {FILTERS, changed, hasFilters, href, to, atTime} from "../model/url.js";
 import {fill, h} from "./dom.js";
 import {openLabels} from "./labels.js";
 
@@ -135,6 +137,54 @@ function lastChip(state, answer) {
   );
 }
 
+/** A stretch of the time that a live file was watched. @param {State} state @param {any} answer */
+function duringChip(state, answer) {
+  const [from, until] = state.during.split("-").map(Number);
+  const [begin, end] = answer?.during ?? [from, until || null];
+  const text = end ? RUN.stretch(begin * 1000, end * 1000) : `since ${RUN.length(begin * 1000)}`;
+  return h(
+    "li.chip.last",
+    {title: "Only what happened then; the time between two looks at the file is not cut"},
+    h("span.kind", null, "during"),
+    h("bdi", null, text),
+    h(
+      "a.remove",
+      {href: href(atTime(state, {})), data: {key: "chip during"}, "aria-label": `Remove: during ${text}`},
+      "×",
+    ),
+  );
+}
+
+/**
+ * Slices that were chosen, and how many of them can be seen.
+ * @param {import("../main.js").App} app @param {State} state
+ * @param {"slices"|"against"} kind @param {any} counts of the answer, if there is one
+ */
+function slicesChip(app, state, kind, counts) {
+  const names = namesOf(app.file?.slice_name ?? "slice");
+  const text = choiceText(state[kind]);
+  const few = counts && counts.kept < counts.count;
+  const word = kind === "against" ? "against" : names;
+  const without = kind === "against" ? changed(state, {against: ""}) : atTime(state, {});
+  const target = kind === "against" && state.page === "compare" ? to(without, "time") : without;
+  return h(
+    `li.chip.slices.${kind}${few ? ".few" : ""}`,
+    {
+      title: few
+        ? `Only what is known of these ${names}: ${keptText(counts)} have trees`
+        : `Only what happened in these ${names}`,
+    },
+    h("span.kind", null, word),
+    h("a.of", {href: href(to(state, "time")), data: {key: `of ${kind}`}}, h("bdi", null, shortened(text, 60))),
+    counts ? h("span.trees", null, few ? `${keptText(counts)} have trees` : keptText(counts)) : null,
+    h(
+      "a.remove",
+      {href: href(target), data: {key: `chip ${kind}`}, "aria-label": `Remove: ${word} ${text}`},
+      "×",
+    ),
+  );
+}
+
 /** Asks for a name for the loose filters. @param {import("../main.js").App} app */
 function askName(app) {
   const input = h("input", {id: "filter-name", type: "text", maxlength: "60", required: true, autocomplete: "off"});
@@ -229,13 +279,16 @@ function controls(app, state) {
  */
 export function showFilters(app, state, answer) {
   const bar = document.getElementById("filters");
-  bar.hidden = !hasFilters(state) && !app.undoable.length && !state.last;
+  bar.hidden = !hasFilters(state) && !app.undoable.length && !state.last && !state.during;
   if (bar.hidden) return bar.replaceChildren();
   const open = new Set(
     [...bar.querySelectorAll("details[open] summary")].map(summary => summary.getAttribute("data-key")),
   );
   const chips = [
     ...(state.last ? [lastChip(state, answer)] : []),
+    ...(state.during ? [duringChip(state, answer)] : []),
+    ...(state.slices ? [slicesChip(app, state, "slices", answer?.slices_after ?? answer?.slices)] : []),
+    ...(state.against ? [slicesChip(app, state, "against", answer?.slices_before)] : []),
     ...state.named.map(text => namedChip(app, state, text)),
     ...looseParts(state).map(part => chip(app, state, part, href(withoutPart(state, part)))),
   ];

@@ -31,7 +31,8 @@ const WORDS = [
   ["[truncated]", "stacks whose beginning was cut off when they were recorded"],
   ["[small]", "the smallest paths of a choice from a store, summed up; all totals are exact"],
   ["Fleet", "what a store has of many machines; a choice of it is looked at on the other pages"],
-  ["Slice", "what one recording added to a store in a stretch of time"],
+  ["Slice", "a stretch of a run that the program names: a frame, a request"],
+  ["Slice of a store", "what one recording added to a store in a stretch of time"],
   ["(folded)", "paths of which every block is folded"],
   ["(root)", "above all blocks: what nobody in the profile calls"],
 ];
@@ -39,6 +40,7 @@ const WORDS = [
 /** @type {Record<string, string>} */
 const HINTS = {
   fleet: "Drag over the chart to choose a time, or use the arrows with Shift and Enter. All pages show what is chosen.",
+  time: "Drag over the map to choose slices, or use the arrows with Shift and Enter. All pages show what is chosen.",
   overview: "Each sentence leads to where it can be seen. Point at a name for its menu ⋯, which filters all pages.",
   self: "A name leads to its callers and callees. On a name, the keys s, e and f filter all pages.",
   overall: "A name leads to its callers and callees. On a name, the keys s, e and f filter all pages.",

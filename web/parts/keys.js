@@ -34,13 +34,14 @@ const KEYS = [
   ["n  N", "next and previous: match of the search in the flame graph and the call tree, hot line in a source"],
   [
     "g then a letter",
-    "go to: l fleet, o overview, s self, a overall, p paths, f flame graph, t call tree, r recursion, c source",
+    "go to: l fleet, o overview, i time, s self, a overall, p paths, f flame graph, t call tree, r recursion, c source",
   ],
   ["?", "this page"],
 ];
 const GOES = {
   l: "fleet",
   o: "overview",
+  i: "time",
   s: "self",
   a: "overall",
   p: "paths",
@@ -200,6 +201,7 @@ function prefix(app, event) {
   going = event.key === "g" ? event.timeStamp : 0;
   if (!began || event.timeStamp - began > 1500 || !GOES[event.key]) return;
   if (GOES[event.key] === "fleet" && !app.profile.store) return;
+  if (GOES[event.key] === "time" && !app.hasTime) return;
   event.preventDefault();
   event.stopPropagation();
   closeMenu();

@@ -5,7 +5,7 @@
 
 import {amount} from "../model/format.js";
 import {rateOf, rates, stepPath} from "../model/rates.js";
-import {changed} from "../model/url.js";
+import {atTime} from "../model/url.js";
 import {ask} from "./client.js";
 import {fill, h} from "./dom.js";
 
@@ -90,7 +90,7 @@ export class Recent {
   toggle() {
     const {app} = this;
     app.say(app.state.last ? "All of the profile is shown." : `The last ${LAST} seconds are shown.`);
-    return app.go(changed(app.state, {last: app.state.last ? "" : LAST}));
+    return app.go(atTime(app.state, {last: app.state.last ? "" : LAST}));
   }
 
   show() {

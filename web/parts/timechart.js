@@ -4,21 +4,22 @@
 // with the keys: arrows move a mark, with Shift they choose from it on, Enter applies, Escape takes
 // the choice back. The exact numbers of a step are beside the pointer, and read out for the mark.
 //
-// Knows nothing of stores: it is shown rows of sums, and tells what was chosen.
+// Knows nothing of stores: it is shown rows of sums, and tells what was chosen. A clock says how times
+// are written. The heat map of slices (heatmap.js) is the same chart with another picture.
 
 import {amount, exact, percent} from "../model/format.js";
-import {amountTicks, barPaths, heights, lengthOf, stretch, timeTicks} from "../model/series.js";
+import {UTC, amountTicks, barPaths, heights} from "../model/series.js";
 import {fill, h} from "./dom.js";
 import {Tooltip} from "./tooltip.js";
 
-const HEIGHT = 240;
-const LEFT = 64,
+export const HEIGHT = 240;
+export const LEFT = 64,
   BOTTOM = 22,
   TOP = 8;
-const DRAG = 4; // pixels that a pointer moves before it drags
+export const DRAG = 4; // pixels that a pointer moves before it drags
 
 /** @param {string} name @param {Record<string, any>} attributes @param {...Node|string} children */
-function svg(name, attributes, ...children) {
+export function svg(name, attributes, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes))
     if (value !== null && value !== undefined) element.setAttribute(key, String(value));
@@ -37,11 +38,13 @@ function svg(name, attributes, ...children) {
 
 export class TimeChart {
   /**
-   * @param {{label: string, say: (text: string) => void,
+   * @param {{label: string, say: (text: string) => void, clock?: typeof UTC,
    *   choose: (since: number|null, until: number|null) => void}} options null: everything
    */
   constructor(options) {
     this.options = options;
+    this.clock = options.clock ?? UTC;
+    this.right = 0; // pixels beside the chart
     this.tooltip = new Tooltip();
     /** @type {Shown|null} */ this.shown = null;
     this.mark = -1; // the step that the keys are at
@@ -83,7 +86,7 @@ export class TimeChart {
   // ---------------------------------------------------------------- places
 
   get width() {
-    return Math.max(40, this.element.clientWidth - LEFT);
+    return Math.max(40, this.element.clientWidth - LEFT - this.right);
   }
 
   get steps() {
@@ -192,7 +195,7 @@ export class TimeChart {
 
   /** @param {number} a @param {number} [b] steps */
   timesOf(a, b = a) {
-    return `${stretch(this.timeOf(Math.min(a, b)), this.timeOf(Math.max(a, b) + 1))} UTC`;
+    return this.clock.stretch(this.timeOf(Math.min(a, b)), this.timeOf(Math.max(a, b) + 1));
   }
 
   /** The rows that have something in a step, the largest first. @param {number} step */
@@ -250,12 +253,7 @@ export class TimeChart {
     const {width} = this;
     const ticks = amountTicks(Math.max(...heights(series)));
     const most = ticks.at(-1);
-    const full = {width: LEFT + width, height: TOP + HEIGHT + BOTTOM};
-    for (const [key, value] of Object.entries({
-      ...full,
-      viewBox: `0 0 ${full.width} ${full.height}`,
-    }))
-      this.picture.setAttribute(key, String(value));
+    this.sizePicture();
     const lines = ticks.map(tick => {
       const y = TOP + HEIGHT - (most ? tick / most : 0) * HEIGHT;
       return svg(
@@ -269,19 +267,6 @@ export class TimeChart {
         ),
       );
     });
-    const end = series.from + series.step * series.steps;
-    const times = timeTicks(series.from, end, Math.max(2, Math.floor(width / 96))).map(
-      ({time, text}) => {
-        const x = this.xOf(time);
-        const edge = x > LEFT + width - 30 ? "end" : x < LEFT + 30 ? "start" : "middle";
-        return svg(
-          "g",
-          {},
-          svg("line", {class: "tick", x1: x, x2: x, y1: TOP + HEIGHT, y2: TOP + HEIGHT + 4}),
-          svg("text", {x, y: TOP + HEIGHT + 17, "text-anchor": edge}, text),
-        );
-      },
-    );
     const bars = barPaths(series, {width, height: HEIGHT, most}).map((d, i) =>
       svg("path", {d, class: "bars", "data-colour": series.rows[i].colour ?? i, "data-row": i}),
     );
@@ -289,10 +274,33 @@ export class TimeChart {
     this.picture.replaceChildren(
       ...lines,
       svg("g", {transform: `translate(${LEFT} ${TOP})`}, ...bars),
-      ...times,
+      ...this.timeAxis(),
       this.marks,
     );
     this.drawMarks();
+  }
+
+  sizePicture() {
+    const width = LEFT + this.width + this.right,
+      height = TOP + HEIGHT + BOTTOM;
+    for (const [key, value] of Object.entries({width, height, viewBox: `0 0 ${width} ${height}`}))
+      this.picture.setAttribute(key, String(value));
+  }
+
+  timeAxis() {
+    const {width} = this;
+    const {from, step, steps} = this.shown.series;
+    const most = Math.max(2, Math.floor(width / this.clock.room));
+    return this.clock.ticks(from, from + step * steps, most).map(({time, text}) => {
+      const x = this.xOf(time);
+      const edge = x > LEFT + width - 30 ? "end" : x < LEFT + 30 ? "start" : "middle";
+      return svg(
+        "g",
+        {},
+        svg("line", {class: "tick", x1: x, x2: x, y1: TOP + HEIGHT, y2: TOP + HEIGHT + 4}),
+        svg("text", {x, y: TOP + HEIGHT + 17, "text-anchor": edge}, text),
+      );
+    });
   }
 
   /** The choice, a drag, and the mark of the keys. */
@@ -381,6 +389,6 @@ export class TimeChart {
 
   /** What a bar is, for a caption. */
   get perBar() {
-    return this.shown ? `${this.shown.metric} per ${lengthOf(this.shown.series.step)}` : "";
+    return this.shown ? `${this.shown.metric} per ${this.clock.length(this.shown.series.step)}` : "";
   }
 }

@@ -15,13 +15,14 @@ import {
   unitAbove,
 } from "../model/format.js";
 import {shownMetric} from "../model/metrics.js";
+import {choiceNoun, keptText} from "../model/slices.js";
 import {window} from "../model/table.js";
 import {changed, hasFilters, href, question, to} from "../model/url.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {fill, h} from "../parts/dom.js";
 import {blockLink} from "../parts/block.js";
 import {Table} from "../parts/table.js";
-import {DifferenceGraph} from "./difference.js";
+import {DifferenceGraph, sideOf} from "./difference.js";
 
 const STATES = {slower: "▲ more", faster: "▼ less", new: "+ new", gone: "− gone", same: "= same"};
 
@@ -100,8 +101,9 @@ function matchTitle(row) {
 /** The address of a block of the comparison. What is gone can only be shown in the profile before.
  * @param {import("../main.js").App} app @param {any} block with its side */
 function hrefOf(app, block) {
-  const side = block.side === "after" ? "after" : "";
-  return href({...to(app.state, "block", {block: [block.label]}), side});
+  const after = block.side === "after";
+  const state = to(app.state, "block", {block: [block.label]});
+  return href({...state, ...sideOf(app.state, after)});
 }
 
 /** @param {import("../main.js").App} app @param {any} row @param {any} answer */
@@ -180,7 +182,7 @@ function columns(app) {
 }
 
 /** The totals of what the filters leave. @param {any} answer */
-function figures(answer) {
+function figures(answer, titles) {
   const {unit, decimals} = answer;
   const by = answer.left_after - answer.left_before;
   const most = Math.max(Math.abs(answer.left_before), Math.abs(answer.left_after));
@@ -199,12 +201,13 @@ function figures(answer) {
   const side = (title, name) => {
     const left = answer["left_" + name],
       total = answer["total_" + name];
-    const part = left === total ? answer.metric : `${percent(left, total)} of all`;
+    const per = answer.per_slice ? ` per ${answer.name}` : "";
+    const part = (left === total ? answer.metric : `${percent(left, total)} of all`) + per;
     return figure(title, left, amount(left, unit, decimals, most), part);
   };
   return [
-    side("Before", "before"),
-    side("After", "after"),
+    side(titles[0], "before"),
+    side(titles[1], "after"),
     figure(
       "Change",
       by,
@@ -314,6 +317,37 @@ function views(state) {
   return h("ul.switch", {"aria-label": "Show as"}, one("Table", ""), one("Flame graph", "flame"));
 }
 
+/** @param {string} text */
+const capital = text => text[0].toUpperCase() + text.slice(1);
+
+/** Which files are compared, and how. @param {import("../main.js").App} app */
+function filesText(app) {
+  const [before, after] = app.profile.files;
+  return [
+    h("bdi", null, before.path),
+    " → ",
+    h("bdi", null, after?.path ?? ""),
+    ". Blocks are the same if their names are; of several, by the ends of their paths, then by line.",
+  ];
+}
+
+/** Which slices of one file are compared, and how. @param {import("../model/url.js").State} state
+ * @param {any} answer @param {string} name of one slice */
+function versusText(state, answer, name) {
+  const one = (choice, counts) => [
+    h("bdi", null, choiceNoun(choice, name)),
+    counts ? ` (${keptText(counts)} have trees)` : "",
+  ];
+  return [
+    "Before: ",
+    one(state.against, answer?.slices_before),
+    ". After: ",
+    one(state.slices, answer?.slices_after),
+    ". ",
+    h("strong", null, `All amounts are per ${name}.`),
+  ];
+}
+
 class CompareView {
   /** @param {import("../main.js").App} app */
   constructor(app) {
@@ -348,7 +382,7 @@ class CompareView {
 
   query(state, more) {
     const {search, sort, state: states} = state;
-    return question({...state, side: ""}, {search, sort, state: states, ...more});
+    return question({...state, side: ""}, {search, sort, state: states, against: state.against, ...more});
   }
 
   async load(state, signal) {
@@ -364,14 +398,8 @@ class CompareView {
   /** @param {import("../model/url.js").State} state @param {any} answer null: nothing in common */
   show(state, answer) {
     const {app} = this;
-    const [before, after] = app.profile.files;
-    fill(
-      this.names,
-      h("bdi", null, before.path),
-      " → ",
-      h("bdi", null, after?.path ?? ""),
-      ". Blocks are the same if their names are; of several, by the ends of their paths, then by line.",
-    );
+    const name = app.file.slice_name ?? "slice";
+    fill(this.names, state.against ? versusText(state, answer, name) : filesText(app));
     const graph = Boolean(answer?.graph);
     this.nothing.hidden = Boolean(answer);
     for (const part of [this.headline, this.figures, this.bar]) part.hidden = !answer;
@@ -380,7 +408,10 @@ class CompareView {
     this.element.classList.toggle("wide", graph);
     if (!answer) return fill(this.nothing, nothingInCommon(app));
     fill(this.headline, headline(app, answer));
-    fill(this.figures, figures(answer));
+    const titles = state.against
+      ? [choiceNoun(state.against, name), choiceNoun(state.slices, name)].map(capital)
+      : ["Before", "After"];
+    fill(this.figures, figures({...answer, name}, titles));
     fill(this.views, views(state));
     if (graph) return this.graph.show(state, answer.graph);
     fill(this.picks, picks(state, answer));

@@ -5,7 +5,7 @@
 // readers, with what it was before and what it is after.
 
 import {colourOf, growthOf, legend, noteOf, stepOf} from "../model/difference.js";
-import {amount, fileLine, growth, number, percent, scaleFor, signed} from "../model/format.js";
+import {amount, fileLine, growth, percent} from "../model/format.js";
 import {changed, href, place, question, settled, to} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
 import {ask} from "../parts/client.js";
@@ -23,6 +23,15 @@ const EVERYTHING = {name: "all", file: null, line: 0, column: 0, label: null, ma
 
 /** The side that gives the widths. @param {import("../model/url.js").State} state */
 const widthOf = state => (state.width === "before" ? "before" : "after");
+
+/**
+ * What an address of one side has: the side of a file, or the slices of one.
+ * @param {import("../model/url.js").State} state @param {boolean} after
+ */
+export function sideOf(state, after) {
+  if (!state.against) return {side: after ? "after" : ""};
+  return {side: "", against: "", slices: after ? state.slices : state.against};
+}
 
 export class DifferenceGraph {
   /** @param {import("../main.js").App} app */
@@ -96,7 +105,7 @@ export class DifferenceGraph {
   load(state, signal) {
     const query = question(
       {...state, side: widthOf(state)},
-      {...place(state), at: [], search: state.search.trim(), limit: LIMIT},
+      {...place(state), at: [], search: state.search.trim(), limit: LIMIT, against: state.against},
     );
     return ask("difference", query, signal);
   }
@@ -163,11 +172,9 @@ export class DifferenceGraph {
     const {answer} = this;
     const block = answer.blocks[answer.block[row]] ?? EVERYTHING;
     const {unit, decimals_both: decimals} = answer;
-    const most = Math.max(answer.total_before, answer.total_after);
-    const scale = scaleFor(unit, decimals, most);
+    const text = value => amount(value, unit, decimals);
     const both = (before, after) =>
-      `${number(before, scale)} → ${amount(after, unit, decimals, most)}, ` +
-      `${signed(after - before, scale)}` +
+      `${text(before)} → ${text(after)}, ${after > before ? "+" : ""}${text(after - before)}` +
       (before === after ? "" : ` (${growth(before, after)})`);
     const part = side => percent(answer[side][row], answer["left_" + side]);
     const share = `${part("before")} → ${part("after")}`;
@@ -224,8 +231,8 @@ export class DifferenceGraph {
 
   /** The page of a block, on the side that is drawn. @param {any} block */
   blockState(block) {
-    const side = widthOf(this.app.state) === "after" ? "after" : "";
-    return {...to(this.app.state, "block", {block: [block.label]}), side};
+    const after = widthOf(this.app.state) === "after";
+    return {...to(this.app.state, "block", {block: [block.label]}), ...sideOf(this.app.state, after)};
   }
 
   blockHref(block) {
