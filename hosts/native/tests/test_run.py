@@ -36,6 +36,63 @@ for way in ("gcc", "clang", "xray", "static"):
 
 
 @case
+def names_of_c_are_not_demangled():
+    """`f` is float to a demangler, `v` void, `Pi` int*."""
+    write("c.c", "__attribute__((noinline)) int f(int n) { __asm__ volatile(\"\" : \"+r\"(n)); return n; }\n"
+          "__attribute__((noinline)) int v(int n) { return f(n) + 1; }\n"
+          "__attribute__((noinline)) int Pi(int n) { return v(n) + 1; }\nint main(void) { return Pi(5); }\n")
+    record(build("gcc", ["c.c"], "c"), status=7)
+    same(paths(), {"main": 1, "main;Pi": 1, "main;Pi;v": 1, "main;Pi;v;f": 1})
+
+
+def functions_inside_functions_have_lines(way):
+    """A lambda and a member of a local class, beside addr2line."""
+    source = write("inner.cpp", """template <class T> __attribute__((noinline)) int call(T t) { return t(3); }
+int main(int argc, char **) {
+    auto lambda = [argc](int n) {
+        __asm__ volatile("" : "+r"(n));
+        return n + argc;
+    };
+    struct local {
+        __attribute__((noinline)) int member(int n) {
+            __asm__ volatile("" : "+r"(n));
+            return n;
+        }
+    };
+    return call(lambda) + local().member(2) + 1;
+}
+""")
+    record(build(way, [source], "inner"), status=7)
+    text = report()
+    for name, line in (("lambda\\(int\\)#1}::operator\\(\\)|operator\\(\\)", 3), ("local::member\\(int\\)", 8)):
+        assert re.search(rf"({name}).*inner\.cpp:{line}$", text, re.M), f"{name} is not at line {line}:\n{text}"
+    for address, name in re.findall(r"^(\w+) \w (.*)$", run("nm", "inner", status=0).out, re.M):
+        if name.startswith("_ZZ"):
+            place = run("addr2line", "-e", "inner", address, status=0).out.split("/")[-1].split()[0]
+            has(text, place)
+
+
+for way in ("gcc", "clang"):
+    case(functions_inside_functions_have_lines, f"functions_inside_functions_have_lines_{way}", way)
+
+
+@case
+def destructors_that_do_different_things_have_different_names():
+    source = write("d.cpp", """struct base { virtual ~base(); int n = 1; };
+__attribute__((noinline)) base::~base() { __asm__ volatile("" : "+m"(n)); }
+struct derived : virtual base { ~derived() override; };
+__attribute__((noinline)) derived::~derived() { __asm__ volatile("" : "+m"(n)); }
+struct last : derived { ~last() override; };
+__attribute__((noinline)) last::~last() { __asm__ volatile("" : "+m"(n)); }
+int main() { base *b = new last; delete b; derived d; return 0; }
+""")
+    record(build("gcc-O0", [source], "d"))
+    got = totals()
+    want = {"last::~last() [deleting]": 1, "last::~last()": 1, "derived::~derived() [base]": 1, "derived::~derived()": 1}
+    same({n: got.get(n) for n in want}, want, got)
+
+
+@case
 def a_stripped_program_without_debug_file_has_offsets():
     exe = small()
     run("strip", exe, status=0)
