@@ -93,10 +93,14 @@ static void look_at(command *c, int argc, char **argv) {
     }
 }
 
-// A value that names this program cannot be the compiler to run.
+// A value that names this program cannot be the compiler to run. CMake cuts `ouro cc` after its
+// first word when it starts compilers.
 static bool is_this(const char *value) {
-    return strstr(value, "ouro cc") || strstr(value, "ouro c++") || strstr(value, "ouro-cc") ||
-           strstr(value, "ouro-c++");
+    size_t length = strcspn(value, " "), name = length;
+    while (name && value[name - 1] != '/') name--;
+    bool is_ouro = length - name == 4 && strncmp(value + name, "ouro", 4) == 0;
+    return is_ouro || strstr(value, "ouro cc") || strstr(value, "ouro c++") ||
+           strstr(value, "ouro-cc") || strstr(value, "ouro-c++");
 }
 
 // The value may have arguments of its own (`ccache gcc`).
@@ -126,9 +130,13 @@ static bool is_clang(const char *name) {
 
 static void add_flags(command *c) {
     if (!c->has_g) add(c, "-g");
+    bool clang = is_clang(c->arguments[0]);
     if (!c->xray) {
-        add(c, "-finstrument-functions");
-        if (!c->all && !is_clang(c->arguments[0]))
+        // clang's other flag makes hooks of functions that are only inlined refer to functions
+        // that only other files have: programs with the standard library do not link then.
+        add(c,
+            clang && c->cxx ? "-finstrument-functions-after-inlining" : "-finstrument-functions");
+        if (!c->all && !clang)
             add(c, "-finstrument-functions-exclude-file-list=/usr/include,/usr/lib/gcc");
         return;
     }

@@ -132,6 +132,7 @@ typedef struct {
 extern native_session ouro_native_session __attribute__((visibility("hidden")));
 bool ouro_native_session_begin(void);
 bool ouro_native_thread_begin(void);
+void ouro_native_note_deep(void); // a stack has very many frames
 
 // functions.c
 ouro_block ouro_native_block_of(uintptr_t function);

@@ -85,12 +85,27 @@ static void copy_blocks(ouro_profile *to, const ouro_profile *from) {
 
 // A library does not print. The reason is the name of an empty file, PID.ERRNO.failed, which `ouro
 // run` reads: that takes no room in a full file system.
-static void give_up(const char *folder, int error) {
-    static char note[PATH_MAX];
-    int n = snprintf(note, sizeof note, "%s/%d.%d.failed", folder, getpid(), error);
-    if (n >= PATH_MAX) return;
+static void leave_note(const char *note, int length) {
+    if (length >= PATH_MAX) return;
     int fd = ouro__open(note, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (fd >= 0) close(fd);
+}
+
+static void give_up(const char *folder, int error) {
+    static char note[PATH_MAX];
+    leave_note(note, snprintf(note, sizeof note, "%s/%d.%d.failed", folder, getpid(), error));
+}
+
+// If the program dies of SIGSEGV after this, `ouro run` says what the reason may be.
+void ouro_native_note_deep(void) {
+    static char note[PATH_MAX];
+    const char *folder = secure_getenv("OURO_NATIVE");
+    int error = errno;
+    if (!folder) return;
+    pthread_mutex_lock(&lock);
+    leave_note(note, snprintf(note, sizeof note, "%s/%d.deep", folder, getpid()));
+    pthread_mutex_unlock(&lock);
+    errno = error;
 }
 
 static ouro_profile *open_profile(const char *folder) {

@@ -15,6 +15,7 @@
 #include "printable.h"
 #include "rename.h"
 #include "scratch.h"
+#include "whole_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -347,6 +348,8 @@ static bool must_come_first(const char *program) {
     return found;
 }
 
+static int start_pipe[2]; // its end is closed by exec; an errno comes through it if that fails
+
 static _Noreturn void become_program(const options *o, const char *folder) {
     if (!must_come_first(o->rest[0])) {
         preload("libouro-native.so");
@@ -361,34 +364,47 @@ static _Noreturn void become_program(const options *o, const char *folder) {
     execvp(o->rest[0], o->rest);
     int error = errno;
     ouro__say("ouro run: cannot run %s: %s", o->rest[0], strerror(error));
+    if (write(start_pipe[1], &error, sizeof error) < 0) _exit(126);
     _exit(error == ENOENT ? 127 : 126);
 }
 
 // Ctrl-C ends the program, not us: its profile up to then is still to be written.
-static int run_program(const options *o, const char *folder) {
+// *started: it ran; its own status may be 126 or 127, too.
+static int run_program(const options *o, const char *folder, bool *started) {
+    int error;
+    if (pipe2(start_pipe, O_CLOEXEC)) fail("cannot run", o->rest[0]);
     pid_t pid = start_child();
     if (pid < 0) fail("cannot run", o->rest[0]);
     if (pid == 0) become_program(o, folder);
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
+    close(start_pipe[1]);
+    *started = read(start_pipe[0], &error, sizeof error) <= 0;
+    close(start_pipe[0]);
     return wait_for_child();
 }
 
 // ---------------------------------------------------------------- the profile
 
 // Runs ouro. Its output goes to standard error, because standard output is the program's.
-static bool run_ouro(char **arguments, bool visible) {
+enum how { QUIETLY, HEARD, SHOWN }; // SHOWN: Ctrl-C ends it
+
+static int status_of_ouro(char **arguments, enum how how) {
     pid_t pid = start_child();
-    if (pid < 0) return false;
+    if (pid < 0) return EXIT_FAILED;
     if (pid == 0) {
+        int nowhere = how != QUIETLY ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
+        if (nowhere >= 0) dup2(nowhere, STDERR_FILENO);
         dup2(STDERR_FILENO, STDOUT_FILENO);
-        if (visible) signal(SIGINT, SIG_DFL);
+        if (how == SHOWN) signal(SIGINT, SIG_DFL);
         execvp(ouro, arguments);
         ouro__say("ouro run: cannot run %s: %s", ouro, strerror(errno));
         _exit(127);
     }
-    return wait_for_child() == 0;
+    return wait_for_child();
 }
+
+static bool run_ouro(char **arguments) { return status_of_ouro(arguments, HEARD) == 0; }
 
 // The sum of some files, as pprof.
 static bool merge(char **names, size_t count, const char *sum, const char *to) {
@@ -396,7 +412,7 @@ static bool merge(char **names, size_t count, const char *sum, const char *to) {
     size_t n = 6;
     if (sum) arguments[n++] = (char *)sum;
     for (size_t i = 0; i < count; i++) arguments[n++] = names[i];
-    return run_ouro(arguments, false);
+    return run_ouro(arguments);
 }
 
 static bool merge_all(const files *all, const char *folder, char merged[static PATH_MAX]) {
@@ -429,11 +445,13 @@ static bool write_profile(const options *o, const files *all, const char *folder
     if (!merge_all(all, folder, merged)) return false;
     snprintf(named, sizeof named, "%.4000s/named.pb", folder);
     symbols *known = symbols_new(o->debug_folders);
-    if (!known || rename_functions(merged, named, known, &counts)) fail("cannot write", named);
-    symbols_free(known);
+    bool renamed = known && rename_functions(merged, named, known, &counts) == 0;
+    if (!renamed) ouro__say("ouro run: cannot write %s: %s", named, strerror(errno));
+    if (known) symbols_free(known);
+    if (!renamed) return false;
     if (!o->quiet) tell_names(&counts);
     char *convert[] = {ouro, "convert", named, (char *)output, NULL};
-    return run_ouro(convert, false);
+    return run_ouro(convert);
 }
 
 // Says why processes could not make a profile; the names of their notes are PID.ERRNO.failed. How
@@ -486,10 +504,10 @@ static void show(const options *o, const char *output) {
     char *view[] = {ouro, "view", (char *)output, NULL};
     if (o->view) {
         signal(SIGINT, pass_on); // a terminal sends it to the viewer as well
-        run_ouro(view, true);
+        status_of_ouro(view, SHOWN);
     } else if (!o->quiet) {
         ouro__say("ouro run: the profile is in %s", output);
-        run_ouro(report, true);
+        status_of_ouro(report, SHOWN);
     }
 }
 
@@ -500,19 +518,83 @@ static const char *default_output(const char *program) {
     return name;
 }
 
+// An hour of recording must not be lost for a name: the extension and the folder of the output are
+// tried with an empty profile first. Says what is wrong.
+static bool can_write(const char *folder, const char *output) {
+    char empty[PATH_MAX], trial[PATH_MAX], *beside;
+    struct stat status;
+    const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
+    snprintf(empty, sizeof empty, "%.4000s/empty.pb", folder);
+    snprintf(trial, sizeof trial, "%.2000s/.trial-%.2000s", folder, name);
+    ouro_profile *profile = ouro_profile_new(NULL);
+    bool made = profile && ouro_profile_write(profile, empty) == 0;
+    ouro_profile_free(profile);
+    char *convert[] = {ouro, "convert", empty, trial, NULL};
+    int tried = made ? status_of_ouro(convert, QUIETLY) : 0;
+    unlink(empty);
+    unlink(trial);
+    if (tried == EXIT_USAGE) {
+        ouro__say("ouro run: cannot write %s: its extension names no format that can be written "
+                  "(`ouro help convert`)",
+                  output);
+        return false;
+    }
+    errno = stat(output, &status) == 0 && S_ISDIR(status.st_mode) ? EISDIR : 0;
+    int fd = errno ? -1 : ouro__open_beside(output, 0600, &beside);
+    if (fd < 0) {
+        ouro__say("ouro run: cannot write %s: %s", output, strerror(errno));
+        return false;
+    }
+    close(fd);
+    unlink(beside);
+    free(beside);
+    return true;
+}
+
+static void check_output(const options *o, const char *folder, const char *output) {
+    if (can_write(folder, output)) return;
+    if (!o->live) scratch_remove(folder);
+    exit(EXIT_FAILED);
+}
+
+// What was recorded and could not be written.
+static void keep(const options *o, char folder[static PATH_MAX]) {
+    if (!o->live) scratch_keep(folder);
+    ouro__say("ouro run: the recording is kept: ouro run --symbolise %s/*.ouro -o FILE", folder);
+}
+
+// The runtime leaves PID.deep when a stack has very many frames.
+static void tell_overflow(const char *folder, int status) {
+    files notes = {0};
+    list_files(folder, ".deep", &notes);
+    if (notes.count && status == 128 + SIGSEGV)
+        fputs("ouro run: the program died of SIGSEGV, with many thousands of calls open: its stack "
+              "may have overflowed.\nHooks keep tail calls from being jumps; `ouro cc --xray` "
+              "keeps them. A larger stack: ulimit -s.\n",
+              stderr);
+    for (size_t i = 0; i < notes.count; i++) unlink(notes.names[i]);
+    free_files(&notes);
+}
+
 static int run(const options *o) {
     char folder[PATH_MAX];
     files all = {0};
+    bool started;
+    const char *output = o->output ? o->output : default_output(o->rest[0]);
     make_folder(o, o->live, folder);
     check_folder(o, folder);
-    int status = run_program(o, folder);
+    check_output(o, folder, output);
+    int status = run_program(o, folder, &started);
     list_files(folder, ".ouro", &all);
     size_t failed = tell_failures(folder);
-    const char *output = o->output ? o->output : default_output(o->rest[0]);
+    tell_overflow(folder, status);
     bool written = all.count && write_profile(o, &all, folder, output);
-    if (!all.count && !failed && status != 127) failed = tell_nothing(o, folder);
+    if (!all.count && !failed && started) failed = tell_nothing(o, folder);
     if ((all.count || failed) && !written) status = status ? status : EXIT_FAILED;
-    if (!o->live) scratch_remove(folder);
+    if (all.count && !written)
+        keep(o, folder);
+    else if (!o->live)
+        scratch_remove(folder);
     if (written) show(o, output);
     free_files(&all);
     return status;

@@ -50,6 +50,7 @@ typedef struct module {
     Dwfl *dwfl;
     Dwfl_Module *handle; // NULL: there is no such file
     place *places;       // sorted by start
+    place **by_name;     // the same; NULL: not asked for yet
     size_t place_count;
     bool sorted; // places are there
     unit *units; // that were read
@@ -89,6 +90,7 @@ void symbols_free(symbols *all) {
             free(u);
         }
         free(m->places);
+        free(m->by_name);
         if (m->dwfl) dwfl_end(m->dwfl);
         free(m->path);
         free(m->build_id);
@@ -383,38 +385,66 @@ static const char *declared_file(Dwarf_Die *function) {
 
 // ---------------------------------------------------------------- names
 
+static int compare_names(const void *a, const void *b) {
+    return strcmp((*(place *const *)a)->name, (*(place *const *)b)->name);
+}
+
+static int compare_name(const void *name, const void *b) {
+    return strcmp(name, (*(place *const *)b)->name);
+}
+
+// Has the module a function of this name, other than the one at `start`?
+static bool has_other(module *m, const char *name, uint64_t start) {
+    if (!m->sorted) sort_places(m);
+    if (!m->by_name && m->place_count) {
+        m->by_name = malloc(m->place_count * sizeof *m->by_name);
+        for (size_t i = 0; m->by_name && i < m->place_count; i++) m->by_name[i] = &m->places[i];
+        if (m->by_name) qsort(m->by_name, m->place_count, sizeof *m->by_name, compare_names);
+    }
+    if (!m->by_name) return false;
+    place **found = bsearch(name, m->by_name, m->place_count, sizeof *found, compare_name);
+    return found && (*found)->start != start;
+}
+
+// With `usual` in place of three characters, is it the name of another function that reads alike?
+static bool is_variant(module *m, uint64_t start, const char *mangled, size_t at, const char *usual,
+                       const char *readable) {
+    int status;
+    char *other = strdup(mangled);
+    if (other) memcpy(other + at, usual, 3);
+    char *same = other ? __cxa_demangle(other, NULL, NULL, &status) : NULL;
+    bool found = same && strcmp(same, readable) == 0 && has_other(m, other, start);
+    free(other);
+    free(same);
+    return found;
+}
+
 // The demangler prints all constructors of a class alike, and all destructors. In the mangled name
-// C1 is the complete object's, C2 the base's, D0 deletes the object. A mark is one of these if the
-// name with C1 or D1 in its place means the same.
-static const char *mark_of(const char *mangled, const char *readable) {
+// C1 is the complete object's, C2 the base's, D0 deletes the object. Where a class has only one,
+// there is nothing to tell apart.
+static const char *mark_of(module *m, uint64_t start, const char *mangled, const char *readable) {
     static const struct {
         const char *code, *usual, *mark;
-    } marks[] = {
-        {"C2E", "C1E", " [base]"}, {"D2E", "D1E", " [base]"}, {"D0E", "D1E", " [deleting]"}};
+    } marks[] = {{"C2E", "C1E", " [base]"},
+                 {"D2E", "D1E", " [base]"},
+                 {"D0E", "D1E", " [deleting]"},
+                 {"D0E", "D2E", " [deleting]"}};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        const char *at = mangled;
-        while ((at = strstr(at, marks[i].code))) {
-            int status;
-            char *usual = strdup(mangled);
-            if (usual) memcpy(usual + (at - mangled), marks[i].usual, 3);
-            char *same = usual ? __cxa_demangle(usual, NULL, NULL, &status) : NULL;
-            bool found = same && strcmp(same, readable) == 0;
-            free(usual);
-            free(same);
-            if (found) return marks[i].mark;
-            at++;
+        for (const char *at = mangled; (at = strstr(at, marks[i].code)); at++) {
+            if (is_variant(m, start, mangled, (size_t)(at - mangled), marks[i].usual, readable))
+                return marks[i].mark;
         }
     }
     return "";
 }
 
 // Names of C are not mangled, and some would mean something: `f` is a float to the demangler.
-static const char *demangled(symbols *all, const char *name) {
+static const char *demangled(symbols *all, module *m, uint64_t start, const char *name) {
     int status;
     char *readable = strncmp(name, "_Z", 2) == 0 ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
     if (!readable) return keep(all, name);
     char *whole = NULL;
-    if (asprintf(&whole, "%s%s", readable, mark_of(name, readable)) < 0) whole = NULL;
+    if (asprintf(&whole, "%s%s", readable, mark_of(m, start, name, readable)) < 0) whole = NULL;
     const char *kept = keep(all, whole ? whole : readable);
     free(whole);
     free(readable);
@@ -432,7 +462,7 @@ static bool describe(symbols *all, module *m, uint64_t start, const char *name, 
     bool known = function_at(m, start, &function);
     if (!name && known) name = linkage_name(&function);
     if (!name) return false;
-    *found = (symbol){.name = demangled(all, name), .file = "", .start = start};
+    *found = (symbol){.name = demangled(all, m, start, name), .file = "", .start = start};
     const char *file = known ? declared_file(&function) : NULL;
     int line = 0;
     if (file && dwarf_decl_line(&function, &line)) line = 0;

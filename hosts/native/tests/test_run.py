@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`ouro run`, `ouro cc` and `ouro c++` as commands, and names for addresses: test_run.py BUILD [WORD...]"""
-import io, os, re, signal, subprocess, tarfile
+import io, os, re, shutil, signal, subprocess, tarfile
 import real, sources
 from native import BUILD, OURO, build, paths, record, totals
 from suite import ROOT, case, has, main, read, run, same, skip, write
@@ -248,6 +248,55 @@ def errors_say_what_to_do():
 
 
 @case
+def an_output_that_cannot_be_written_is_told_before_the_program_runs():
+    exe = small()
+    for output, why in (("x.bogus", "its extension names no format"), ("no/such/x.pb", "No such file or directory"),
+                        (".", "Is a directory")):
+        done = run(OURO, "run", "-o", output, exe, status=1)
+        same(done.out, "", "the program ran")
+        has(done.err, f"cannot write {output}: ", why if output != "." else "")
+
+
+@case
+def a_recording_that_cannot_be_written_is_kept():
+    exe = small()
+    script = write("./remove", f"#!/bin/sh\n{exe}\nrm -rf there\n")
+    os.chmod(script, 0o755)
+    os.mkdir("there")
+    done = run(OURO, "run", "-q", "--clock", "off", "-o", "there/x.pb", script, status=1)
+    folder = re.search(r"kept: ouro run --symbolise (\S+)/\*\.ouro", done.err).group(1)
+    try:
+        run(OURO, "run", "-q", exe)  # a later run leaves it alone
+        live = [os.path.join(folder, f) for f in os.listdir(folder) if f.endswith(".ouro")]
+        run(OURO, "run", "--symbolise", "-q", "-o", "later.pb", *live, status=0)
+        same(paths("later.pb"), WANT)
+    finally:
+        shutil.rmtree(folder)
+
+
+@case
+def a_program_that_cannot_be_run_is_the_only_reason():
+    write("text", "no program")
+    done = run(OURO, "run", "./text", status=126)
+    same(done.err, "ouro run: cannot run ./text: Permission denied\n")
+    script = write("./126", "#!/bin/sh\nexit 126\n")
+    os.chmod(script, 0o755)
+    has(run(OURO, "run", "--clock", "off", script, status=126).err, "nothing was recorded")
+
+
+@case
+def a_stack_that_overflowed_is_suspected():
+    write("tail.c", "__attribute__((noinline)) int loop(long n) { __asm__ volatile(\"\" : \"+r\"(n)); "
+          "return n ? loop(n - 1) : 7; }\nint main(void) { return loop(10000000); }\n")
+    run("gcc", "-O2", "tail.c", "-o", "plain", status=0)
+    run("./plain", status=7)
+    done = run(OURO, "run", "-o", "x.pb", "--clock", "off", build("gcc", ["tail.c"], "tail"), status=128 + 11)
+    has(done.err, "its stack may have overflowed", "--xray")
+    done = run(OURO, "run", "-o", "x.pb", "--clock", "off", build("xray", ["tail.c"], "tail"), status=7)
+    assert "overflowed" not in done.err, done.err
+
+
+@case
 def compaction_and_cap_are_passed_on():
     exe = build("gcc", ["deep.c"], "deep", "-pthread")
     record(exe, options=("--clock", "off", "--compact", "none", "--max-nodes", "2000"))
@@ -361,6 +410,58 @@ def cc_does_not_run_itself():
     assert shown.startswith("clang -g -finstrument-functions"), shown
     missing = run(OURO, "cc", "small.c", env=dict(os.environ, OURO_CC="no-such-compiler"), status=127)
     has(missing.err, "cannot run no-such-compiler")
+
+
+def cxx_links_programs_of_the_standard_library(standard):
+    write("v.cpp", "#include <map>\n#include <string>\n#include <vector>\nint main() { std::vector<std::string> v; "
+          "v.push_back(\"a\"); std::map<int, int> m; m[1] = 2; return (int)v.size() + m[1] - 3; }\n")
+    run(OURO, "c++", "-O2", "-std=" + standard, "v.cpp", "-o", "v", env=dict(os.environ, OURO_CXX="clang++"), status=0)
+    record("./v")
+    same(totals()["main"], 1)
+
+
+for standard in "c++11", "c++17", "c++20":
+    case(cxx_links_programs_of_the_standard_library, f"clang_links_programs_of_the_standard_library_{standard}", standard)
+
+
+# ---------------------------------------------------------------- build systems
+
+def project():
+    write("x.c", "int other(int);\nint main(void) { return other(6); }\n")
+    write("y.cpp", "extern \"C\" __attribute__((noinline)) int other(int n) { return n + 1; }\n")
+    write("CMakeLists.txt", "cmake_minimum_required(VERSION 3.10)\nproject(x C CXX)\nadd_executable(x x.c y.cpp)\n")
+    write("meson.build", "project('x', 'c', 'cpp')\nexecutable('x', 'x.c', 'y.cpp')\n")
+    write("configure.ac", "AC_INIT([x], [1])\nAM_INIT_AUTOMAKE([foreign])\nAC_PROG_CC\nAC_PROG_CXX\n"
+          "AC_CONFIG_FILES([Makefile])\nAC_OUTPUT\n")
+    write("Makefile.am", "bin_PROGRAMS = x\nx_SOURCES = x.c y.cpp\n")
+    write("toolchain.cmake", "set(CMAKE_C_COMPILER ouro cc)\nset(CMAKE_CXX_COMPILER ouro c++)\n")
+    write("ouro.ini", "[binaries]\nc = ['ouro', 'cc']\ncpp = ['ouro', 'c++']\n")
+
+
+BY_VARIABLES = {"CC": "ouro cc", "CXX": "ouro c++"}
+BUILD_SYSTEMS = {
+    "cmake_with_ninja": (BY_VARIABLES, "cmake -G Ninja -B b . && cmake --build b"),
+    "cmake_with_make": (BY_VARIABLES, "cmake -G 'Unix Makefiles' -B b . && cmake --build b"),
+    "a_cmake_toolchain_file": ({}, "cmake -G Ninja --toolchain toolchain.cmake -B b . && cmake --build b"),
+    "meson": (BY_VARIABLES, "meson setup b && ninja -C b"),
+    "a_meson_native_file": ({}, "meson setup --native-file ouro.ini b && ninja -C b"),
+    "autotools": ({}, "autoreconf -i && mkdir b && cd b && ../configure CC='ouro cc' CXX='ouro c++' && make"),
+}
+
+
+def a_project_is_built(variables, commands):
+    for word in re.findall(r"cmake|meson|ninja|autoreconf|make", commands):
+        if not shutil.which(word):
+            skip(word + " is not installed")
+    project()
+    clean = {k: v for k, v in os.environ.items() if k not in ("CC", "CXX", "OURO_CC", "OURO_CXX")}
+    run("sh", "-ec", commands, env={**clean, "PATH": BUILD + ":" + os.environ["PATH"], **variables}, status=0)
+    record("b/x", status=7)
+    same(paths(), {"main": 1, "main;other": 1})
+
+
+for name, how in BUILD_SYSTEMS.items():
+    case(a_project_is_built, f"a_project_is_built_by_{name}", *how)
 
 
 @case
