@@ -61,7 +61,7 @@ typedef struct {
     size_t choices;        // so many of the inputs are choices from the store
     const char *service, *build, *root;
     const char *listen, *token_file;
-    char *token; // in the command line, to be overwritten
+    char *token;      // in the command line, to be overwritten
     uint64_t keep;    // milliseconds; 0: not asked
     uint64_t every;   // the same
     uint32_t paths;   // most paths of an answer
@@ -155,6 +155,11 @@ void put_heading(const options *o, output *out, const char *format, ...)
 
 output *stdout_open(void);
 void stdout_close(output *out);
+
+// A long name of C++ without its template arguments, then without its parameters; freed by the
+// caller. A file from the working folder on.
+char *short_name(const char *name);
+const char *short_place(const char *file);
 
 // ---------------------------------------------------------------- tables for programs
 

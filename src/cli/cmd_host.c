@@ -7,6 +7,7 @@
 
 #include "cli.h"
 
+#include "host.h"
 #include "own_path.h"
 #include "printable.h"
 
@@ -26,25 +27,28 @@ bool is_host(const char *command) {
     return false;
 }
 
-// Comes back only if there is no such program.
-static void try_folder(const char *folder, const char *below, const char *name, char **argv) {
-    char path[PATH_MAX * 2];
-    snprintf(path, sizeof path, "%s%souro-%s", folder, below, name);
-    execv(path, argv);
-    if (errno == ENOENT || errno == ENOTDIR) return;
-    ouro__say("ouro: cannot run %s: %s", path, strerror(errno));
-    exit(EXIT_FAILED);
+static bool is_program(char path[static PATH_MAX], const char *folder, const char *below,
+                       const char *name) {
+    int n = snprintf(path, PATH_MAX, "%s%souro-%s", folder, below, name);
+    return n < PATH_MAX && access(path, F_OK) == 0;
+}
+
+bool find_host(const char *name, char path[static PATH_MAX]) {
+    char folder[PATH_MAX];
+    const char *named = secure_getenv("OURO_LIBEXEC");
+    if (named && *named && is_program(path, named, "/", name)) return true;
+    return ouro__own_folder(folder) && (is_program(path, folder, "", name) ||
+                                        is_program(path, folder, "../libexec/ouro/", name));
 }
 
 int cmd_host(int argc, char **argv) {
     (void)argc;
-    char path[PATH_MAX], folder[PATH_MAX];
+    char path[PATH_MAX];
     if (ouro__own_path(path)) setenv("OURO", path, 1);
-    const char *named = secure_getenv("OURO_LIBEXEC");
-    if (named && *named) try_folder(named, "/", argv[0], argv);
-    if (ouro__own_folder(folder)) {
-        try_folder(folder, "", argv[0], argv);
-        try_folder(folder, "../libexec/ouro/", argv[0], argv);
+    if (find_host(argv[0], path)) {
+        execv(path, argv);
+        ouro__say("ouro: cannot run %s: %s", path, strerror(errno));
+        return EXIT_FAILED;
     }
     fprintf(stderr,
             "ouro: %s is not installed: there is no ouro-%s beside ouro or in ../libexec/ouro of "

@@ -34,14 +34,16 @@ static void amount_heading(table *t, const loaded *l, const char *name) {
 }
 
 static void place_cell(table *t, const profile *p, uint32_t b, const char *before) {
-    const char *file = ouro__block_file(p, b);
+    const char *file = short_place(ouro__block_file(p, b));
+    char *name = short_name(ouro__block_name(p, b));
     if (b == NO_BLOCK || !*file) {
-        table_cell(t, "%s%s", before, ouro__block_name(p, b));
+        table_cell(t, "%s%s", before, name);
     } else if (p->blocks[b].line) {
-        table_cell(t, "%s%s  %s:%u", before, ouro__block_name(p, b), file, p->blocks[b].line);
+        table_cell(t, "%s%s  %s:%u", before, name, file, p->blocks[b].line);
     } else {
-        table_cell(t, "%s%s  %s", before, ouro__block_name(p, b), file);
+        table_cell(t, "%s%s  %s", before, name, file);
     }
+    free(name);
 }
 
 static void print_title(const options *o, const loaded *l, output *out) {

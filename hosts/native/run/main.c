@@ -355,6 +355,7 @@ static _Noreturn void become_program(const options *o, const char *folder) {
         preload("libouro-native.so");
         if (o->memory) preload("libouro-native-memory.so");
     }
+    unsetenv("OURO_NATIVE_NAMES");
     set("OURO_NATIVE", folder);
     set("OURO_NATIVE_NODES", o->nodes);
     set("OURO_NATIVE_COMPACT", o->rule);
@@ -612,9 +613,33 @@ static int symbolise(const options *o) {
     return written ? 0 : EXIT_FAILED;
 }
 
+// For `ouro view` and `ouro report` of live files: a line `NAME TAB FILE` for each function, which is
+// answered by `name TAB file TAB line`, or by an empty line.
+static int answer_names(void) {
+    char *line = NULL;
+    size_t room = 0;
+    symbols *known = symbols_new(NULL);
+    for (ssize_t n; known && (n = getline(&line, &room, stdin)) > 0;) {
+        symbol found;
+        bool asks;
+        if (line[n - 1] == '\n') line[n - 1] = '\0';
+        char *file = strchr(line, '\t');
+        if (file) *file++ = '\0';
+        if (file && rename_find(known, line, file, &asks, &found) && !strpbrk(found.name, "\t\n") &&
+            !strpbrk(found.file, "\t\n"))
+            printf("%s\t%s\t%u", found.name, found.file, found.line);
+        putchar('\n');
+    }
+    free(line);
+    if (known) symbols_free(known);
+    return fflush(stdout) || !known ? EXIT_FAILED : 0;
+}
+
 int main(int argc, char **argv) {
     options o = {0};
     ouro__hold_streams();
+    if (argc == 2 && strcmp(argv[1], "--names") == 0) return answer_names();
+    setenv("OURO_NATIVE_NAMES", "off", 1); // of the merges below; the program's is what it was
     argv[0] = "ouro run";
     read_options(&o, argc, argv);
     find_ouro(ouro);

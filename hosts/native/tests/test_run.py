@@ -49,7 +49,7 @@ def functions_inside_functions_have_lines(way):
     """A lambda and a member of a local class, beside addr2line."""
     source = write("inner.cpp", """template <class T> __attribute__((noinline)) int call(T t) { return t(3); }
 int main(int argc, char **) {
-    auto lambda = [argc](int n) {
+    auto lambda = [argc](int n) __attribute__((noinline)) {
         __asm__ volatile("" : "+r"(n));
         return n + argc;
     };
@@ -90,6 +90,17 @@ int main() { base *b = new last; delete b; derived d; return 0; }
     got = totals()
     want = {"last::~last() [deleting]": 1, "last::~last()": 1, "derived::~derived() [base]": 1, "derived::~derived()": 1}
     same({n: got.get(n) for n in want}, want, got)
+
+
+@case
+def long_names_are_short_in_tables_and_whole_in_json():
+    write("t.cpp", "template <class A, class B> struct pair { A a; B b; };\nusing p = pair<pair<int, char>, pair<long, "
+          "pair<char, short>>>;\ntemplate <class T> __attribute__((noinline)) int take(T *t, int n) { __asm__ volatile"
+          "(\"\" : \"+r\"(n)); return t ? n : 0; }\nint main() { pair<p, pair<p, p>> x{}; return take(&x, 7); }\n")
+    record(build("gcc", ["t.cpp"], "t"), status=7)
+    has(report(), "  int take<...>(pair<...>*, int)  t.cpp:3\n")
+    whole = run(OURO, "report", "--self", "--metric", "calls", "--json", "out.pb", status=0).out
+    has(whole, "int take<pair<pair<pair<int, char>, pair<long, pair<char, short> > >", os.getcwd() + "/t.cpp")
 
 
 @case
@@ -374,6 +385,8 @@ def a_live_file_can_be_read_while_the_program_runs():
         live = os.path.join("live", os.listdir("live")[0])
         run(OURO, "run", "--symbolise", "-q", live, "-o", "now.pb", status=0)
         same(paths("now.pb"), {"main": 1, "main;tick": 1000})
+        same(paths(live), {"main": 1, "main;tick": 1000}, "without a step in between")
+        assert re.search(r"tick  loop\.c:2$", report(live), re.M), report(live)
         child.stdin.close()
         child.wait(60)
 
