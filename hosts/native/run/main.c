@@ -14,6 +14,7 @@
 #include "ouro.h"
 #include "printable.h"
 #include "rename.h"
+#include "sampling.h"
 #include "scratch.h"
 #include "whole_file.h"
 
@@ -32,7 +33,13 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-enum { EXIT_FAILED = 1, EXIT_USAGE = 2, FILES_AT_ONCE = 200, NODES_LEAST = 1 << 10 };
+enum {
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    FILES_AT_ONCE = 200,
+    NODES_LEAST = 1 << 10,
+    HZ_DEFAULT = 997
+};
 
 static const char help[] =
     "ouro run [options] PROGRAM [arguments]\n"
@@ -67,7 +74,8 @@ static const char help[] =
 
 typedef struct {
     const char *output, *live, *debug_folders, *clock, *hz, *rule, *nodes;
-    bool view, quiet, memory, symbolise;
+    bool view, quiet, memory, symbolise, sample, by_thread, off;
+    const char *pid, *duration;
     char **rest;
 } options;
 
@@ -108,12 +116,33 @@ static void check_options(const options *o) {
     if (o->hz && !is_number(o->hz, 100000)) fail_usage("--hz is 1 to 100000, not ", o->hz);
     if (o->nodes && (!is_number(o->nodes, OURO_MAX_NODES_MOST) || atol(o->nodes) < 2))
         fail_usage("--max-nodes is 2 to 134000000, not ", o->nodes);
-    if (!o->rest[0]) fail_usage(o->symbolise ? "which files?" : "which program?", "");
+    if (o->pid && !is_number(o->pid, INT_MAX)) fail_usage("--pid is a process, not ", o->pid);
+    if (o->duration && !(strtod(o->duration, NULL) > 0))
+        fail_usage("--duration is in seconds, not ", o->duration);
+    if (o->pid && (o->rest[0] || o->memory)) fail_usage("--pid samples a process that runs", "");
+    if (!o->rest[0] && !o->pid) fail_usage(o->symbolise ? "which files?" : "which program?", "");
     if (o->symbolise && !o->output) fail_usage("--symbolise needs -o FILE", "");
 }
 
 static void read_options(options *o, int argc, char **argv) {
-    enum { VIEW = 256, MEMORY, CLOCK, HZ, COMPACT, NODES, LIVE, DEBUG, SYMBOLISE, HELP, VERSION };
+    enum {
+        VIEW = 256,
+        MEMORY,
+        CLOCK,
+        HZ,
+        COMPACT,
+        NODES,
+        LIVE,
+        DEBUG,
+        SYMBOLISE,
+        HELP,
+        VERSION,
+        SAMPLE,
+        PID,
+        DURATION,
+        CPU,
+        WALL
+    };
     static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
                                           {"view", no_argument, NULL, VIEW},
                                           {"quiet", no_argument, NULL, 'q'},
@@ -125,6 +154,11 @@ static void read_options(options *o, int argc, char **argv) {
                                           {"live", required_argument, NULL, LIVE},
                                           {"debug-folder", required_argument, NULL, DEBUG},
                                           {"symbolise", no_argument, NULL, SYMBOLISE},
+                                          {"sample", no_argument, NULL, SAMPLE},
+                                          {"pid", required_argument, NULL, PID},
+                                          {"duration", required_argument, NULL, DURATION},
+                                          {"cpu", no_argument, NULL, CPU},
+                                          {"wall", no_argument, NULL, WALL},
                                           {"help", no_argument, NULL, HELP},
                                           {"version", no_argument, NULL, VERSION},
                                           {NULL, 0, NULL, 0}};
@@ -166,6 +200,21 @@ static void read_options(options *o, int argc, char **argv) {
             break;
         case SYMBOLISE:
             o->symbolise = true;
+            break;
+        case SAMPLE:
+            o->sample = true;
+            break;
+        case PID:
+            o->pid = optarg;
+            break;
+        case DURATION:
+            o->duration = optarg;
+            break;
+        case CPU:
+            o->clock = "cpu";
+            break;
+        case WALL:
+            o->clock = "wall";
             break;
         case HELP:
             fputs(help, stdout);
@@ -349,9 +398,13 @@ static bool must_come_first(const char *program) {
 }
 
 static int start_pipe[2]; // its end is closed by exec; an errno comes through it if that fails
+static int gate[2];       // the program starts when it is closed
 
 static _Noreturn void become_program(const options *o, const char *folder) {
-    if (!must_come_first(o->rest[0])) {
+    char none;
+    close(gate[1]);
+    if (read(gate[0], &none, 1) < 0) _exit(126);
+    if (!must_come_first(o->rest[0]) && !o->sample) {
         preload("libouro-native.so");
         if (o->memory) preload("libouro-native-memory.so");
     }
@@ -369,19 +422,55 @@ static _Noreturn void become_program(const options *o, const char *folder) {
     _exit(error == ENOENT ? 127 : 126);
 }
 
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static sampling *start_sampling(const options *o, const char *folder, const char *name, pid_t pid,
+                                bool on_exec) {
+    sampling_options so = {.folder = folder,
+                           .name = name,
+                           .rule = o->rule,
+                           .nodes = o->nodes,
+                           .debug_folders = o->debug_folders,
+                           .hz = o->hz ? (unsigned)atoi(o->hz) : HZ_DEFAULT,
+                           .waits = o->clock && strcmp(o->clock, "wall") == 0,
+                           .by_thread = o->by_thread};
+    return sampling_start(&so, pid, on_exec);
+}
+
+// Programs whose calls are not counted are sampled. A script may start one of either kind.
+static bool wants_sampling(const options *o) {
+    if (o->sample) return true;
+    bool timeless = o->memory || (o->clock && strcmp(o->clock, "off") == 0);
+    return !timeless && !is_instrumented(o->rest[0]);
+}
+
+static double duration_of(const options *o) { return o->duration ? strtod(o->duration, NULL) : 0; }
+
+static int stop; // sampling; set by signals
+
+// *started: it ran; its own status may be 126 or 127, too. *sampled_too: see wants_sampling.
 // Ctrl-C ends the program, not us: its profile up to then is still to be written.
-// *started: it ran; its own status may be 126 or 127, too.
-static int run_program(const options *o, const char *folder, bool *started) {
+static int run_program(const options *o, const char *folder, bool *started, bool *sampled_too) {
     int error;
-    if (pipe2(start_pipe, O_CLOEXEC)) fail("cannot run", o->rest[0]);
+    if (pipe2(start_pipe, O_CLOEXEC) || pipe2(gate, O_CLOEXEC)) fail("cannot run", o->rest[0]);
     pid_t pid = start_child();
     if (pid < 0) fail("cannot run", o->rest[0]);
     if (pid == 0) become_program(o, folder);
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
     close(start_pipe[1]);
+    sampling *s = NULL;
+    if (*sampled_too) s = start_sampling(o, folder, base_name(o->rest[0]), pid, true);
+    if (*sampled_too && !s) tell_not_permitted(errno);
+    close(gate[0]);
+    close(gate[1]);
     *started = read(start_pipe[0], &error, sizeof error) <= 0;
     close(start_pipe[0]);
+    if (s) sampling_run(s, &stop, duration_of(o));
+    if (s) *sampled_too = sampling_end(s, o->quiet) > 0;
     return wait_for_child();
 }
 
@@ -514,8 +603,7 @@ static void show(const options *o, const char *output) {
 
 static const char *default_output(const char *program) {
     static char name[PATH_MAX];
-    const char *slash = strrchr(program, '/');
-    snprintf(name, sizeof name, "%.4000s.pb", slash ? slash + 1 : program);
+    snprintf(name, sizeof name, "%.4000s.pb", base_name(program));
     return name;
 }
 
@@ -577,16 +665,34 @@ static void tell_overflow(const char *folder, int status) {
     free_files(&notes);
 }
 
+// Counted calls say more than samples: where there are both, these are left out, and so is a file
+// without a sample.
+static void choose_files(files *all, bool sampled_too) {
+    size_t counted = 0, kept = 0;
+    for (size_t i = 0; i < all->count; i++) counted += !ends_in(all->names[i], SAMPLED_ENDING);
+    for (size_t i = 0; i < all->count; i++) {
+        bool leave = ends_in(all->names[i], SAMPLED_ENDING) && (counted || !sampled_too);
+        if (leave) {
+            unlink(all->names[i]);
+            free(all->names[i]);
+        } else {
+            all->names[kept++] = all->names[i];
+        }
+    }
+    all->count = kept;
+}
+
 static int run(const options *o) {
     char folder[PATH_MAX];
     files all = {0};
-    bool started;
+    bool started, sampled_too = wants_sampling(o);
     const char *output = o->output ? o->output : default_output(o->rest[0]);
     make_folder(o, o->live, folder);
     check_folder(o, folder);
     check_output(o, folder, output);
-    int status = run_program(o, folder, &started);
+    int status = run_program(o, folder, &started, &sampled_too);
     list_files(folder, ".ouro", &all);
+    choose_files(&all, sampled_too);
     size_t failed = tell_failures(folder);
     tell_overflow(folder, status);
     bool written = all.count && write_profile(o, &all, folder, output);
@@ -599,6 +705,60 @@ static int run(const options *o) {
     if (written) show(o, output);
     free_files(&all);
     return status;
+}
+
+static void stop_now(int signal_number) {
+    (void)signal_number;
+    stop = 1;
+}
+
+// The name of a process, for its profile.
+static void name_of(const char *pid, char name[static 64]) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%.20s/comm", pid);
+    FILE *in = fopen(path, "re");
+    if (!in || !fgets(name, 64, in)) strcpy(name, "process");
+    name[strcspn(name, "\n/")] = '\0';
+    if (in) fclose(in);
+}
+
+// `ouro run --pid`: the process goes on when we end.
+static int attach(const options *o) {
+    char folder[PATH_MAX], name[64];
+    files all = {0};
+    name_of(o->pid, name);
+    const char *output = o->output ? o->output : default_output(name);
+    make_folder(o, o->live, folder);
+    check_folder(o, folder);
+    check_output(o, folder, output);
+    struct sigaction end = {.sa_handler = stop_now};
+    sigaction(SIGINT, &end, NULL);
+    sigaction(SIGTERM, &end, NULL);
+    sampling *s = start_sampling(o, folder, name, atoi(o->pid), false);
+    if (!s) {
+        if (errno == ESRCH)
+            ouro__say("ouro run: there is no process %s", o->pid);
+        else
+            tell_not_permitted(errno);
+        if (!o->live) scratch_remove(folder);
+        return EXIT_FAILED;
+    }
+    if (!o->quiet && !o->duration)
+        ouro__say("ouro run: sampling %s (%s); Ctrl-C ends and shows", o->pid, name);
+    sampling_run(s, &stop, duration_of(o));
+    bool any = sampling_end(s, o->quiet) > 0;
+    signal(SIGINT, SIG_IGN);
+    pass_signals();
+    list_files(folder, ".ouro", &all);
+    if (!any) ouro__say("ouro run: %s did not run in that time: no samples (--wall?)", name);
+    bool written = any && write_profile(o, &all, folder, output);
+    if (any && !written)
+        keep(o, folder);
+    else if (!o->live)
+        scratch_remove(folder);
+    if (written) show(o, output);
+    free_files(&all);
+    return written ? 0 : EXIT_FAILED;
 }
 
 static int symbolise(const options *o) {
@@ -644,5 +804,6 @@ int main(int argc, char **argv) {
     read_options(&o, argc, argv);
     find_ouro(ouro);
     pass_signals();
+    if (o.pid) return attach(&o);
     return o.symbolise ? symbolise(&o) : run(&o);
 }

@@ -29,6 +29,7 @@ char *__cxa_demangle(const char *mangled, char *buffer, size_t *size, int *statu
 typedef struct {
     uint64_t start, end;
     const char *name; // the module's
+    bool weak;
 } place;
 
 // A function as the debug information has it.
@@ -52,8 +53,11 @@ typedef struct module {
     place *places;       // sorted by start
     place **by_name;     // the same; NULL: not asked for yet
     size_t place_count;
-    bool sorted; // places are there
-    unit *units; // that were read
+    bool sorted;      // places are there
+    uint64_t *starts; // of functions, by the unwinding tables; sorted
+    size_t start_count;
+    bool has_starts; // they were looked for
+    unit *units;     // that were read
 } module;
 
 typedef struct text {
@@ -91,6 +95,7 @@ void symbols_free(symbols *all) {
         }
         free(m->places);
         free(m->by_name);
+        free(m->starts);
         if (m->dwfl) dwfl_end(m->dwfl);
         free(m->path);
         free(m->build_id);
@@ -202,17 +207,20 @@ static bool grow(void *array, size_t count, size_t *room, size_t size) {
 }
 
 // Which of several names of one address is taken: the smaller. The complete object's constructor
-// and destructor come before the base's, which compilers often make the same code.
+// and destructor come before the base's, which compilers often make the same code; names for the
+// public come before those with underscores.
 static int rank(const place *p) {
-    size_t n = strlen(p->name);
-    int base = n > 4 && (strstr(p->name, "C2E") || strstr(p->name, "D2E"));
-    return (p->end == p->start) * 4 + (p->name[0] == '_' && p->name[1] != 'Z') * 2 + base;
+    bool base = strstr(p->name, "C2E") || strstr(p->name, "D2E");
+    bool hidden = p->name[0] == '_' && p->name[1] != 'Z';
+    return (p->end == p->start) * 8 + p->weak * 4 + hidden * 2 + base;
 }
 
 static int compare_places(const void *a, const void *b) {
     const place *x = a, *y = b;
     if (x->start != y->start) return x->start < y->start ? -1 : 1;
     int order = rank(x) - rank(y);
+    size_t n = strlen(x->name), k = strlen(y->name);
+    if (!order && n != k) order = n > k ? -1 : 1; // the longer says more
     return order ? order : strcmp(x->name, y->name);
 }
 
@@ -234,7 +242,8 @@ static void sort_places(module *m) {
         const char *name = dwfl_module_getsym_info(m->handle, i, &s, &address, NULL, NULL, NULL);
         if (!is_code(&s, name)) continue;
         if (!grow(&m->places, m->place_count, &room, sizeof *m->places)) break;
-        m->places[m->place_count++] = (place){address, address + s.st_size, name};
+        m->places[m->place_count++] =
+            (place){address, address + s.st_size, name, GELF_ST_BIND(s.st_info) == STB_WEAK};
     }
     if (m->place_count) qsort(m->places, m->place_count, sizeof *m->places, compare_places);
 }
@@ -256,10 +265,59 @@ static const place *place_before(module *m, uint64_t address) {
     return p;
 }
 
-// A symbol without a size covers what comes before the next one.
-static bool covers(const module *m, const place *p, uint64_t address) {
+// ---------------------------------------------------------------- unwinding tables
+
+// .eh_frame_hdr: a table of where functions start, sorted, for unwinding at run time. A program keeps
+// it when it is stripped. It begins with four bytes: version, and how the numbers are written.
+static const unsigned char usual_head[] = {1, 0x1b, 0x03, 0x3b};
+
+static void read_starts(module *m, const unsigned char *bytes, size_t size, uint64_t address) {
+    uint32_t count;
+    int32_t distance;
+    if (size < 12 || memcmp(bytes, usual_head, sizeof usual_head)) return;
+    memcpy(&count, bytes + 8, sizeof count);
+    if (count > (size - 12) / 8) count = (uint32_t)((size - 12) / 8);
+    m->starts = malloc((count + 1) * sizeof *m->starts);
+    for (uint32_t i = 0; m->starts && i < count; i++) {
+        memcpy(&distance, bytes + 12 + (size_t)i * 8, sizeof distance);
+        m->starts[m->start_count++] = address + (uint64_t)(int64_t)distance;
+    }
+}
+
+static void find_starts(module *m) {
+    GElf_Addr bias;
+    GElf_Phdr header;
+    size_t count = 0;
+    Elf *elf = dwfl_module_getelf(m->handle, &bias);
+    m->has_starts = true;
+    if (!elf || elf_getphdrnum(elf, &count)) return;
+    for (size_t i = 0; i < count && !m->starts; i++) {
+        if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_GNU_EH_FRAME) continue;
+        Elf_Data *data =
+            elf_getdata_rawchunk(elf, (int64_t)header.p_offset, header.p_filesz, ELF_T_BYTE);
+        if (data && data->d_buf) read_starts(m, data->d_buf, data->d_size, header.p_vaddr);
+    }
+}
+
+// The start of the function that an address is in; 0: not known.
+static uint64_t start_before(module *m, uint64_t address) {
+    if (!m->has_starts) find_starts(m);
+    size_t low = 0, high = m->start_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (m->starts[middle] <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? m->starts[low - 1] : 0;
+}
+
+// A symbol without a size, as assemblers write them, covers what the unwinding tables say is of the
+// same function. _init would take all of the procedure linkage table otherwise.
+static bool covers(module *m, const place *p, uint64_t address) {
     if (p->end > p->start) return address < p->end;
-    return p < m->places + m->place_count;
+    return start_before(m, address) <= p->start;
 }
 
 // ---------------------------------------------------------------- debug information
@@ -438,14 +496,18 @@ static const char *mark_of(module *m, uint64_t start, const char *mangled, const
     return "";
 }
 
-// Names of C are not mangled, and some would mean something: `f` is a float to the demangler.
+// Names of C are not mangled, and some would mean something: `f` is a float to the demangler. What
+// follows an @ is the version of a library.
 static const char *demangled(symbols *all, module *m, uint64_t start, const char *name) {
     int status;
     char *readable = strncmp(name, "_Z", 2) == 0 ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
-    if (!readable) return keep(all, name);
+    char *plain = readable ? NULL : strndup(name, strcspn(name, "@"));
+    const char *kept = readable ? NULL : keep(all, plain ? plain : name);
+    free(plain);
+    if (kept) return kept;
     char *whole = NULL;
     if (asprintf(&whole, "%s%s", readable, mark_of(m, start, name, readable)) < 0) whole = NULL;
-    const char *kept = keep(all, whole ? whole : readable);
+    kept = keep(all, whole ? whole : readable);
     free(whole);
     free(readable);
     return kept;
@@ -485,5 +547,9 @@ bool symbols_containing(symbols *all, const char *path, const char *build_id, ui
     module *m = module_of(all, path, build_id);
     if (!m || !m->handle) return false;
     const place *p = place_before(m, offset);
-    return p && covers(m, p, offset) && describe(all, m, p->start, p->name, found);
+    if (p && covers(m, p, offset)) return describe(all, m, p->start, p->name, found);
+    uint64_t start = start_before(m, offset);
+    if (start && describe(all, m, start, NULL, found)) return true;
+    *found = (symbol){.start = start};
+    return false;
 }

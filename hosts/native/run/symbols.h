@@ -28,7 +28,8 @@ void symbols_free(symbols *all);
 bool symbols_find(symbols *all, const char *path, const char *build_id, uint64_t offset,
                   symbol *found);
 
-// The function that `offset` is in.
+// The function that `offset` is in. If it has no name, false; found->start is then where it begins
+// by the unwinding tables, or 0.
 bool symbols_containing(symbols *all, const char *path, const char *build_id, uint64_t offset,
                         symbol *found);
 

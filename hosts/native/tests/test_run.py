@@ -245,7 +245,7 @@ def errors_say_what_to_do():
         return run(OURO, "run", *arguments).err
     has(stderr("/no/such"), "cannot run /no/such: No such file")
     run(OURO, "run", "/no/such", status=127)
-    has(stderr("true"), "Build it with `ouro cc`")
+    has(stderr("--clock", "off", "true"), "Build it with `ouro cc`")
     has(stderr("--memory"), "which program?")
     has(stderr("--clock", "sun", "true"), "--clock is cpu, wall or off")
     has(stderr("--hz", "0", "true"), "--hz is 1 to 100000")

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+//
+// Sampling for `ouro run`: is it wanted, is it permitted, and what is said about it.
+
+#include "sampling.h"
+
+#include "printable.h"
+#include "sampler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct sampling {
+    sampled *to;
+    sampler *events;
+    unsigned hz;
+};
+
+// ---------------------------------------------------------------- is it wanted?
+
+static bool holds(const char *path, const char *const *words) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    bool found = false;
+    if (fd < 0) return false;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+        size_t size = (size_t)status.st_size;
+        void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        for (; bytes != MAP_FAILED && *words && !found; words++)
+            found = memmem(bytes, size, *words, strlen(*words)) != NULL;
+        if (bytes != MAP_FAILED) munmap(bytes, size);
+    }
+    close(fd);
+    return found;
+}
+
+bool is_instrumented(const char *program) {
+    static const char *const words[] = {"__cyg_profile_func_enter", "xray_instr_map", NULL};
+    const char *folder = secure_getenv("PATH");
+    char path[PATH_MAX];
+    if (strchr(program, '/')) return holds(program, words);
+    while (folder && *folder) {
+        int length = (int)strcspn(folder, ":");
+        snprintf(path, sizeof path, "%.*s/%s", length, folder, program);
+        if (access(path, X_OK) == 0) return holds(path, words);
+        folder += length;
+        folder += *folder == ':';
+    }
+    return false;
+}
+
+// ---------------------------------------------------------------- is it permitted?
+
+static int paranoid(void) {
+    int level = -1;
+    FILE *in = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+    if (in && fscanf(in, "%d", &level) != 1) level = -1;
+    if (in) fclose(in);
+    return level;
+}
+
+void tell_not_permitted(int error) {
+    int level = paranoid();
+    if ((error == EACCES || error == EPERM) && level > 2)
+        ouro__say("ouro run: the system permits no perf events (kernel.perf_event_paranoid is %d): "
+                  "sysctl kernel.perf_event_paranoid=1, or run it as root",
+                  level);
+    else
+        ouro__say("ouro run: cannot open perf events: %s (a container may forbid them: allow "
+                  "perf_event_open, or give it CAP_PERFMON)",
+                  strerror(error));
+}
+
+// ---------------------------------------------------------------- sampling
+
+sampling *sampling_start(const sampling_options *options, pid_t pid, bool on_exec) {
+    enum { NODES = 1 << 18 };
+    char path[PATH_MAX];
+    sampled_options so = {.debug_folders = options->debug_folders,
+                          .by_thread = options->by_thread,
+                          .waits = options->waits};
+    snprintf(path, sizeof path, "%.3000s/%.200s.%d" SAMPLED_ENDING, options->folder, options->name,
+             pid);
+    so.profile.path = path;
+    so.profile.max_nodes = options->nodes ? (uint32_t)strtoul(options->nodes, NULL, 10) : NODES;
+    if (options->rule) ouro_compaction_from_name(options->rule, &so.profile);
+    sampling *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->hz = options->hz;
+    s->to = sampled_new(&so);
+    if (s->to && !on_exec) sampled_attach(s->to, (uint32_t)pid);
+    s->events = s->to ? sampler_open(s->to, pid, options->hz, options->waits, on_exec) : NULL;
+    if (s->events) return s;
+    int error = errno;
+    if (s->to) sampled_free(s->to);
+    unlink(path);
+    free(s);
+    errno = error;
+    return NULL;
+}
+
+void sampling_run(sampling *s, const volatile int *stop, double seconds) {
+    sampler_run(s->events, stop, seconds);
+}
+
+static void tell(const sampling *s, const sampled_counts *n, bool has_kernel) {
+    fprintf(stderr, "ouro run: not instrumented, so sampled: %llu samples at %u Hz",
+            (unsigned long long)n->samples, s->hz);
+    if (n->lost) fprintf(stderr, ", %llu lost", (unsigned long long)n->lost);
+    if (n->cut) fprintf(stderr, ", %llu stacks cut", (unsigned long long)n->cut);
+    if (!has_kernel) fputs(", without the kernel's part (kernel.perf_event_paranoid)", stderr);
+    fputc('\n', stderr);
+}
+
+uint64_t sampling_end(sampling *s, bool quiet) {
+    bool has_kernel = sampler_has_kernel(s->events);
+    sampler_close(s->events);
+    sampled_counts n = sampled_count(s->to);
+    if (!quiet && n.samples) tell(s, &n, has_kernel);
+    sampled_free(s->to);
+    free(s);
+    return n.samples;
+}
