@@ -102,6 +102,8 @@ void loaded_free(loaded *l);
 void use_store(options *o);
 // Reads only: a file, or with --store what was chosen.
 profile *load_profile(const options *o, const char *path, bool keep_origin);
+// Any file, also perf.data: perf_data.c.
+profile *read_profile(const char *path, const format *from, const read_options *how, error *e);
 // On stderr, if it is a terminal and the command takes long.
 void show_merging(size_t done, size_t of);
 void show_writing(void *user, uint64_t bytes);

@@ -12,6 +12,7 @@
 #include "descriptors.h"
 #include "folders.h"
 #include "ouro.h"
+#include "perfdata.h"
 #include "printable.h"
 #include "rename.h"
 #include "sampling.h"
@@ -795,10 +796,46 @@ static int answer_names(void) {
     return fflush(stdout) || !known ? EXIT_FAILED : 0;
 }
 
+// Copies a file to standard output.
+static bool copy_out(const char *path) {
+    char buffer[65536];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = -1;
+    while (fd >= 0 && (n = read(fd, buffer, sizeof buffer)) > 0) {
+        if (fwrite(buffer, 1, (size_t)n, stdout) != (size_t)n) break;
+    }
+    if (fd >= 0) close(fd);
+    return n == 0 && fflush(stdout) == 0;
+}
+
+// For `ouro view perf.data`: the file is standard input, and the profile goes to standard output, as
+// pprof. EXIT_USAGE: it has what we do not read, and what that is.
+static int read_perf_data(void) {
+    char folder[PATH_MAX], path[PATH_MAX];
+    struct stat status;
+    const char *problem = "it cannot be mapped";
+    bool is_file = fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode);
+    size_t size = is_file ? (size_t)status.st_size : 0;
+    void *bytes = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, STDIN_FILENO, 0) : MAP_FAILED;
+    sampled *s = NULL;
+    if (bytes != MAP_FAILED) s = perfdata_read(bytes, size, &(sampled_options){0}, &problem);
+    if (!s) {
+        fprintf(stderr, "%s", problem);
+        return EXIT_USAGE;
+    }
+    if (scratch_make(folder)) return EXIT_FAILED;
+    snprintf(path, sizeof path, "%.4000s/perf.pb", folder);
+    bool written = ouro_profile_write(sampled_profile(s), path) == 0 && copy_out(path);
+    scratch_remove(folder);
+    sampled_free(s);
+    return written ? 0 : EXIT_FAILED;
+}
+
 int main(int argc, char **argv) {
     options o = {0};
     ouro__hold_streams();
     if (argc == 2 && strcmp(argv[1], "--names") == 0) return answer_names();
+    if (argc == 2 && strcmp(argv[1], "--perf-data") == 0) return read_perf_data();
     setenv("OURO_NATIVE_NAMES", "off", 1); // of the merges below; the program's is what it was
     argv[0] = "ouro run";
     read_options(&o, argc, argv);

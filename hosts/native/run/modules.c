@@ -94,6 +94,15 @@ static uint32_t module_of(modules *all, const char *path) {
     return (uint32_t)all->count++;
 }
 
+void modules_expect(modules *all, const char *path, const unsigned char *build_id, size_t size) {
+    uint32_t i = module_of(all, path);
+    file_module wanted = {0};
+    put_build_id(&wanted, build_id, size);
+    if (i == UINT32_MAX || strcmp(all->modules[i].build_id, wanted.build_id) == 0) return;
+    all->modules[i].is_elf = false;
+    memcpy(all->modules[i].build_id, wanted.build_id, sizeof wanted.build_id);
+}
+
 // ---------------------------------------------------------------- processes
 
 process *modules_process(modules *all, uint32_t pid) {

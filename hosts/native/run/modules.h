@@ -46,6 +46,9 @@ typedef struct {
 
 void modules_free(modules *all);
 
+// A file with another build id than this is not what ran, and is not looked into.
+void modules_expect(modules *all, const char *path, const unsigned char *build_id, size_t size);
+
 // Makes a process if there is none. NULL without memory.
 process *modules_process(modules *all, uint32_t pid);
 // Reads /proc/PID/maps, for a process that runs already.

@@ -161,7 +161,7 @@ static ouro_block function_block(sampled *s, uint32_t module, uint64_t start, co
 }
 
 static ouro_block kernel_block(sampled *s, uint64_t address) {
-    if (!s->kernel_is_read && !s->options.no_kernel_names) kernel_read(&s->kernel);
+    if (!s->kernel_is_read && !s->options.check_kernel) kernel_read(&s->kernel);
     s->kernel_is_read = true;
     const kernel_function *f = kernel_find(&s->kernel, address);
     symbol info = {.name = f ? f->name : "[kernel]", .file = f ? "[kernel]" : ""};
@@ -413,6 +413,19 @@ static void take_sample(sampled *s, const record_shape *shape, const record *r) 
     charge(s, s->path, length, (uint64_t[]){r->period, 1, 0});
 }
 
+// The kernel is at another place after each boot, and only here its names are right.
+static void check_kernel(sampled *s, const record *r) {
+    if (!s->options.check_kernel || strncmp(r->name, "[kernel.kallsyms]", 17) != 0) return;
+    if (!s->kernel.count) kernel_read(&s->kernel);
+    s->kernel_is_read = true;
+    const kernel_function *f = kernel_find(&s->kernel, r->start);
+    if (!f || f->start != r->start) kernel_free(&s->kernel);
+}
+
+void sampled_expect(sampled *s, const char *path, const unsigned char *build_id, size_t size) {
+    modules_expect(&s->modules, path, build_id, size);
+}
+
 void sampled_attach(sampled *s, uint32_t pid) { modules_read_maps(&s->modules, pid); }
 
 void sampled_record(sampled *s, const record_shape *shape, const unsigned char *bytes,
@@ -427,7 +440,10 @@ void sampled_record(sampled *s, const record_shape *shape, const unsigned char *
         take_sample(s, shape, &r);
         break;
     case RECORD_MAP:
-        if (!r.in_kernel) modules_map(&s->modules, r.pid, r.start, r.length, r.offset, r.name);
+        if (r.in_kernel)
+            check_kernel(s, &r);
+        else
+            modules_map(&s->modules, r.pid, r.start, r.length, r.offset, r.name);
         break;
     case RECORD_NAME:
         if (r.fresh) {

@@ -19,7 +19,8 @@ typedef struct {
     const char *event;         // what `period` counts; NULL: time in nanoseconds
     bool by_thread;            // the name of the thread is the root
     bool waits;                // charge waiting, from context switches
-    bool no_kernel_names;      // the samples are of another boot
+    bool check_kernel;         // the samples may be of another boot: names only if the kernel is
+                               // mapped where it is now
 } sampled_options;
 
 typedef struct {
@@ -30,6 +31,8 @@ typedef struct {
 sampled *sampled_new(const sampled_options *options);
 // Of a process that runs already.
 void sampled_attach(sampled *s, uint32_t pid);
+// What ran had this build id; another file of the path gives no names.
+void sampled_expect(sampled *s, const char *path, const unsigned char *build_id, size_t size);
 // In the order of their times.
 void sampled_record(sampled *s, const record_shape *shape, const unsigned char *bytes, size_t size);
 // Threads that wait are charged until `time`.

@@ -219,4 +219,42 @@ def the_functions_are_those_of_perf():
         about(ours.get(name, 0) / whole, theirs[name], 0.06)
 
 
+@case
+def perf_data_is_read_directly_and_says_what_perf_says():
+    exe = compile_plain("WORK(a) WORK(b)\nint main(void) { a(0.3); b(0.1); return 0; }\n")
+    for more in ["-g"], ["--call-graph", "dwarf"], []:
+        if run("perf", "record", "-q", "-e", "cpu-clock", "-F", "997", *more, "-o", "perf.data", exe).status:
+            skip("perf cannot record here")
+        done = run(OURO, "convert", "perf.data", "out.pb", status=0)
+        same(done.err, "", "it was not read directly")
+        theirs, ours = self_shares_of_perf("perf.data"), totals(metric="time")
+        for name in "a", "b":  # the same samples: the same shares, to what perf prints
+            about(ours.get(name, 0) / sum(ours.values()), theirs[name], 0.0002)
+        has(run(OURO, "report", "perf.data", status=0).out, "perf.data: ")
+    about(shares()["a"], 0.75)
+
+
+@case
+def perf_data_that_is_not_read_directly_is_read_by_perf():
+    exe = compile_plain("WORK(a)\nint main(void) { a(0.1); return 0; }\n")
+    if run("perf", "record", "-q", "-e", "cpu-clock,task-clock", "-g", "-o", "perf.data", exe).status:
+        skip("perf cannot record here")
+    done = run(OURO, "report", "--overall", "perf.data", status=0)
+    has(done.err, "perf.data: read by perf script, because it has several events")
+    has(done.out, " a  ")
+
+
+@case
+def broken_perf_data_is_refused():
+    exe = compile_plain("WORK(a)\nint main(void) { a(0.05); return 0; }\n")
+    if run("perf", "record", "-q", "-e", "cpu-clock", "-g", "-o", "perf.data", exe).status:
+        skip("perf cannot record here")
+    whole = open("perf.data", "rb").read()
+    for size in (8, 20, 103, 104, 200, 300, len(whole) // 2):
+        with open("cut.data", "wb") as f:
+            f.write(whole[:size])
+        done = run(OURO, "report", "cut.data")
+        assert done.status in (0, 1), (size, done.status, done.err)
+
+
 main()
