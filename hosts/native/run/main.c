@@ -75,7 +75,7 @@ static const char help[] =
 
 typedef struct {
     const char *output, *live, *debug_folders, *clock, *hz, *rule, *nodes;
-    bool view, quiet, memory, symbolise, sample, by_thread, off;
+    bool view, quiet, memory, symbolise, sample, by_thread, off, timer;
     const char *pid, *duration;
     char **rest;
 } options;
@@ -142,7 +142,8 @@ static void read_options(options *o, int argc, char **argv) {
         PID,
         DURATION,
         CPU,
-        WALL
+        WALL,
+        TIMER
     };
     static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
                                           {"view", no_argument, NULL, VIEW},
@@ -160,6 +161,7 @@ static void read_options(options *o, int argc, char **argv) {
                                           {"duration", required_argument, NULL, DURATION},
                                           {"cpu", no_argument, NULL, CPU},
                                           {"wall", no_argument, NULL, WALL},
+                                          {"timer", no_argument, NULL, TIMER},
                                           {"help", no_argument, NULL, HELP},
                                           {"version", no_argument, NULL, VERSION},
                                           {NULL, 0, NULL, 0}};
@@ -213,6 +215,9 @@ static void read_options(options *o, int argc, char **argv) {
             break;
         case CPU:
             o->clock = "cpu";
+            break;
+        case TIMER:
+            o->timer = o->sample = true;
             break;
         case WALL:
             o->clock = "wall";
@@ -404,8 +409,10 @@ static int gate[2];       // the program starts when it is closed
 static _Noreturn void become_program(const options *o, const char *folder) {
     char none;
     close(gate[1]);
-    if (read(gate[0], &none, 1) < 0) _exit(126);
-    if (!must_come_first(o->rest[0]) && !o->sample) {
+    // Where perf events are forbidden, the program samples itself, and is told so through the gate.
+    bool ticks = read(gate[0], &none, 1) == 1;
+    if (ticks) set("OURO_NATIVE_TICKS", o->hz ? o->hz : "997");
+    if (!must_come_first(o->rest[0]) && (ticks || !o->sample)) {
         preload("libouro-native.so");
         if (o->memory) preload("libouro-native-memory.so");
     }
@@ -429,7 +436,7 @@ static const char *base_name(const char *path) {
 }
 
 static sampling *start_sampling(const options *o, const char *folder, const char *name, pid_t pid,
-                                bool on_exec) {
+                                bool on_exec, bool by_timer) {
     sampling_options so = {.folder = folder,
                            .name = name,
                            .rule = o->rule,
@@ -437,7 +444,8 @@ static sampling *start_sampling(const options *o, const char *folder, const char
                            .debug_folders = o->debug_folders,
                            .hz = o->hz ? (unsigned)atoi(o->hz) : HZ_DEFAULT,
                            .waits = o->clock && strcmp(o->clock, "wall") == 0,
-                           .by_thread = o->by_thread};
+                           .by_thread = o->by_thread,
+                           .by_timer = by_timer};
     return sampling_start(&so, pid, on_exec);
 }
 
@@ -464,8 +472,15 @@ static int run_program(const options *o, const char *folder, bool *started, bool
     signal(SIGQUIT, SIG_IGN);
     close(start_pipe[1]);
     sampling *s = NULL;
-    if (*sampled_too) s = start_sampling(o, folder, base_name(o->rest[0]), pid, true);
-    if (*sampled_too && !s) tell_not_permitted(errno);
+    const char *name = base_name(o->rest[0]);
+    if (*sampled_too && !o->timer) {
+        s = start_sampling(o, folder, name, pid, true, false);
+        if (!s) tell_not_permitted(errno, true);
+    }
+    if (*sampled_too && !s) {
+        s = start_sampling(o, folder, name, pid, true, true);
+        if (s && write(gate[1], "t", 1) < 0) fail("cannot run", o->rest[0]);
+    }
     close(gate[0]);
     close(gate[1]);
     *started = read(start_pipe[0], &error, sizeof error) <= 0;
@@ -735,12 +750,12 @@ static int attach(const options *o) {
     struct sigaction end = {.sa_handler = stop_now};
     sigaction(SIGINT, &end, NULL);
     sigaction(SIGTERM, &end, NULL);
-    sampling *s = start_sampling(o, folder, name, atoi(o->pid), false);
+    sampling *s = start_sampling(o, folder, name, atoi(o->pid), false, false);
     if (!s) {
         if (errno == ESRCH)
             ouro__say("ouro run: there is no process %s", o->pid);
         else
-            tell_not_permitted(errno);
+            tell_not_permitted(errno, false);
         if (!o->live) scratch_remove(folder);
         return EXIT_FAILED;
     }

@@ -6,6 +6,7 @@
 
 #include "printable.h"
 #include "sampler.h"
+#include "ticks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,8 @@
 
 struct sampling {
     sampled *to;
-    sampler *events;
+    sampler *events; // or
+    ticks *ticks;    // the program's own
     unsigned hz;
 };
 
@@ -66,16 +68,17 @@ static int paranoid(void) {
     return level;
 }
 
-void tell_not_permitted(int error) {
+void tell_not_permitted(int error, bool instead) {
+    const char *then = instead ? "; a timer samples instead" : "";
     int level = paranoid();
     if ((error == EACCES || error == EPERM) && level > 2)
         ouro__say("ouro run: the system permits no perf events (kernel.perf_event_paranoid is %d): "
-                  "sysctl kernel.perf_event_paranoid=1, or run it as root",
-                  level);
+                  "sysctl kernel.perf_event_paranoid=1, or run it as root%s",
+                  level, then);
     else
         ouro__say("ouro run: cannot open perf events: %s (a container may forbid them: allow "
-                  "perf_event_open, or give it CAP_PERFMON)",
-                  strerror(error));
+                  "perf_event_open, or give it CAP_PERFMON)%s",
+                  strerror(error), then);
 }
 
 // ---------------------------------------------------------------- sampling
@@ -96,8 +99,10 @@ sampling *sampling_start(const sampling_options *options, pid_t pid, bool on_exe
     s->hz = options->hz;
     s->to = sampled_new(&so);
     if (s->to && !on_exec) sampled_attach(s->to, (uint32_t)pid);
-    s->events = s->to ? sampler_open(s->to, pid, options->hz, options->waits, on_exec) : NULL;
-    if (s->events) return s;
+    if (s->to && options->by_timer) s->ticks = ticks_open(s->to, options->folder, pid);
+    if (s->to && !options->by_timer)
+        s->events = sampler_open(s->to, pid, options->hz, options->waits, on_exec);
+    if (s->events || s->ticks) return s;
     int error = errno;
     if (s->to) sampled_free(s->to);
     unlink(path);
@@ -107,23 +112,27 @@ sampling *sampling_start(const sampling_options *options, pid_t pid, bool on_exe
 }
 
 void sampling_run(sampling *s, const volatile int *stop, double seconds) {
-    sampler_run(s->events, stop, seconds);
+    if (s->events) sampler_run(s->events, stop, seconds);
+    if (s->ticks) ticks_run(s->ticks, stop, seconds);
 }
 
-static void tell(const sampling *s, const sampled_counts *n, bool has_kernel) {
+static const char no_kernel[] = ", without the kernel's part (kernel.perf_event_paranoid)";
+
+static void tell(const sampling *s, const sampled_counts *n, const char *more) {
     fprintf(stderr, "ouro run: not instrumented, so sampled: %llu samples at %u Hz",
             (unsigned long long)n->samples, s->hz);
     if (n->lost) fprintf(stderr, ", %llu lost", (unsigned long long)n->lost);
     if (n->cut) fprintf(stderr, ", %llu stacks cut", (unsigned long long)n->cut);
-    if (!has_kernel) fputs(", without the kernel's part (kernel.perf_event_paranoid)", stderr);
-    fputc('\n', stderr);
+    fprintf(stderr, "%s\n", more);
 }
 
 uint64_t sampling_end(sampling *s, bool quiet) {
-    bool has_kernel = sampler_has_kernel(s->events);
-    sampler_close(s->events);
+    bool has_kernel = s->events && sampler_has_kernel(s->events);
+    bool by_timer = s->ticks != NULL;
+    if (s->events) sampler_close(s->events);
+    if (s->ticks) ticks_close(s->ticks);
     sampled_counts n = sampled_count(s->to);
-    if (!quiet && n.samples) tell(s, &n, has_kernel);
+    if (!quiet && n.samples) tell(s, &n, by_timer ? ", by a timer" : has_kernel ? "" : no_kernel);
     sampled_free(s->to);
     free(s);
     return n.samples;

@@ -18,20 +18,21 @@ typedef struct {
     const char *folder, *name; // of the live file
     const char *rule, *nodes, *debug_folders;
     unsigned hz;
-    bool waits, by_thread, off;
+    bool waits, by_thread, by_timer;
 } sampling_options;
 
 // Was the program built with hooks or sleds, so that its calls are counted?
 bool is_instrumented(const char *program);
 
-// Samples a process: from its next exec on, or at once. NULL with errno.
+// Samples a process: from its next exec on, or at once. NULL with errno. With `by_timer` the program
+// samples itself, see ring.h.
 sampling *sampling_start(const sampling_options *options, pid_t pid, bool on_exec);
 // Until the process ends, *stop is set, or `seconds` have passed (0: never).
 void sampling_run(sampling *s, const volatile int *stop, double seconds);
 // Ends and frees; the live file stays. The number of samples.
 uint64_t sampling_end(sampling *s, bool quiet);
 
-// Says why events cannot be opened, and what to do.
-void tell_not_permitted(int error);
+// Says why events cannot be opened, and what to do. `instead`: a timer will sample.
+void tell_not_permitted(int error, bool instead);
 
 #endif

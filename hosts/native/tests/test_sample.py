@@ -80,6 +80,28 @@ for name, flags in {"": [], "_with_frame_pointers": ["-fno-omit-frame-pointer"],
 
 
 @case
+def a_timer_samples_where_perf_events_are_forbidden():
+    exe = compile_plain("""WORK(in_thread) WORK(in_child) WORK(in_main)
+static void *start(void *p) { in_thread(0.2); return p; }
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, NULL, start, NULL);
+    pthread_join(t, NULL);
+    pid_t child = fork();
+    if (child == 0) { in_child(0.2); _exit(0); }
+    waitpid(child, NULL, 0);
+    in_main(0.2);
+    return 7;
+}""")
+    done = run(OURO, "run", "-o", "out.pb", "--timer", exe, status=7)
+    has(done.err, "samples at 997 Hz", "by a timer")
+    for name in "in_thread", "in_child", "in_main":
+        about(shares()[name], 1 / 3, 0.12)
+    whole = sum(paths(metric="time").values())
+    assert 0.4e9 < whole < 0.8e9, whole
+
+
+@case
 def a_stripped_program_has_its_functions_apart():
     exe = compile_plain(TWO)
     run("strip", exe, status=0)
