@@ -8,7 +8,7 @@ _ouro() {
     local choosing='--store --where --paths --strict'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        words='view report diff convert merge push store serve lua run cc c++ help --help --version'
+        words='view report diff convert merge push store serve lua run record cc c++ help --help --version'
         COMPREPLY=($(compgen -W "$words" -- "$current"))
         return
     fi
@@ -44,9 +44,10 @@ _ouro() {
         lua) words='--output --view --quiet --hz --precise --instructions --memory --live --max-nodes --compact --luajit
                     --help --version' ;;
         run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder
-                    --symbolise --help --version' ;;
+                    --symbolise --pid --duration --cpu --wall --sample --timer --by --off --help --version' ;;
+        record) words='on off --help' ;;
         cc | c++) words='--xray --all --help' ;;
-        help) words='view report diff convert merge push store serve lua run cc c++' ;;
+        help) words='view report diff convert merge push store serve lua run record cc c++' ;;
         esac
         if [ "$command" != help ] && [ "${current#-}" = "$current" ]; then
             COMPREPLY=($(compgen -f -- "$current"))

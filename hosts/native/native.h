@@ -45,6 +45,7 @@ typedef struct native_stack {
     native_frame *end;
     size_t unsaved; // frames on top without memory
     ouro_thread *thread;
+    ouro_position root;  // the token of the thread's name, see by_thread
     uint64_t generation; // of the session that `thread` belongs to
     uint64_t owner;      // the number of the OS thread whose lane it is
     bool coroutine;
@@ -70,6 +71,7 @@ typedef struct native_self {
     native_event *queue;
     size_t queued, queue_room;
     native_stack own;
+    struct native_self *next; // of all OS threads
 } native_self;
 
 // Initial-exec: one load and no call. That is allowed because the library is loaded at the start.
@@ -124,19 +126,35 @@ void ouro_native_stacks_lock(bool lock);
 // session.c
 typedef struct {
     ouro_profile *profile; // NULL: not begun, or failed
-    uint64_t generation;   // counts fork(2)
+    ouro_profile *counted; // the live file; `profile`, unless recording is switched off
+    uint64_t generation;   // counts fork(2), and how often recording was switched on or off
+    uint64_t forked;       // the generation after the last fork(2)
     bool off;
-    bool memory; // count allocations
-    unsigned hz; // 0: no clock
+    bool memory;    // count allocations
+    bool by_thread; // names of threads are roots
+    unsigned hz;    // 0: no clock
 } native_session;
 extern native_session ouro_native_session __attribute__((visibility("hidden")));
 bool ouro_native_session_begin(void);
 bool ouro_native_thread_begin(void);
 void ouro_native_note_deep(void); // a stack has very many frames
 
+// switch.c: recording is switched on and off by a signal. While it is off, events go to a profile that
+// nobody reads, so that frames stay true and the hot path stays as it is.
+void ouro_native_switch_start(bool off);
+void ouro_native_switch_now(void); // on a slow path: does what was asked for
+bool ouro_native_switch_waits(void);
+void ouro_native_switch_block(ouro_block block); // was added to the counted profile
+void ouro_native_switch_add(native_self *self);
+void ouro_native_switch_remove(native_self *self);
+void ouro_native_switch_in_child(native_self *self);
+void ouro_native_switch_lock(bool lock);
+void ouro_native_switch_rename(void); // some thread has another name
+
 // functions.c
 ouro_block ouro_native_block_of(uintptr_t function);
 ouro_block ouro_native_block_by_key(uint32_t key);
+ouro_block ouro_native_block_of_name(const char *name); // of a thread
 void ouro_native_forget_unloaded(void);
 void ouro_native_functions_lock(bool lock);
 

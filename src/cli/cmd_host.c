@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// ouro lua, run, cc, c++: the language hosts. Each is a program of its own, `ouro-NAME`, so that
+// ouro lua, run, record, cc, c++: the language hosts. Each is a program of its own, `ouro-NAME`, so that
 // ouro itself needs no language to run. It is found beside ouro (the build folder), in
 // ../libexec/ouro (where it is installed), or in the folder that OURO_LIBEXEC names. The host finds
 // this program again in the variable OURO, for `ouro report` and `ouro view`.
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const hosts[] = {"lua", "run", "cc", "c++"};
+static const char *const hosts[] = {"lua", "run", "record", "cc", "c++"};
 
 bool is_host(const char *command) {
     for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
@@ -45,7 +45,8 @@ int cmd_host(int argc, char **argv) {
     (void)argc;
     char path[PATH_MAX];
     if (ouro__own_path(path)) setenv("OURO", path, 1);
-    if (find_host(argv[0], path)) {
+    // `ouro record` is a part of the program that `ouro run` is.
+    if (find_host(strcmp(argv[0], "record") ? argv[0] : "run", path)) {
         execv(path, argv);
         ouro__say("ouro: cannot run %s: %s", path, strerror(errno));
         return EXIT_FAILED;

@@ -14,6 +14,7 @@
 #include "ouro.h"
 #include "perfdata.h"
 #include "printable.h"
+#include "record.h"
 #include "rename.h"
 #include "sampling.h"
 #include "scratch.h"
@@ -44,19 +45,28 @@ enum {
 
 static const char help[] =
     "ouro run [options] PROGRAM [arguments]\n"
+    "ouro run --pid PID [options]\n"
     "ouro run --symbolise [options] FILE...\n"
     "\n"
-    "Runs a C or C++ program that was built with `ouro cc` or `ouro c++` (or with\n"
-    "-finstrument-functions, or clang's -fxray-instrument), writes its profile, and shows a "
-    "summary.\n"
-    "Its other processes are in it, too.\n"
+    "Runs any program, writes its profile, and shows a summary. Its other processes are in it, "
+    "too.\n"
+    "A C or C++ program that was built with `ouro cc` or `ouro c++` (or with "
+    "-finstrument-functions,\n"
+    "or clang's -fxray-instrument) has all its calls counted; any other program is sampled.\n"
     "\n"
     "  -o, --output FILE   the profile (PROGRAM.pb); the extension tells the format\n"
     "  --view              show it in the viewer\n"
     "  -q, --quiet         show nothing\n"
-    "  --memory            count allocations and their bytes\n"
+    "  --pid PID           sample a process that runs, until Ctrl-C; it goes on\n"
+    "  --duration SECONDS  record so long\n"
+    "  --cpu, --wall       processor time (the default), or also time while waiting\n"
+    "  --sample            sample, also if the program is instrumented\n"
+    "  --timer             sample by a timer inside the program, without perf events\n"
+    "  --by thread         the names of threads are roots\n"
+    "  --off               begin switched off; `ouro record on PID` switches on\n"
+    "  --memory            count allocations and their bytes (instrumented programs)\n"
     "  --clock WHICH       time by a timer: cpu (processor time), wall, or off\n"
-    "  --hz N              ticks of the timer per second (997)\n"
+    "  --hz N              samples, or ticks of the timer, per second (997)\n"
     "  --compact RULE      loops, cycles, edges, edges:1 to edges:3, or none\n"
     "  --max-nodes N       the most paths to keep, of each process (262,144)\n"
     "  --live FOLDER       keep the live files there; `ouro view` can look at them meanwhile\n"
@@ -69,6 +79,8 @@ static const char help[] =
     "127 if there is no such program.\n"
     "\n"
     "Examples:\n"
+    "  ouro run gzip -9 file\n"
+    "  ouro run --pid 1234 --wall --duration 10 --view\n"
     "  CC='ouro cc' make && ouro run ./program input.txt\n"
     "  ouro run --memory --view -o program.pb.gz -- ./program -x\n"
     "  ouro run --live /dev/shm/mine ./server; ouro run --symbolise /dev/shm/mine/*.ouro -o s.pb\n";
@@ -143,7 +155,9 @@ static void read_options(options *o, int argc, char **argv) {
         DURATION,
         CPU,
         WALL,
-        TIMER
+        TIMER,
+        OFF,
+        BY
     };
     static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
                                           {"view", no_argument, NULL, VIEW},
@@ -162,6 +176,8 @@ static void read_options(options *o, int argc, char **argv) {
                                           {"cpu", no_argument, NULL, CPU},
                                           {"wall", no_argument, NULL, WALL},
                                           {"timer", no_argument, NULL, TIMER},
+                                          {"off", no_argument, NULL, OFF},
+                                          {"by", required_argument, NULL, BY},
                                           {"help", no_argument, NULL, HELP},
                                           {"version", no_argument, NULL, VERSION},
                                           {NULL, 0, NULL, 0}};
@@ -215,6 +231,13 @@ static void read_options(options *o, int argc, char **argv) {
             break;
         case CPU:
             o->clock = "cpu";
+            break;
+        case OFF:
+            o->off = true;
+            break;
+        case BY:
+            if (strcmp(optarg, "thread")) fail_usage("--by is thread, not ", optarg);
+            o->by_thread = true;
             break;
         case TIMER:
             o->timer = o->sample = true;
@@ -423,6 +446,8 @@ static _Noreturn void become_program(const options *o, const char *folder) {
     set("OURO_NATIVE_CLOCK", o->clock);
     set("OURO_NATIVE_HZ", o->hz);
     set("OURO_NATIVE_MEMORY", o->memory ? "1" : NULL);
+    set("OURO_NATIVE_OFF", o->off ? "1" : NULL);
+    set("OURO_NATIVE_BY", o->by_thread ? "thread" : NULL);
     execvp(o->rest[0], o->rest);
     int error = errno;
     ouro__say("ouro run: cannot run %s: %s", o->rest[0], strerror(error));
@@ -445,7 +470,8 @@ static sampling *start_sampling(const options *o, const char *folder, const char
                            .hz = o->hz ? (unsigned)atoi(o->hz) : HZ_DEFAULT,
                            .waits = o->clock && strcmp(o->clock, "wall") == 0,
                            .by_thread = o->by_thread,
-                           .by_timer = by_timer};
+                           .by_timer = by_timer,
+                           .off = o->off};
     return sampling_start(&so, pid, on_exec);
 }
 
@@ -849,6 +875,7 @@ static int read_perf_data(void) {
 int main(int argc, char **argv) {
     options o = {0};
     ouro__hold_streams();
+    if (strcmp(base_name(argv[0]), "record") == 0) return record_switch(argc, argv);
     if (argc == 2 && strcmp(argv[1], "--names") == 0) return answer_names();
     if (argc == 2 && strcmp(argv[1], "--perf-data") == 0) return read_perf_data();
     setenv("OURO_NATIVE_NAMES", "off", 1); // of the merges below; the program's is what it was

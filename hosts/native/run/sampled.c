@@ -404,6 +404,7 @@ void sampled_end(sampled *s, uint64_t time) {
 // ---------------------------------------------------------------- records
 
 static void take_sample(sampled *s, const record_shape *shape, const record *r) {
+    if (s->options.off && *s->options.off) return;
     size_t length = take_path(s, shape, r);
     if (is_switch(s, r)) {
         leave_processor(s, r, length);

@@ -19,6 +19,7 @@ typedef struct {
     const char *event;         // what `period` counts; NULL: time in nanoseconds
     bool by_thread;            // the name of the thread is the root
     bool waits;                // charge waiting, from context switches
+    volatile bool *off;        // while it is true, samples are dropped; NULL: never
     bool check_kernel;         // the samples may be of another boot: names only if the kernel is
                                // mapped where it is now
 } sampled_options;

@@ -5,6 +5,7 @@
 #include "sampling.h"
 
 #include "printable.h"
+#include "record.h"
 #include "sampler.h"
 #include "ticks.h"
 
@@ -17,6 +18,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static volatile bool switched_off; // by `ouro record`
 
 struct sampling {
     sampled *to;
@@ -88,7 +91,10 @@ sampling *sampling_start(const sampling_options *options, pid_t pid, bool on_exe
     char path[PATH_MAX];
     sampled_options so = {.debug_folders = options->debug_folders,
                           .by_thread = options->by_thread,
-                          .waits = options->waits};
+                          .waits = options->waits,
+                          .off = &switched_off};
+    switched_off = options->off;
+    record_listen(&switched_off);
     snprintf(path, sizeof path, "%.3000s/%.200s.%d" SAMPLED_ENDING, options->folder, options->name,
              pid);
     so.profile.path = path;

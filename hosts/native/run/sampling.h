@@ -18,7 +18,7 @@ typedef struct {
     const char *folder, *name; // of the live file
     const char *rule, *nodes, *debug_folders;
     unsigned hz;
-    bool waits, by_thread, by_timer;
+    bool waits, by_thread, by_timer, off;
 } sampling_options;
 
 // Was the program built with hooks or sleds, so that its calls are counted?

@@ -391,6 +391,87 @@ def a_live_file_can_be_read_while_the_program_runs():
         child.wait(60)
 
 
+# ---------------------------------------------------------------- on, off and threads
+
+SWITCHED = """#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((noinline)) void counted(void) { __asm__ volatile(""); }
+__attribute__((noinline)) void inner(int n) { for (int i = 0; i < n; i++) counted(); }
+static int lines(void) {
+    char line[64];
+    while (fgets(line, sizeof line, stdin)) {
+        int n = 0;
+        sscanf(line, "%d", &n);
+        inner(n);
+        printf("%d\\n", n);
+        fflush(stdout);
+    }
+    return 0;
+}
+static void *start(void *p) { inner(*(int *)p); return p; }
+int main(int argc, char **argv) {
+    (void)argv;
+    if (argc == 1) return lines();
+    pthread_t t[2];
+    int n[2] = {30, 40};
+    for (int i = 0; i < 2; i++) pthread_create(&t[i], NULL, start, &n[i]);
+    for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
+    pthread_setname_np(pthread_self(), "renamed");
+    inner(5);
+    return 0;
+}
+"""
+
+
+def children_of(pid):
+    return [int(p) for p in open(f"/proc/{pid}/task/{pid}/children").read().split()]
+
+
+def recording_is_switched_while_it_runs(way, *more):
+    """Each line is answered when its calls have been made, so a switch comes between two lines."""
+    exe = build(way, [write("switched.c", SWITCHED)], "switched", "-pthread", *more)
+    with subprocess.Popen([OURO, "run", "-q", "--off", "--clock", "off", "-o", "out.pb", exe], text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        def line(n):
+            child.stdin.write(f"{n}\n")
+            child.stdin.flush()
+            same(child.stdout.readline(), f"{n}\n")
+        line(1)
+        program = children_of(child.pid)[0]
+        for how, n in (("on", 10), ("off", 100), ("on", 1000), ("on", 10000), ("off", 100000)):
+            run(OURO, "record", how, str(program), status=0)
+            line(n)
+        child.stdin.close()
+        same(child.wait(60), 0)
+    same(paths(), {"main;lines;inner": 3, "main;lines;inner;counted": 11010})
+
+
+for way in ("gcc-O0", "static", "xray"):
+    case(recording_is_switched_while_it_runs, f"recording_is_switched_while_it_runs_{way}", way,
+         *(["-fno-inline"] if way != "gcc-O0" else []))
+
+
+@case
+def a_process_that_does_not_record_is_left_alone():
+    with subprocess.Popen(["sleep", "100"]) as child:
+        has(run(OURO, "record", "on", str(child.pid), status=1).err, "it does not record")
+        same(child.poll(), None)
+        child.kill()
+    has(run(OURO, "record", "on", str(child.pid), status=1).err, "No such process")
+    run(OURO, "record", "maybe", "1", status=2)
+    has(run(OURO, "record", "--help", status=0).out, "ouro record off PID")
+
+
+@case
+def names_of_threads_are_roots_if_asked():
+    exe = build("gcc-O0", [write("switched.c", SWITCHED)], "switched", "-pthread")
+    record(exe, "threads", options=("--clock", "off", "--by", "thread"))
+    same(paths(), {"switched;main": 1, "switched;start": 2, "switched;start;inner": 2,
+                   "switched;start;inner;counted": 70, "renamed;main;inner": 1, "renamed;main;inner;counted": 5})
+
+
 # ---------------------------------------------------------------- ouro cc
 
 @case
