@@ -139,8 +139,8 @@ bool ouro_native_session_begin(void);
 bool ouro_native_thread_begin(void);
 void ouro_native_note_deep(void); // a stack has very many frames
 
-// switch.c: recording is switched on and off by a signal. While it is off, events go to a profile that
-// nobody reads, so that frames stay true and the hot path stays as it is.
+// switch.c: recording is switched on and off by a signal. While it is off, events go to a profile
+// that nobody reads, so that frames stay true and the hot path stays as it is.
 void ouro_native_switch_start(bool off);
 void ouro_native_switch_now(void); // on a slow path: does what was asked for
 bool ouro_native_switch_waits(void);

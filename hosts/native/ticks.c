@@ -2,8 +2,8 @@
 //
 // Sampling without perf events, where the system forbids them: a timer of the process's processor
 // time sends a signal, whose handler writes the registers and a part of the stack into a ring that
-// `ouro run` reads. It unwinds there, as it does with samples of the kernel. The program is preloaded
-// with this library, so static programs have no ticks.
+// `ouro run` reads. It unwinds there, as it does with samples of the kernel. The program is
+// preloaded with this library, so static programs have no ticks.
 //
 //   OURO_NATIVE_TICKS  ticks per second; not set: none
 //

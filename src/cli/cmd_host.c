@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// ouro lua, run, record, cc, c++: the language hosts. Each is a program of its own, `ouro-NAME`, so that
-// ouro itself needs no language to run. It is found beside ouro (the build folder), in
+// ouro lua, run, record, cc, c++: the language hosts. Each is a program of its own, `ouro-NAME`, so
+// that ouro itself needs no language to run. It is found beside ouro (the build folder), in
 // ../libexec/ouro (where it is installed), or in the folder that OURO_LIBEXEC names. The host finds
 // this program again in the variable OURO, for `ouro report` and `ouro view`.
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// perf.data, the file of `perf record`. ouro-run reads it, with names and stacks by libdw, and gives
-// a profile. What it does not read (several events, compressed records) is read by the `perf` that
-// is installed, whose text we know; that is said, because its names and stacks are perf's own.
+// perf.data, the file of `perf record`. ouro-run reads it, with names and stacks by libdw, and
+// gives a profile. What it does not read (several events, compressed records) is read by the `perf`
+// that is installed, whose text we know; that is said, because its names and stacks are perf's own.
 
 #include "cli.h"
 

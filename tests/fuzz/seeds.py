@@ -104,7 +104,8 @@ def perf_records():
         record(1, 1, struct.pack("<IIQQQ", 2**32 - 1, 0, 0, 9, 9) + text(b"[kernel.kallsyms]_text") + ids),
         record(7, 0, struct.pack("<IIIIQ", 8, 7, 8, 7, 150) + ids), record(9, 2, sample), record(14, 1 << 13, ids),
         record(9, 1, sample), record(14, 0, ids), record(68, 0, b""), record(2, 0, struct.pack("<QQ", 1, 5) + ids),
-        record(9, 2, sample[:28] + struct.pack("<I", 1) + sample[32:]), record(4, 0, struct.pack("<IIIIQ", 8, 7, 8, 7, 400) + ids)])
+        record(9, 2, sample[:24] + struct.pack("<Q", 1) + sample[32:]),
+        record(4, 0, struct.pack("<IIIIQ", 8, 7, 8, 7, 400) + ids)])
 
 
 def perf_data():

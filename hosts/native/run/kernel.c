@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// /proc/kallsyms: a line `ADDRESS TYPE NAME [MODULE]` for each symbol; types t, T, w and W are code.
+// /proc/kallsyms: a line `ADDRESS TYPE NAME [MODULE]` for each symbol; code has the types t, T,
+// w and W.
 
 #include "kernel.h"
 

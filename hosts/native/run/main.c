@@ -815,8 +815,8 @@ static int symbolise(const options *o) {
     return written ? 0 : EXIT_FAILED;
 }
 
-// For `ouro view` and `ouro report` of live files: a line `NAME TAB FILE` for each function, which is
-// answered by `name TAB file TAB line`, or by an empty line.
+// For `ouro view` and `ouro report` of live files: a line `NAME TAB FILE` for each function, which
+// is answered by `name TAB file TAB line`, or by an empty line.
 static int answer_names(void) {
     char *line = NULL;
     size_t room = 0;
@@ -849,8 +849,8 @@ static bool copy_out(const char *path) {
     return n == 0 && fflush(stdout) == 0;
 }
 
-// For `ouro view perf.data`: the file is standard input, and the profile goes to standard output, as
-// pprof. EXIT_USAGE: it has what we do not read, and what that is.
+// For `ouro view perf.data`: the file is standard input, and the profile goes to standard output,
+// as pprof. EXIT_USAGE: it has what we do not read, and what that is.
 static int read_perf_data(void) {
     char folder[PATH_MAX], path[PATH_MAX];
     struct stat status;

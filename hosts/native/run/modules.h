@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Which file an address belongs to: the modules (files with code) of all processes that are sampled,
-// and where each process has mapped them.
+// Which file an address belongs to: the modules (files with code) of all processes that are
+// sampled, and where each process has mapped them.
 
 #ifndef OURO_NATIVE_MODULES_H
 #define OURO_NATIVE_MODULES_H

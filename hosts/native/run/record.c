@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// `ouro record on PID`: a queued signal to the program, or, if that is sampled, to the `ouro run` that
-// started it. A process that does not wait for the signal would be ended by it, so /proc is asked
-// first.
+// `ouro record on PID`: a queued signal to the program, or, if that is sampled, to the `ouro run`
+// that started it. A process that does not wait for the signal would be ended by it, so /proc is
+// asked first.
 
 #include "record.h"
 

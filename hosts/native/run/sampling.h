@@ -24,8 +24,8 @@ typedef struct {
 // Was the program built with hooks or sleds, so that its calls are counted?
 bool is_instrumented(const char *program);
 
-// Samples a process: from its next exec on, or at once. NULL with errno. With `by_timer` the program
-// samples itself, see ring.h.
+// Samples a process: from its next exec on, or at once. NULL with errno. With `by_timer` the
+// program samples itself, see ring.h.
 sampling *sampling_start(const sampling_options *options, pid_t pid, bool on_exec);
 // Until the process ends, *stop is set, or `seconds` have passed (0: never).
 void sampling_run(sampling *s, const volatile int *stop, double seconds);

@@ -267,8 +267,8 @@ static const place *place_before(module *m, uint64_t address) {
 
 // ---------------------------------------------------------------- unwinding tables
 
-// .eh_frame_hdr: a table of where functions start, sorted, for unwinding at run time. A program keeps
-// it when it is stripped. It begins with four bytes: version, and how the numbers are written.
+// .eh_frame_hdr: a table of where functions start, sorted, for unwinding at run time. A program
+// keeps it when it is stripped. It begins with a version and how numbers are written.
 static const unsigned char usual_head[] = {1, 0x1b, 0x03, 0x3b};
 
 static void read_starts(module *m, const unsigned char *bytes, size_t size, uint64_t address) {

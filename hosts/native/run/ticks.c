@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Reads the rings of programs that sample themselves. Now and then the folder is searched for new
-// rings, and all are emptied. A program is not trusted with what it writes there: a record is copied
-// first, and then taken apart like one of a file.
+// rings, and all are emptied. A program is not trusted with what it writes there: a record is
+// copied first, and then taken apart like one of a file.
 
 #include "ticks.h"
 

@@ -88,7 +88,8 @@ int main() { base *b = new last; delete b; derived d; return 0; }
 """)
     record(build("gcc-O0", [source], "d"))
     got = totals()
-    want = {"last::~last() [deleting]": 1, "last::~last()": 1, "derived::~derived() [base]": 1, "derived::~derived()": 1}
+    want = {"last::~last() [deleting]": 1, "last::~last()": 1,
+            "derived::~derived() [base]": 1, "derived::~derived()": 1}
     same({n: got.get(n) for n in want}, want, got)
 
 
@@ -515,7 +516,8 @@ def cxx_links_programs_of_the_standard_library(standard):
 
 
 for standard in "c++11", "c++17", "c++20":
-    case(cxx_links_programs_of_the_standard_library, f"clang_links_programs_of_the_standard_library_{standard}", standard)
+    case(cxx_links_programs_of_the_standard_library, f"clang_links_programs_of_the_standard_library_{standard}",
+         standard)
 
 
 # ---------------------------------------------------------------- build systems

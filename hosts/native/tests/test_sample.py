@@ -221,7 +221,8 @@ def a_program_that_ends_at_once_says_why_there_is_nothing():
 
 
 def self_shares_of_perf(file):
-    text = run("perf", "report", "-i", file, "--no-children", "--stdio", "-g", "none", "-F", "overhead,sym", status=0).out
+    text = run("perf", "report", "-i", file, "--no-children", "--stdio", "-g", "none", "-F", "overhead,sym",
+               status=0).out
     rows = re.findall(r"^\s*([\d.]+)%\s+\[[.k]\] (\S+)", text, re.M)
     return {name: float(share) / 100 for share, name in rows}
 
@@ -229,7 +230,8 @@ def self_shares_of_perf(file):
 @case
 def the_functions_are_those_of_perf():
     """Beside perf record on the same program; shares within 4 points, because both are samples of a short run."""
-    exe = compile_plain("WORK(a) WORK(b) WORK(c) WORK(d)\nint main(void) { a(0.4); b(0.3); c(0.2); d(0.1); return 0; }\n")
+    exe = compile_plain("WORK(a) WORK(b) WORK(c) WORK(d)\n"
+                        "int main(void) { a(0.4); b(0.3); c(0.2); d(0.1); return 0; }\n")
     if run("perf", "record", "-q", "-e", "cpu-clock", "-F", "997", "-g", "-o", "perf.data", exe).status:
         skip("perf cannot record here")
     sample(exe)
