@@ -291,8 +291,8 @@ void sampler_run(sampler *s, const volatile int *stop, double seconds) {
     while (!*stop && !ended) {
         nfds_t n = 0;
         int wait = ROUND_MS;
-        if (end && (end - now()) * 1000 < wait) wait = (int)((end - now()) * 1000) + 1;
-        if (end && now() >= end) break;
+        if (end > 0 && (end - now()) * 1000 < wait) wait = (int)((end - now()) * 1000) + 1;
+        if (end > 0 && now() >= end) break;
         if (fds) fds[n++] = (struct pollfd){s->process, POLLIN, 0};
         for (size_t i = 0; fds && i < s->ring_count; i++) {
             if (s->rings[i].page) fds[n++] = (struct pollfd){s->rings[i].fd, POLLIN, 0};

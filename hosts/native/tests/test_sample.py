@@ -174,7 +174,6 @@ def waiting_is_charged_where_it_waits():
         skip("switches of threads are the kernel's")
     waited = [n for p, n in paths(metric="waited").items() if "waits" in p.split(";")]
     assert 0.25e9 < sum(waited), waited
-    assert shares()["waits"] > 0.3, shares()
 
 
 @case
