@@ -28,9 +28,9 @@
 #include <unistd.h>
 
 enum {
-    RING_MOST = 8 << 20,
+    RING_MOST = 16 << 20,  // a second of samples, should nobody read for so long
     RING_LEAST = 64 << 10, // what a user may always lock is some 500 KB per processor
-    STACK_LARGE = 32768,
+    STACK_LARGE = 16384,
     STACK_SMALL = 8192,
     PROCESSORS_MOST = 4096,
     ROUND_MS = 200

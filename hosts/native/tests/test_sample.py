@@ -33,7 +33,10 @@ def compile_plain(text, *flags, name="program"):
 
 
 def sample(*command, options=(), status=0):
-    done = run(OURO, "run", "-o", "out.pb", *options, "--", *command, status=status)
+    for _ in range(5):  # shares are true if no sample was lost; on a busy machine some may be
+        done = run(OURO, "run", "-o", "out.pb", *options, "--", *command, status=status)
+        if " lost" not in done.err:
+            break
     if "perf events" in done.err:
         skip("perf events are not permitted")
     return done
@@ -57,7 +60,7 @@ def shares(metric="time"):
     return {block: n / whole for block, n in got.items()}
 
 
-def about(got, want, error=0.1):
+def about(got, want, error=0.15):
     assert abs(got - want) <= error, f"{got:.2f} is not about {want}"
 
 
