@@ -14,7 +14,7 @@ ninja = ninja -C $(BUILD) $(1) > $(BUILD)/ninja.log || { cat $(BUILD)/ninja.log;
 reconfigure = $(MESON) --reconfigure $(BUILD) > $(BUILD)/setup.log 2>&1 || { cat $(BUILD)/setup.log; exit 1; }
 
 .DEFAULT_GOAL := build
-.PHONY: build run test firefox portable check bench install uninstall dist deb format fuzz coverage clean help
+.PHONY: build run fleet test firefox portable check bench install uninstall dist deb format fuzz coverage clean help
 
 build: $(BUILD)/build.ninja ## build the libraries and the examples
 	@[ ! /var/lib/dpkg/status -nt $(BUILD)/build.ninja ] || $(reconfigure)
@@ -29,6 +29,11 @@ run: ## set up, build, record a real program and open its profile in the viewer
 	@tools/bootstrap build
 	@$(MAKE) --no-print-directory build
 	@tools/show $(BUILD)
+
+fleet: ## set up, build, and open the viewer on a store with three services that push; Ctrl-C removes it
+	@tools/bootstrap build
+	@$(MAKE) --no-print-directory build
+	@tools/fleet-demo $(BUILD)
 
 test: ## set up, build, run all tests (WORD=cli: some); the last line is `N passed, N failed`
 	@tools/bootstrap test

@@ -158,8 +158,10 @@ OURO_API int ouro_compaction_from_name(const char *name, ouro_options *options);
 // the file to its parent.
 //
 // Memory: each OS thread that records reserves address space for the whole cap (165 MB with the
-// defaults), of which only what is used is ever touched. Set max_nodes lower where `ulimit -v` or a
-// strict overcommit policy makes address space dear.
+// defaults), of which only what is used is ever touched. Where `ulimit -v` is set when the profile
+// is made, it reserves 0.7 MB at first, and all threads get twice as much whenever one needs more,
+// as far as the limit goes; then the cap stands where it is (ouro_stats.no_space). Set max_nodes
+// lower where a strict overcommit policy makes address space dear.
 OURO_API ouro_profile *ouro_profile_new(const ouro_options *options);
 
 // Frees the profile, its blocks and its lanes; a live file stays, marked as finished.
@@ -338,7 +340,8 @@ OURO_API int ouro_profile_write(ouro_profile *profile, const char *path);
 typedef struct {
     uint64_t nodes;     // positions in memory, over all lanes, with one root; at most max_nodes
     uint64_t max_nodes; // the cap
-    bool no_space;      // the live file cannot grow: the nodes that there are, are the cap
+    bool no_space;      // the live file, or address space under `ulimit -v`, cannot grow: the nodes
+                        // that there are, are the cap
     uint64_t bytes;     // memory in use for nodes, memos, blocks and texts
     uint64_t pruned;    // positions evicted since the last reset, over and over
     // Calls that found the cap full of open nodes and were charged to an account at once. If a

@@ -38,9 +38,13 @@ const PICTURES = [
   {name: "tutorial-block", files: ["before.pb.gz"], page: "/block?block=%2FLife%25.Wrap", height: 700, theme: "light"},
   {name: "tutorial-compare", files: ["before.pb.gz", "after.pb.gz"], page: "/compare", height: 640, theme: "light"},
 ];
+// A store with the last hours of a fleet, which is the same for every time that it is filled.
+run(path.join(root, "tools/fleet-demo"), build, "--fill", "fleet.db");
+const store = ["--store", "fleet.db"];
+PICTURES.push({name: "fleet", files: [], options: store, page: "/fleet", height: 860, theme: "light"});
 const chromium = await browser();
-for (const {name, files, page, height, theme} of PICTURES) {
-  const server = await view(files);
+for (const {name, files, options, page, height, theme} of PICTURES) {
+  const server = await view(files, options);
   const context = await chromium.newContext({
     viewport: {width: WIDTH, height},
     deviceScaleFactor: 1.5,

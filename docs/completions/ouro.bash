@@ -4,16 +4,17 @@
 _ouro() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
     local filters='--select --exclude --fold --select-match --exclude-match --fold-match --label'
+    local commands='view report diff convert merge push store serve lua lua5.1 lua5.3 lua5.4 luajit python run record cc c++'
     local reading='--from --compact --limit --help --version' words=
     local choosing='--store --where --paths --strict'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        words='view report diff convert merge push store serve lua run record cc c++ help --help --version'
+        words="$commands help --help --version"
         COMPREPLY=($(compgen -W "$words" -- "$current"))
         return
     fi
     case $previous in
-    --from) words='ouro pprof speedscope cpuprofile perf folded' ;;
+    --from) words='ouro pprof speedscope cpuprofile perf pstats folded' ;;
     --to) words='pprof speedscope folded callgrind html report svg json' ;;
     --compact) words='loops cycles edges edges:1 edges:2 edges:3 none' ;;
     --limit) words='1G 4G 16G' ;;
@@ -31,7 +32,7 @@ _ouro() {
         case $command in
         view)
             words="--no-open --no-secret --port --host --source --source-extension --source-map --metric $filters"
-            words="$words --period --min $reading"
+            words="$words --period --min $choosing --with $reading"
             ;;
         report) words="--self --overall --sequences --tree --block --knots --metric $filters --top --json --csv --min
                        --colour $choosing $reading" ;;
@@ -41,13 +42,17 @@ _ouro() {
         store) words='--keep --top --json --help --version' ;;
         serve) words='--store --listen --token-file --token --limit --help --version' ;;
         merge) words="--output --to --metric --period --min $reading" ;;
-        lua) words='--output --view --quiet --hz --precise --instructions --memory --live --max-nodes --compact --luajit
-                    --help --version' ;;
+        lua | lua5.1 | lua5.3 | lua5.4 | luajit)
+            words='--output --view --quiet --hz --cpu --precise --instructions --memory --live --max-nodes --compact
+                   --luajit --help --version'
+            ;;
+        python) words='--output --view --quiet --hz --precise --memory --gil --wall --cpu --live --max-nodes --compact
+                    --python --help --version' ;;
         run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder
                     --symbolise --pid --duration --cpu --wall --sample --timer --by --off --help --version' ;;
         record) words='on off --help' ;;
         cc | c++) words='--xray --all --help' ;;
-        help) words='view report diff convert merge push store serve lua run record cc c++' ;;
+        help) words=$commands ;;
         esac
         if [ "$command" != help ] && [ "${current#-}" = "$current" ]; then
             COMPREPLY=($(compgen -f -- "$current"))

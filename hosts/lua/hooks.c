@@ -98,11 +98,16 @@ void hooks_remove(lua_State *L) {
 // Calls the program's hook for the events that it asked for. While we count instructions, its own
 // count events come late, by one period of ours at most.
 void hooks_call(coroutine *co, lua_State *L, lua_Debug *ar) {
+#if LUA_VERSION_NUM == 501
+    enum { LAST = LUA_HOOKTAILRET, LAST_MASK = LUA_MASKRET };
+#else
+    enum { LAST = LUA_HOOKTAILCALL, LAST_MASK = LUA_MASKCALL };
+#endif
     static const int masks[] = {[LUA_HOOKCALL] = LUA_MASKCALL,
                                 [LUA_HOOKRET] = LUA_MASKRET,
                                 [LUA_HOOKLINE] = LUA_MASKLINE,
                                 [LUA_HOOKCOUNT] = LUA_MASKCOUNT,
-                                [LUA_HOOKTAILCALL] = LUA_MASKCALL};
+                                [LAST] = LAST_MASK};
     if (!(co->chain.mask & masks[ar->event])) return;
     if (ar->event == LUA_HOOKCOUNT && co->session->settings.instructions) {
         co->owed += co->session->settings.period;

@@ -6,7 +6,8 @@
 //
 // The manual of Lua (lua_Alloc) says how objects are recognised: for a new object, the old size is
 // its type. A coroutine's memory starts with its extra space (lua_getextraspace); its size is
-// learnt when one is made.
+// learnt when one is made. Lua 5.1 tells no types: there every new object may be a function. The
+// size of a coroutine is that of the block at its address.
 
 #include "precise.h"
 
@@ -36,11 +37,21 @@ static void *on_memory(void *ud, void *block, size_t old_size, size_t new_size) 
     void *result = a->next(a->next_ud, block, old_size, new_size);
     if (!result && new_size) return NULL;
     if (!block) {
-        if (old_size == LUA_TFUNCTION) precise_forget_function(s, result);
-        if (old_size == LUA_TTHREAD) a->thread_size = new_size;
+        if (LUA_VERSION_NUM < 502 || old_size == LUA_TFUNCTION) precise_forget_function(s, result);
+        if (!a->thread_size) a->recent[a->made++ % RECENT] = (allocated){result, new_size};
     }
     if (s->settings.memory) charge(s, block ? old_size : 0, new_size);
     return result;
+}
+
+// Makes a coroutine to learn how large they are. May raise an error of Lua.
+void memory_learn(session *s, lua_State *L) {
+    allocator *a = s->allocator;
+    const char *made = (const char *)lua_newthread(L) - LUA_EXTRASPACE;
+    lua_pop(L, 1);
+    for (int i = 0; i < RECENT; i++) {
+        if (a->recent[i].block == made) a->thread_size = a->recent[i].size;
+    }
 }
 
 bool memory_watch(session *s) {

@@ -7,6 +7,7 @@
 #include "report.h"
 #include "session.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +24,12 @@ static lua_Integer integer_option(lua_State *L, int table, const char *name, lua
                                   lua_Integer most) {
     lua_Integer value = 0;
     if (lua_getfield(L, table, name) != LUA_TNIL) {
-        int is_integer;
-        value = lua_tointegerx(L, -1, &is_integer);
-        if (!is_integer || value < least || value > most)
-            luaL_error(L, "ouro.start: %s must be an integer from %I to %I", name, least, most);
+        lua_Number given = lua_tonumber(L, -1);
+        bool fits = lua_isnumber(L, -1) && given >= (lua_Number)least && given <= (lua_Number)most;
+        if (fits) value = (lua_Integer)given;
+        if (!fits || (lua_Number)value != given)
+            luaL_error(L, "ouro.start: %s must be an integer from %d to %d", name, (int)least,
+                       (int)most);
     }
     lua_pop(L, 1);
     return value;
@@ -46,7 +49,7 @@ static void metrics_option(lua_State *L, int table, settings *wanted) {
     int type = lua_getfield(L, table, "metrics");
     if (type == LUA_TSTRING) metric_option(L, wanted, lua_tostring(L, -1));
     if (type == LUA_TTABLE) {
-        for (lua_Integer i = 1; lua_geti(L, -1, i) == LUA_TSTRING; i++, lua_pop(L, 1))
+        for (int i = 1; lua_geti(L, -1, i) == LUA_TSTRING; i++, lua_pop(L, 1))
             metric_option(L, wanted, lua_tostring(L, -1));
         lua_pop(L, 1);
     } else if (type != LUA_TSTRING && type != LUA_TNIL) {
@@ -65,7 +68,8 @@ static const char *string_option(lua_State *L, int table, const char *name) {
 }
 
 static void check_names(lua_State *L, int table) {
-    static const char *const known[] = {"mode", "hz", "metrics", "live", "max_nodes", "period"};
+    static const char *const known[] = {"mode",      "hz",     "metrics", "live",
+                                        "max_nodes", "period", "clock"};
     lua_pushnil(L);
     while (lua_next(L, table)) {
         size_t i = 0, n = sizeof known / sizeof *known;
@@ -87,6 +91,10 @@ static void options_read(lua_State *L, int table, settings *wanted) {
     wanted->period = (int)integer_option(L, table, "period", 1, 1000000000);
     wanted->live = string_option(L, table, "live");
     metrics_option(L, table, wanted);
+    const char *clock = string_option(L, table, "clock");
+    if (clock && strcmp(clock, "wall") != 0 && strcmp(clock, "cpu") != 0)
+        luaL_error(L, "ouro.start: clock must be \"wall\" or \"cpu\"");
+    wanted->cpu = clock && strcmp(clock, "cpu") == 0;
     if (mode && strcmp(mode, "sampling") != 0 && strcmp(mode, "precise") != 0)
         luaL_error(L, "ouro.start: mode must be \"sampling\" or \"precise\"");
     wanted->precise = mode && strcmp(mode, "precise") == 0;
@@ -197,8 +205,34 @@ const luaL_Reg ouro_module_functions[] = {{"start", lua_start},     {"stop", lua
                                           {"profile", lua_profile}, {"block", lua_block},
                                           {"unblock", lua_unblock}, {NULL, NULL}};
 
+// The Lua that has loaded us, by what each version added. 5.2 is not among ours.
+static int version_here(void) {
+#ifdef OURO_LUA_MODULE
+    if (dlsym(RTLD_DEFAULT, "lua_newuserdatauv")) return 504;
+    if (dlsym(RTLD_DEFAULT, "lua_rotate")) return 503;
+    return dlsym(RTLD_DEFAULT, "lua_rawgetp") ? 502 : 501;
+#else
+    return LUA_VERSION_NUM;
+#endif
+}
+
+// Uses only what every version of Lua has.
+static void check_pairing(lua_State *L) {
+    int here = version_here();
+    if (here == LUA_VERSION_NUM) return;
+    luaL_error(L,
+               "this ouro.so is the module for Lua 5.%d, but Lua 5.%d has loaded it; the one for "
+               "Lua 5.%d is in the folder lib/lua/5.%d of Ouro, which LUA_CPATH can name",
+               LUA_VERSION_NUM % 100, here % 100, here % 100, here % 100);
+}
+
 int luaopen_ouro(lua_State *L) {
+#ifdef OURO_LUA_MODULE
+    if (!luaL_error) return 0; // the program has Lua inside and does not show it to us
+#endif
+    check_pairing(L);
     luaL_checkversion(L);
+    session_note_main(L);
     luaL_newmetatable(L, MARK);
     lua_pushcfunction(L, lua_unblock);
     lua_setfield(L, -2, "__close");

@@ -4,7 +4,7 @@ version = "0.1.0-1"
 description = {
    summary = "A call-path profiler that knows tail calls, coroutines and errors",
    detailed = [[
-      Sampling and precise profiles of Lua 5.4 programs, with recursion compacted while the program runs. Profiles are
+      Sampling and precise profiles of Lua 5.1, 5.3 and 5.4 programs (LuaJIT: sampling), with recursion compacted while the program runs. Profiles are
       written in pprof's format.]],
    license = "MIT",
    labels = {"profiler", "debug"},
@@ -12,15 +12,15 @@ description = {
 -- Built from an unpacked source tree: luarocks make hosts/lua/ouro-0.1.0-1.rockspec
 source = {url = "."}
 supported_platforms = {"linux"}
-dependencies = {"lua >= 5.4, < 5.5"}
+dependencies = {"lua >= 5.1, < 5.5"}
 external_dependencies = {ZLIB = {header = "zlib.h", library = "z"}}
 build = {
    type = "builtin",
    modules = {
       ouro = {
          sources = {
-            "hosts/lua/blocks.c", "hosts/lua/coroutines.c", "hosts/lua/gzip.c", "hosts/lua/hooks.c",
-            "hosts/lua/memory.c", "hosts/lua/module.c", "hosts/lua/names.c", "hosts/lua/precise.c",
+            "hosts/lua/blocks.c", "hosts/lua/coroutines.c", "hosts/lua/frames.c", "hosts/lua/gzip.c",
+            "hosts/lua/hooks.c", "hosts/lua/jit.c", "hosts/lua/memory.c", "hosts/lua/module.c", "hosts/lua/names.c", "hosts/lua/precise.c",
             "hosts/lua/report.c", "hosts/lua/resume.c", "hosts/lua/sample.c", "hosts/lua/session.c",
             "hosts/lua/source.c", "hosts/lua/ticker.c",
             "src/lib/atfork.c", "src/lib/blocks.c", "src/lib/clock.c", "src/lib/compaction.c",
@@ -33,7 +33,7 @@ build = {
          incdirs = {"include", "src/common", "hosts/lua", "$(ZLIB_INCDIR)"},
          libdirs = {"$(ZLIB_LIBDIR)"},
          libraries = {"z", "pthread"},
-         defines = {"_GNU_SOURCE", "NDEBUG"},
+         defines = {"_GNU_SOURCE", "NDEBUG", "OURO_LUA_MODULE"},
       },
    },
 }

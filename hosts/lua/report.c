@@ -52,17 +52,22 @@ static double share(uint64_t part, uint64_t whole) {
 }
 
 static void print(FILE *out, ouro_profile *profile, const totals *all) {
-    fprintf(out, "%.3f s, %llu calls\n", (double)all->total / 1e9,
-            (unsigned long long)all->total_calls);
+    if (all->total_calls) {
+        fprintf(out, "%.3f s, %llu calls\n", (double)all->total / 1e9,
+                (unsigned long long)all->total_calls);
+    } else {
+        fprintf(out, "%.3f s; sampling counts no calls\n", (double)all->total / 1e9);
+    }
     fprintf(out, "   self  overall        calls  block\n");
     for (size_t i = 0; i < all->count && i < ROWS; i++) {
         const row *r = &all->rows[i];
         ouro_block_info info;
         if (!r->seen || !ouro_block_get(profile, r->block, &info)) continue;
-        char place[32] = "";
+        char place[32] = "", calls[24] = "-";
+        if (all->total_calls) snprintf(calls, sizeof calls, "%llu", (unsigned long long)r->calls);
         if (info.line) snprintf(place, sizeof place, ":%u", info.line);
-        ouro__say_to(out, "%6.1f%%  %6.1f%% %12llu  %s%s%s%s", share(r->self, all->total),
-                     share(r->overall, all->total), (unsigned long long)r->calls, info.name,
+        ouro__say_to(out, "%6.1f%%  %6.1f%% %12s  %s%s%s%s", share(r->self, all->total),
+                     share(r->overall, all->total), calls, info.name,
                      *info.file || info.line ? "  " : "", info.file, place);
     }
 }

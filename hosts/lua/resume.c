@@ -14,17 +14,43 @@ static int resume_linked(lua_State *L, lua_State *co, int arguments, int *result
                          const void *ticket) {
     const ticker *t = ticker_of_ticket(ticket);
     sampler *p = t ? t->session->sampler : NULL;
-    if (!p) return lua_resume(co, L, arguments, results);
+    if (!p) return resume_state(co, L, arguments, results);
     resume_link link = {.L = co, .from = p->link};
     p->link = &link;
-    int status = lua_resume(co, L, arguments, results);
+    int status = resume_state(co, L, arguments, results);
     // Meanwhile the session may have been stopped, and another one started.
     if (ticker_of_ticket(ticket)) p->link = link.from;
     return status;
 }
 
+// From 5.4 on, lua_resume itself finds out that a coroutine cannot be resumed. NULL: it can.
+static const char *why_not(lua_State *L, lua_State *co) {
+#if LUA_VERSION_NUM < 504
+    lua_Debug ar;
+    if (co == L) return "running";
+    if (lua_status(co) == LUA_YIELD) return NULL;
+    if (lua_status(co) != LUA_OK) return "dead";
+    if (lua_getstack(co, 0, &ar)) return "normal";
+    if (lua_gettop(co) == 0) return "dead";
+#else
+    (void)L;
+    (void)co;
+#endif
+    return NULL;
+}
+
+// As each version says it.
+static int refuse(lua_State *L, const char *status) {
+    bool dead = strcmp(status, "dead") == 0;
+    lua_pushfstring(L, "cannot resume %s coroutine",
+                    LUA_VERSION_NUM == 501 || dead ? status : "non-suspended");
+    return -1;
+}
+
 // Results, or -1 with an error value on top of L.
 static int resume(const void *ticket, lua_State *L, lua_State *co, int arguments) {
+    const char *status_now = why_not(L, co);
+    if (status_now) return refuse(L, status_now);
     if (!lua_checkstack(co, arguments)) {
         lua_pushliteral(L, "too many arguments to resume");
         return -1;
@@ -58,10 +84,12 @@ static int linked_resume(lua_State *L) {
 // Raises the error in the caller, with its position if it is a string. The coroutine is closed.
 static int wrap_failed(lua_State *L, lua_State *co) {
     int status = lua_status(co);
+#if LUA_VERSION_NUM >= 504
     if (status != LUA_OK && status != LUA_YIELD) {
         status = lua_resetthread(co);
         lua_xmove(co, L, 1);
     }
+#endif
     if (status != LUA_ERRMEM && lua_type(L, -1) == LUA_TSTRING) {
         luaL_where(L, 1);
         lua_insert(L, -2);

@@ -49,36 +49,55 @@ static bool make_room(sampler *p) {
     return true;
 }
 
-static void walk_add(sampler *p, ouro_block block) {
+void walk_add(sampler *p, ouro_block block) {
     if (block != OURO_PHANTOM && make_room(p)) p->walked[p->walked_length++] = block;
 }
 
-static void walk_marks(sampler *p, const lua_State *L, const void *ci, const void *function) {
+void walk_marks(sampler *p, const lua_State *L, const void *ci, const void *function) {
     for (size_t i = p->mark_count; i > 0; i--) {
         const sample_mark_ *m = &p->marks[i - 1];
         if (m->L == L && m->ci == ci && m->function == function) walk_add(p, m->block);
     }
 }
 
+static __attribute__((noinline)) void cache_fill(session *s, frame_walk *w, cached *entry,
+                                                 const void *function) {
+    lua_getinfo(w->L, "f", &w->ar);
+    *entry = (cached){.function = function, .walk = s->walk};
+    entry->block = names_block(s, w->L, &w->ar, &entry->resumes);
+    lua_pop(w->L, 1);
+}
+
+static const void *function_pointer(frame_walk *w) {
+    if (FRAMES_HAVE_FUNCTIONS && w->known) return frame_function(frame_id(&w->ar));
+    lua_getinfo(w->L, "f", &w->ar);
+    const void *function = lua_topointer(w->L, -1);
+    lua_pop(w->L, 1);
+    return function;
+}
+
+// The outermost frame is the nameless C function that started Lua. It is not shown.
+static bool is_host(frame_walk *w) {
+    return frames_at_end(w) && lua_getinfo(w->L, "Sn", &w->ar) && *w->ar.what == 'C' && !w->ar.name;
+}
+
+// Nothing is collected during a walk, so a function's address stands for it.
 static void walk_state(session *s, sampler *p, lua_State *L, int level, bool outermost) {
-    lua_Debug ar;
     if (!lua_checkstack(L, LUA_MINSTACK)) return;
-    for (; lua_getstack(L, level, &ar); level++) {
-        bool resumes;
-        lua_getinfo(L, "f", &ar);
-        const void *function = lua_topointer(L, -1);
-        ouro_block block = names_block(s, L, &ar, &resumes);
-        lua_pop(L, 1);
-        lua_Debug below;
-        bool host = outermost && *ar.what == 'C' && !lua_getstack(L, level + 1, &below) &&
-                    lua_getinfo(L, "n", &ar) && !ar.name;
-        walk_marks(p, L, ar.i_ci, function);
-        if (!host) walk_add(p, block);
+    frame_walk w;
+    for (bool more = frames_begin(&w, L, level, s->frames_known); more; more = frames_next(&w)) {
+        if (LUA_VERSION_NUM == 501 && !frame_id(&w.ar)) continue; // stands for a tail call
+        const void *function = function_pointer(&w);
+        cached *entry = &s->cache[cache_index(function)];
+        if (entry->function != function || entry->walk != s->walk)
+            cache_fill(s, &w, entry, function);
+        walk_marks(p, L, frame_id(&w.ar), function);
+        if (!outermost || !is_host(&w)) walk_add(p, entry->block);
     }
 }
 
 // Exits the blocks that are not on the new path and enters its new ones.
-static void move_to_walked(sampler *p) {
+void move_to_walked(sampler *p) {
     size_t n = p->walked_length, same = 0;
     while (same < p->length && same < n && p->path[same] == p->walked[n - 1 - same]) same++;
     while (p->length > same) ouro_exit(p->thread, p->tokens[--p->length]);
@@ -88,16 +107,24 @@ static void move_to_walked(sampler *p) {
     }
 }
 
+// The ticks are taken first: those that come during the walk are the profiler's own time.
 static void charge(session *s, lua_State *L, const lua_Debug *ar, bool collecting) {
     sampler *p = s->sampler;
+    uint64_t time = ticker_take(s->ticker) * s->ticker->period;
     p->walked_length = 0;
+    s->walk++;
     if (collecting) walk_add(p, s->gc);
     for (const resume_link *link = p->link; link; link = link->from) {
-        int level = link->L == L && ar->event == LUA_HOOKCALL ? 1 : 0;
+        int level = link->L == L && event_is_in_callee(ar) ? 1 : 0;
         walk_state(s, p, link->L, level, link->from == NULL);
     }
     move_to_walked(p);
-    ouro_count(p->thread, s->time, ticker_take(s->ticker) * s->ticker->period);
+    ouro_count(p->thread, s->time, time);
+    ticker_take(s->ticker);
+}
+
+void sample_charge_rest(session *s) {
+    charge(s, s->sampler->link->L, &(lua_Debug){.event = LUA_HOOKCOUNT}, false);
 }
 
 // Returns the program's hook for L. L may have no hook now, or be new and have inherited ours.
@@ -138,7 +165,7 @@ static void sample_hook(lua_State *L, lua_Debug *ar) {
 
 // ---------------------------------------------------------------- start and stop
 
-bool sample_start(session *s, lua_State *L) {
+bool sampler_new(session *s, lua_State *L) {
     sampler *p = calloc(1, sizeof *p);
     if (!p) return false;
     s->sampler = p;
@@ -146,10 +173,14 @@ bool sample_start(session *s, lua_State *L) {
     p->base[1] = (resume_link){.L = L, .from = &p->base[0]};
     p->link = &p->base[L == s->main ? 0 : 1];
     p->thread = ouro_thread_new(s->profile);
-    if (!p->thread) return false;
+    return p->thread != NULL;
+}
+
+bool sample_start(session *s, lua_State *L) {
+    if (!sampler_new(s, L)) return false;
     s->running = true;
     s->arm = sample_arm;
-    s->ticker = ticker_start(s, s->settings.hz);
+    s->ticker = ticker_start(s, s->settings.hz, s->settings.cpu);
     if (!s->ticker) return false;
     resume_install(s, L);
     return true;
@@ -189,9 +220,10 @@ uint64_t sample_mark(session *s, lua_State *L, ouro_block block) {
         p->mark_room = room;
     }
     lua_getinfo(L, "f", &caller);
-    const void *function = lua_topointer(L, -1);
+    const void *function = lua_is_jit() ? NULL : lua_topointer(L, -1); // jit.c does not know it
     lua_pop(L, 1);
-    p->marks[p->mark_count++] = (sample_mark_){++s->next_mark, L, caller.i_ci, function, block};
+    p->marks[p->mark_count++] =
+        (sample_mark_){++s->next_mark, L, frame_id(&caller), function, block};
     return s->next_mark;
 }
 

@@ -34,6 +34,13 @@ typedef struct sampler {
     size_t mark_count, mark_room;
 } sampler;
 
+// False without memory; sample_stop frees it.
+bool sampler_new(session *s, lua_State *L);
+// A walk: set walked_length to 0, add the blocks of the path, innermost first, then move there.
+void walk_add(sampler *p, ouro_block block);
+void walk_marks(sampler *p, const lua_State *L, const void *ci, const void *function);
+void move_to_walked(sampler *p);
+
 // Installs coroutine.resume and coroutine.wrap that keep `link`. May raise an error of Lua.
 void resume_install(const session *s, lua_State *L);
 void resume_remove(lua_State *L);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char holder_key = 0, starter_key = 0;
+static const char holder_key = 0, starter_key = 0, main_key = 0;
 
 typedef struct {
     session *session;
@@ -74,6 +74,33 @@ static holder *holder_get(lua_State *L) {
     return h;
 }
 
+// Lua 5.1 does not tell which state is the main one, so it is remembered when it is seen.
+void session_note_main(lua_State *L) {
+#if LUA_VERSION_NUM < 502
+    if (lua_pushthread(L)) {
+        lua_rawsetp(L, LUA_REGISTRYINDEX, &main_key);
+    } else {
+        lua_pop(L, 1);
+    }
+#else
+    (void)L;
+    (void)main_key;
+#endif
+}
+
+// Never seen: then the state that starts the session takes the place of the main one.
+static lua_State *main_state(lua_State *L) {
+#if LUA_VERSION_NUM < 502
+    session_note_main(L);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &main_key);
+#else
+    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+#endif
+    lua_State *found = lua_tothread(L, -1);
+    lua_pop(L, 1);
+    return found ? found : L;
+}
+
 // ---------------------------------------------------------------- a profile for it
 
 static ouro_metric metric_add(ouro_metric_info *list, size_t *count, const char *name,
@@ -86,7 +113,7 @@ static bool profile_new(session *s) {
     const settings *wanted = &s->settings;
     ouro_metric_info metrics[OURO_METRICS_MAX];
     size_t count = 0;
-    s->time = metric_add(metrics, &count, "time", "nanoseconds");
+    s->time = metric_add(metrics, &count, wanted->cpu ? "cpu" : "time", "nanoseconds");
     s->instructions = s->allocations = s->allocated = s->freed = NOWHERE;
     if (wanted->instructions)
         s->instructions = metric_add(metrics, &count, "instructions", "count");
@@ -154,11 +181,14 @@ static lua_CFunction coroutine_function(lua_State *L, const char *name) {
 // the state that called ouro.start. Returns whether the session runs; errno says why not.
 static int start_protected(lua_State *L) {
     session *s = lua_touserdata(L, 1);
+    s->frames_known = frames_are_known(L);
     s->resume = coroutine_function(L, "resume");
     s->close = coroutine_function(L, "close");
     lua_pushthread(L); // keeps it alive while the session refers to it
     lua_rawsetp(L, LUA_REGISTRYINDEX, &starter_key);
-    bool runs = s->settings.precise ? precise_start(s, L) : sample_start(s, L);
+    bool runs = lua_is_jit()          ? jit_start(s, L)
+                : s->settings.precise ? precise_start(s, L)
+                                      : sample_start(s, L);
     lua_pushboolean(L, runs);
     return 1;
 }
@@ -170,16 +200,21 @@ session *session_start(lua_State *L, const settings *wanted) {
         lua_pushliteral(L, "a profile is being recorded already");
         return NULL;
     }
-    session *s = session_new(wanted);
+    if (lua_is_jit() && wanted->precise) {
+        lua_pushliteral(L, "LuaJIT calls no hooks in compiled code, so it can only be sampled: "
+                           "leave out precise, instructions and memory");
+        return NULL;
+    }
+    settings here = *wanted;
+    if (lua_is_jit()) here.cpu = true; // its profiler has no other clock
+    session *s = session_new(&here);
     if (!s) {
         lua_pushfstring(L, "cannot make a profile: %s", strerror(errno));
         return NULL;
     }
     session_release(h->session);
     h->session = s;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-    s->main = lua_tothread(L, -1);
-    lua_pop(L, 1);
+    s->main = main_state(L);
     block_map_put(&s->blocks.by_pointer, hash_number(0, (uint64_t)(uintptr_t)start_protected),
                   OURO_PHANTOM);
     lua_pushcfunction(L, start_protected);
@@ -203,6 +238,7 @@ void session_stop(session *s) {
     if (!s->main) return;
     lua_State *L = s->main;
     s->running = false;
+    if (lua_is_jit()) jit_stop(s);
     if (s->settings.precise) {
         precise_stop(s);
     } else {
@@ -216,6 +252,17 @@ void session_stop(session *s) {
     }
     lua_pushnil(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &starter_key);
+}
+
+void session_charge_rest(session *s) {
+    if (s->jit_interval) jit_charge_rest(s);
+    if (!s->ticker || s->ticker->busy) return;
+    if (s->sampler) {
+        sample_charge_rest(s);
+    } else if (s->current) {
+        uint64_t rest = ticker_take(s->ticker) * s->ticker->period;
+        ouro_count(s->current->thread, s->time, rest);
+    }
 }
 
 int session_write(session *s, const char *path) { return write_profile(s->profile, path); }

@@ -5,21 +5,23 @@
 // WORDS
 //   session    the recording between ouro.start and ouro.stop; at most one runs per Lua state
 //   coroutine  our record of a lua_State, also of the main one; precise mode only
-//   frame      our record of a Lua call frame, identified by the lua_Debug field i_ci. That field
-//              is private to Lua: we compare it and never follow it. It identifies a frame as long
-//              as the frame lives; afterwards another frame may have the same address.
+//   frame      our record of a Lua call frame, identified by lua_Debug's field i_ci: see frames.h.
+//              It identifies a frame as long as the frame lives; afterwards another frame may have
+//              the same one.
 //   mark       a block that the program opened with ouro.block
 //   chain      the program's own hook, which ours calls
 //
 // WHO CALLS WHOM
 //   module, main -> session -> precise -> coroutines, memory, hooks
 //                           -> sample -> resume
-//   precise, sample -> names -> blocks, source
+//                           -> jit -> sample
+//   precise, sample, jit -> names -> blocks, source
 
 #ifndef OURO_LUA_SESSION_H
 #define OURO_LUA_SESSION_H
 
 #include "blocks.h"
+#include "frames.h"
 #include "lua_api.h"
 #include "ouro.h"
 #include "source.h"
@@ -36,7 +38,8 @@ typedef struct coroutine coroutine;
 
 typedef struct {
     bool precise, instructions, memory;
-    unsigned hz;        // ticks per second; 0 = 251
+    bool cpu;           // processor time of the OS thread instead of time as it passes
+    unsigned hz;        // ticks per second; 0 = 251; LuaJIT: 1000
     int period;         // of the instruction count
     uint32_t max_nodes; // 0 = the library's default
     int compaction, edge_length;
@@ -73,17 +76,32 @@ struct coroutine {
 typedef struct {
     const void *function;
     ouro_block block;
-    bool resumes; // coroutines
+    bool resumes;  // coroutines
+    uint32_t walk; // sampling: only during this walk, because functions are collected between two
 } cached;
 
 enum { CACHE_BITS = 13, BUCKETS = 1024 };
+
+static inline size_t cache_index(const void *function) {
+    return (size_t)(((uint64_t)(uintptr_t)function * UINT64_C(0x9e3779b97f4a7c15)) >>
+                    (64 - CACHE_BITS));
+}
+
+// A new coroutine is a handful of blocks.
+enum { RECENT = 8 };
+typedef struct {
+    const void *block;
+    size_t size;
+} allocated;
 
 // Outlives its session if the program has installed another allocator that calls it.
 typedef struct {
     lua_Alloc next;
     void *next_ud;
-    session *session; // NULL: only pass on
-    size_t thread_size;
+    session *session;   // NULL: only pass on
+    size_t thread_size; // 0: not known yet
+    allocated recent[RECENT];
+    unsigned made;
 } allocator;
 
 struct sampler; // sample.c
@@ -111,7 +129,11 @@ struct session {
     bool returns; // the hook is called for returns as well
     // sampling
     struct sampler *sampler;
+    uint32_t walk;                 // number of the walk that is going on, or was last
+    unsigned jit_interval;         // milliseconds; 0: LuaJIT's profiler does not run
+    uint64_t jit_now, jit_charged; // processor time of the process: of this charge, of the last one
     // both
+    bool frames_known; // frames.h may be used
     ticker *ticker;
     ticker_arm *arm;
     lua_Hook volatile urgent; // set by a signal handler: call it before the next instruction
@@ -126,9 +148,14 @@ static inline void session_urgent(const session *s, lua_State *L) {
 
 // The session of a state, running or the last one; NULL if there was none.
 session *session_of(lua_State *L);
+// Called when the module is loaded.
+void session_note_main(lua_State *L);
 // Begins to record. NULL, with a message on the stack.
 session *session_start(lua_State *L, const settings *wanted);
 void session_stop(session *s);
+// Charges the time since the last tick that a hook has seen. For a copy of a process: it looks at
+// Lua's stack whatever the process was doing, and nothing can go on afterwards.
+void session_charge_rest(session *s);
 session *session_keep(session *s);
 void session_release(session *s);
 // Writes pprof, gzipped if the path ends in .gz. 0, or -1 with errno.
@@ -136,6 +163,8 @@ int session_write(session *s, const char *path);
 
 // The block of a function that is on top of the stack and runs in the frame `ar`.
 ouro_block names_block(session *s, lua_State *L, lua_Debug *ar, bool *resumes);
+// The same by what Lua tells about the frame alone: nothing is pushed.
+ouro_block names_block_of_frame(session *s, lua_State *L, lua_Debug *ar);
 // Functions of this module are not shown.
 extern const luaL_Reg ouro_module_functions[];
 
@@ -161,12 +190,19 @@ static inline void coroutine_unwind(coroutine *co, size_t depth) {
 }
 
 bool memory_watch(session *s);
+void memory_learn(session *s, lua_State *L);
 void memory_unwatch(session *s);
 
 bool sample_start(session *s, lua_State *L);
 void sample_stop(session *s);
+void sample_charge_rest(session *s);
 uint64_t sample_mark(session *s, lua_State *L, ouro_block block);
 void sample_unmark(session *s, uint64_t mark);
+
+// LuaJIT's own profiler. sample_stop ends what is left of it.
+bool jit_start(session *s, lua_State *L);
+void jit_stop(session *s);
+void jit_charge_rest(session *s);
 
 // While a session runs, debug.sethook and debug.gethook know that our hook is not the program's.
 void hooks_install(lua_State *L);

@@ -5,6 +5,7 @@
 
 #include "show.h"
 
+#include "options.h"
 #include "own_path.h"
 #include "printable.h"
 #include "report.h"
@@ -48,22 +49,21 @@ static bool run_ouro(const char *command, const char *file) {
     return started && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static void summary(ouro_profile *profile, const char *file) {
+static void summary(ouro_profile *profile, const char *file, const char *hint) {
     ouro_stats stats = ouro_profile_stats(profile);
     if (stats.totals[0] == 0 && stats.calls == 0) {
-        fprintf(stderr, "ouro lua: the script ended before the first tick; --precise sees all\n");
+        fprintf(stderr, OURO_LUA ": the script ended before the first tick%s\n", hint);
     } else if (!run_ouro("report", file)) {
         char *text = report_text(profile);
         if (text) fputs(text, stderr);
         free(text);
     }
-    ouro__say("ouro lua: the profile is in %s", file);
+    ouro__say(OURO_LUA ": the profile is in %s", file);
 }
 
-void show_profile(ouro_profile *profile, const char *file, bool quiet, bool view) {
-    fflush(stdout);
-    fflush(stderr);
-    if (!quiet) summary(profile, file);
+void show_profile(ouro_profile *profile, const char *file, bool quiet, bool view,
+                  const char *hint) {
+    if (!quiet) summary(profile, file, hint);
     if (view && !run_ouro("view", file))
-        ouro__say("ouro lua: cannot show %s: `ouro view` did not work", file);
+        ouro__say(OURO_LUA ": cannot show %s: `ouro view` did not work", file);
 }

@@ -4,7 +4,8 @@
 
 #include "ouro.h"
 
-// Prints a summary of a profile that was written to `file`, unless quiet, and opens the viewer.
-void show_profile(ouro_profile *profile, const char *file, bool quiet, bool view);
+// Prints a summary of a profile that was written to `file`, unless quiet, and opens the viewer. The
+// hint ends the sentence that the script ended before the first tick.
+void show_profile(ouro_profile *profile, const char *file, bool quiet, bool view, const char *hint);
 
 #endif

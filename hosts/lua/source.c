@@ -378,8 +378,9 @@ static const source *source_get(source_cache *cache, const char *chunk, size_t l
 }
 
 static bool fits(const definition *d, const definition_key *key) {
-    return (int)d->line == key->line && (int)d->last_line == key->last_line &&
-           (int)d->parameters + d->method == key->parameters && d->vararg == key->vararg;
+    if ((int)d->line != key->line || (int)d->last_line != key->last_line) return false;
+    return key->parameters == PARAMETERS_UNKNOWN ||
+           ((int)d->parameters + d->method == key->parameters && d->vararg == key->vararg);
 }
 
 // Does a.b, a:b or a["b"] end in b?

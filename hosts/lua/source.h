@@ -26,6 +26,8 @@ typedef struct {
     size_t count, room;
 } source_cache;
 
+#define PARAMETERS_UNKNOWN (-1) // any fit, and vararg does not matter
+
 typedef struct {
     int line, last_line, parameters;
     bool vararg;

@@ -7,9 +7,9 @@
 // from arming.
 //
 // Arming and charging walk the stack (lua_sethook does so, too), so their cost grows with its
-// depth. After each of them the next one waits a hundred times as long, and charges the ticks
-// of that time together. Cost is measured in processor time, because other processes may run
-// in between.
+// depth. After each of them the next one waits until the program has had a hundred times as much
+// processor time, and charges the ticks of that time together. A program that sleeps has none; then
+// it waits for ten times as many ticks, so that the sleep is charged to who slept.
 //
 // One instruction of the virtual machine takes nanoseconds, the return from a signal 1 to 2 us, and
 // a step of the collector 10 to some 100 us. So a tick is charged to `(gc)` if the interrupted
@@ -25,23 +25,28 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { TICKERS = 256, LATE = 15000, SHARE = 100, HZ = 251, SIGNAL = SIGVTALRM };
+enum { TICKERS = 256, LATE = 15000, SHARE = 100, ASLEEP = 10, HZ = 251, SIGNAL = SIGVTALRM };
 
 static ticker tickers[TICKERS];
 
-uint64_t ticker_now(void) {
+static uint64_t read_clock(clockid_t clock) {
     struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(clock, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
+
+uint64_t ticker_now(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+
+uint64_t ticker_process_time(void) { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
 
 ticker *ticker_of_ticket(const void *ticket) {
     ticker *t = &tickers[(uintptr_t)ticket % TICKERS];
     return t->ticket == (uintptr_t)ticket && t->session ? t : NULL;
 }
 
-static uint32_t ticks_to_rest(const ticker *t, uint64_t cost) {
-    return 1 + (uint32_t)(cost * SHARE / t->period);
+static void rest_after(ticker *t, uint64_t now, uint64_t cost, uint32_t ticks) {
+    t->rest = now + cost * SHARE;
+    t->wait = ticks + 1 + (uint32_t)(cost * SHARE * ASLEEP / t->period);
 }
 
 static void on_tick(int signal_number, siginfo_t *info, void *context) {
@@ -51,14 +56,15 @@ static void on_tick(int signal_number, siginfo_t *info, void *context) {
     ticker *t = ticker_of_ticket(info->si_value.sival_ptr);
     if (info->si_code == SI_TIMER && t) {
         t->ticks = t->ticks + 1 + (uint32_t)(info->si_overrun > 0 ? info->si_overrun : 0);
-        if (!t->busy && t->ticks >= t->wait) {
-            t->armed_at = ticker_now();
+        uint64_t now = ticker_now();
+        if (!t->busy && (now >= t->rest || t->ticks >= t->wait)) {
+            t->armed_at = now;
             t->due = 1;
             t->session->arm(t->session, t);
             t->arm_cost = ticker_now() - t->armed_at;
             // If no hook charges them: a handler that takes as long as a period must not run at
             // every period, or the program would make no progress.
-            t->wait = t->ticks + ticks_to_rest(t, t->arm_cost);
+            rest_after(t, now, t->arm_cost, t->ticks);
         }
     }
     errno = error;
@@ -70,7 +76,8 @@ uint32_t ticker_take(ticker *t) {
 }
 
 void ticker_rest(ticker *t, uint64_t start) {
-    t->wait = ticks_to_rest(t, ticker_now() - start + t->arm_cost);
+    uint64_t now = ticker_now();
+    rest_after(t, now, now - start + t->arm_cost, 0);
 }
 
 bool ticker_was_late(const ticker *t, uint64_t now) {
@@ -97,7 +104,7 @@ static bool handler_install(void) {
     return sigaction(SIGNAL, &action, NULL) == 0;
 }
 
-static bool timer_begin(ticker *t, unsigned hz) {
+static bool timer_begin(ticker *t, unsigned hz, bool cpu) {
     struct sigevent event;
     memset(&event, 0, sizeof event);
     event.sigev_notify = SIGEV_THREAD_ID;
@@ -109,7 +116,8 @@ static bool timer_begin(ticker *t, unsigned hz) {
     event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
 #endif
     t->period = 1000000000u / hz;
-    if (timer_create(CLOCK_MONOTONIC, &event, &t->timer)) return false;
+    if (timer_create(cpu ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &event, &t->timer))
+        return false;
     t->started = true;
     struct itimerspec times = {.it_interval = {.tv_sec = (time_t)(t->period / 1000000000u),
                                                .tv_nsec = (long)(t->period % 1000000000u)}};
@@ -129,6 +137,7 @@ static ticker *ticker_new(session *s) {
         t->ticks = 0;
         t->due = 0;
         t->wait = 1;
+        t->rest = 0;
         t->started = false;
         return t;
     }
@@ -136,10 +145,10 @@ static ticker *ticker_new(session *s) {
     return NULL;
 }
 
-ticker *ticker_start(session *s, unsigned hz) {
+ticker *ticker_start(session *s, unsigned hz, bool cpu) {
     if (!handler_install()) return NULL;
     ticker *t = ticker_new(s);
-    if (!t || timer_begin(t, hz ? hz : HZ)) return t;
+    if (!t || timer_begin(t, hz ? hz : HZ, cpu)) return t;
     int error = errno;
     ticker_stop(t);
     errno = error;

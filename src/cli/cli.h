@@ -12,6 +12,7 @@
 #include "questions.h"
 #include "store.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 // The exit statuses, as the manual has them.
@@ -90,6 +91,7 @@ typedef struct {
     int64_t total; // before the filters
     char *missing; // which part of a store did not answer; NULL: none
     bool filtered;
+    bool no_space; // the live file could not grow
 } loaded;
 
 // Exits with a message if it cannot be loaded.
@@ -195,12 +197,15 @@ int cmd_diff(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_push(int argc, char **argv);
+// What asks a command that runs on to end.
+sigset_t ending_signals(void);
+
 // Sends live files again and again, until a signal comes. Gives the exit status.
 int follow_files(const options *o, const label_set *labels);
 int cmd_store(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_help(int argc, char **argv);
-// Runs the program of a language host: lua, run, cc or c++.
+// Runs the program of a language host: lua, python, run, cc or c++.
 int cmd_host(int argc, char **argv);
 bool is_host(const char *command);
 // The help of a command, or of ouro itself if command is NULL.

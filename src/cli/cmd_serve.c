@@ -76,11 +76,7 @@ static char *split_address(const char *text, unsigned *port) {
 // ---------------------------------------------------------------- the command
 
 static sigset_t block_signals(void) {
-    sigset_t ending;
-    sigemptyset(&ending);
-    sigaddset(&ending, SIGINT);
-    sigaddset(&ending, SIGTERM);
-    sigaddset(&ending, SIGHUP);
+    sigset_t ending = ending_signals();
     pthread_sigmask(SIG_BLOCK, &ending, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error of the store

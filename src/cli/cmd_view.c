@@ -20,12 +20,32 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *const allowed[] = {
-    "no-open",      "port",          "host",       "source",    "metric",
-    "select",       "exclude",       "fold",       "from",      "compact",
-    "period",       "min",           "limit",      "no-secret", "source-extension",
-    "select-match", "exclude-match", "fold-match", "label",     "source-map",
-    "store",        "where",         "with",       "paths",     NULL};
+static const char *const allowed[] = {"no-open",
+                                      "port",
+                                      "host",
+                                      "source",
+                                      "metric",
+                                      "select",
+                                      "exclude",
+                                      "fold",
+                                      "from",
+                                      "compact",
+                                      "period",
+                                      "min",
+                                      "limit",
+                                      "no-secret",
+                                      "source-extension",
+                                      "select-match",
+                                      "exclude-match",
+                                      "fold-match",
+                                      "label",
+                                      "source-map",
+                                      "store",
+                                      "where",
+                                      "with",
+                                      "paths",
+                                      "strict",
+                                      NULL};
 
 // ---------------------------------------------------------------- profiles
 
@@ -185,6 +205,7 @@ static void open_store(const options *o, server_options *s) {
     if (!title) fail_memory();
     s->store_title = title;
     s->paths_most = o->paths ? o->paths : PATHS_MOST;
+    s->strict = o->strict;
 }
 
 static void close_store(const server_options *s) {
@@ -238,11 +259,7 @@ static size_t bytes_of_filters(const server_options *s) {
 
 // Blocked before any thread starts, so that only the wait below gets them.
 static sigset_t block_signals(void) {
-    sigset_t ending;
-    sigemptyset(&ending);
-    sigaddset(&ending, SIGINT);
-    sigaddset(&ending, SIGTERM);
-    sigaddset(&ending, SIGHUP);
+    sigset_t ending = ending_signals();
     pthread_sigmask(SIG_BLOCK, &ending, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_IGN); // nobody waits for the browser
@@ -314,6 +331,8 @@ int cmd_view(int argc, char **argv) {
     if (!o.store && (o.where || o.with))
         fail_usage("view", "--where chooses from a store: --store FILE.db");
     if (o.store && o.inputs.count) fail_usage("view", "expected a store or files, found both");
+    if (o.store && (o.from || o.rule != RULE_DEFAULT || o.period > 1 || o.min > 0))
+        fail_usage("view", "--from, --compact, --period and --min are for files, not for a store");
     if (o.inputs.count == 0 && !o.store) fail_usage("view", "expected a file, or --store FILE.db");
     if (o.inputs.count > 2)
         fail_usage(

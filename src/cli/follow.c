@@ -66,18 +66,9 @@ static void show_status(const follow *f) {
 
 // ---------------------------------------------------------------- signals
 
-static sigset_t stop_signals(void) {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    return set;
-}
-
 // false: a signal asked to stop.
 static bool wait_until(const struct timespec *when) {
-    sigset_t set = stop_signals();
+    sigset_t set = ending_signals();
     for (;;) {
         struct timespec at, left = {0, 0};
         clock_gettime(CLOCK_MONOTONIC, &at);
@@ -127,14 +118,16 @@ static uint32_t patience_of(uint64_t every) {
 }
 
 int follow_files(const options *o, const label_set *labels) {
+    error e = {0};
     uint64_t every = o->every ? o->every : EVERY_DEFAULT;
+    if (!ouro__store_follows(o->store, &e)) fail_with(o->store, &e);
     follow_options how = {.store = o->store,
                           .labels = labels,
                           .root = o->root,
                           .patience = patience_of(every),
                           .say = say_event,
                           .user = (void *)(uintptr_t)o};
-    sigset_t set = stop_signals();
+    sigset_t set = ending_signals();
     follow *f = ouro__follow_new(&how);
     if (!f) fail_memory();
     for (size_t i = 0; i < o->inputs.count; i++) {

@@ -320,6 +320,7 @@ loaded load(const options *o, const char *path) {
     l.metric = metric_option(p, path, o->metric);
     l.total = ouro__total(p, l.metric);
     if (p->missing && !(l.missing = strdup(p->missing))) fail_memory();
+    l.no_space = p->no_space;
     l.profile = apply_filters(o, path, p);
     return l;
 }

@@ -31,6 +31,7 @@ json_writer json_head(output *out, const loaded *l) {
     json_amount(&w, "total", l->total, decimals);
     json_amount(&w, "left", ouro__total(l->profile, l->metric), decimals);
     if (l->missing) ouro__write_text(&w, "missing", l->missing);
+    if (l->no_space) ouro__write_bool(&w, "no_space", true);
     return w;
 }
 

@@ -9,6 +9,8 @@
 const format ouro__formats[] = {
     {"ouro", "", "live profile of a running, finished or killed program", ouro__live_probe,
      ouro__live_profile_read, NULL, false, false},
+    {"pstats", "", ".prof of Python's cProfile: callers only, no paths", ouro__pstats_probe,
+     ouro__pstats_read, NULL, false, false},
     {"pprof", ".pb .pprof .prof ", "pprof's profile.proto, raw or gzip", ouro__pprof_probe,
      ouro__pprof_read, ouro__pprof_write, false, true},
     {"speedscope", ".speedscope.json ", "speedscope JSON", ouro__speedscope_probe,

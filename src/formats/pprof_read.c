@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIELDS_PROBED = 8 };
+enum { FIELDS_PROBED = 8, BYTES_PROBED = 256 };
 
 typedef struct {
     const unsigned char *bytes;
@@ -897,9 +897,17 @@ profile *ouro__pprof_read(input *in, const read_options *options, error *e) {
     return NULL;
 }
 
-// Fields that hang together, at least one of them a message: text can look like one field, but not
-// like many.
+// Of the bytes below 32 a text has tabs and ends of lines alone; a message has its tags and lengths.
+static bool is_text(const unsigned char *bytes, size_t size) {
+    for (size_t i = 0; i < size && i < BYTES_PROBED; i++) {
+        if (bytes[i] < ' ' && (bytes[i] == '\0' || !strchr("\t\n\r", bytes[i]))) return false;
+    }
+    return true;
+}
+
+// Fields that hang together, at least one of them a message: text can look like some fields too.
 bool ouro__pprof_probe(const unsigned char *bytes, size_t size) {
+    if (is_text(bytes, size)) return false;
     wire w = {bytes, bytes, bytes + size, NULL, false, 0};
     wire_field field;
     int messages = 0;

@@ -9,6 +9,7 @@
 
 bool ouro__live_probe(const unsigned char *bytes, size_t size);
 bool ouro__pprof_probe(const unsigned char *bytes, size_t size);
+bool ouro__pstats_probe(const unsigned char *bytes, size_t size);
 bool ouro__speedscope_probe(const unsigned char *bytes, size_t size);
 bool ouro__cpuprofile_probe(const unsigned char *bytes, size_t size);
 bool ouro__perf_probe(const unsigned char *bytes, size_t size);
@@ -16,6 +17,7 @@ bool ouro__folded_probe(const unsigned char *bytes, size_t size);
 
 profile *ouro__live_profile_read(input *in, const read_options *options, error *e);
 profile *ouro__pprof_read(input *in, const read_options *options, error *e);
+profile *ouro__pstats_read(input *in, const read_options *options, error *e);
 profile *ouro__speedscope_read(input *in, const read_options *options, error *e);
 profile *ouro__cpuprofile_read(input *in, const read_options *options, error *e);
 profile *ouro__perf_read(input *in, const read_options *options, error *e);

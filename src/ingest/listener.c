@@ -13,11 +13,13 @@
 
 #include "listener.h"
 
+#include "connections.h"
 #include "posted.h"
 #include "sha256.h"
 
 #include <errno.h>
 #include <malloc.h>
+#include <math.h>
 #include <microhttpd.h>
 #include <netdb.h>
 #include <pthread.h>
@@ -42,13 +44,6 @@ enum {
 
 #define READING_SECONDS 30.0 // for a whole request, and between two of them
 
-typedef struct connection {
-    struct connection *next, **before;
-    int socket;
-    bool answering;
-    double since;
-} connection;
-
 struct listener {
     listener_options options;
     store *store; // NULL: it failed, and is opened again
@@ -58,7 +53,7 @@ struct listener {
 
     pthread_mutex_t lock; // of all below
     pthread_cond_t changed;
-    connection *connections;
+    connections connections;
     unsigned in_flight, working;
     size_t bytes;
     uint64_t accepted, again, rows, refused[STATUSES];
@@ -77,44 +72,27 @@ typedef struct {
     char target[];
 } incoming;
 
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 // ---------------------------------------------------------------- connections
 
 static void connection_changed(void *user, struct MHD_Connection *c, void **context,
                                enum MHD_ConnectionNotificationCode what) {
     listener *l = user;
-    connection *one = *context;
     pthread_mutex_lock(&l->lock);
-    if (what == MHD_CONNECTION_NOTIFY_STARTED && (one = calloc(1, sizeof *one))) {
-        one->socket = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        one->since = seconds();
-        one->next = l->connections;
-        one->before = &l->connections;
-        if (one->next) one->next->before = &one->next;
-        l->connections = one;
-        *context = one;
-    } else if (one) {
-        *one->before = one->next;
-        if (one->next) one->next->before = one->before;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        int socket = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        *context = ouro__connection_open(&l->connections, socket);
+    } else if (*context) {
+        ouro__connection_close(&l->connections, *context);
         *context = NULL;
-        free(one);
     }
     pthread_mutex_unlock(&l->lock);
 }
 
-static void note_step(listener *l, struct MHD_Connection *c, bool answering) {
+static void note_step(listener *l, struct MHD_Connection *c, bool at_work) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    connection *one = info ? info->socket_context : NULL;
-    if (!one) return;
     pthread_mutex_lock(&l->lock);
-    one->answering = answering;
-    one->since = seconds();
+    ouro__connection_step(info ? info->socket_context : NULL, at_work);
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -127,8 +105,6 @@ static void rest(listener *l) {
     pthread_mutex_lock(&l->lock);
 }
 
-// The library bounds how long a connection may be silent, not how long a request may take. A socket
-// is closed only after it left the list, so its number is still its own.
 static void *watch(void *user) {
     listener *l = user;
     pthread_mutex_lock(&l->lock);
@@ -137,11 +113,7 @@ static void *watch(void *user) {
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_sec++;
         pthread_cond_timedwait(&l->changed, &l->lock, &until);
-        double now = seconds();
-        for (connection *one = l->connections; one; one = one->next) {
-            if (!one->answering && now - one->since > READING_SECONDS)
-                shutdown(one->socket, SHUT_RDWR);
-        }
+        ouro__connections_shut_slow(&l->connections, READING_SECONDS, INFINITY);
         rest(l);
     }
     pthread_mutex_unlock(&l->lock);

@@ -158,6 +158,7 @@ typedef struct {
     const posted *posted;
     take_delivery take;
     void *user;
+    uint32_t count;
 } pushing;
 
 static bool copy_labels(label_set *to, const label_set *from) {
@@ -168,8 +169,10 @@ static bool copy_labels(label_set *to, const label_set *from) {
 }
 
 static bool take_pushed(void *user, const label_set *labels, piece content, error *e) {
-    const pushing *p = user;
+    pushing *p = user;
     delivery d = {0};
+    if (p->count++ == PROFILES_MOST)
+        return ouro__fail(e, EFBIG, "a message of more than %d profiles", PROFILES_MOST);
     parts from = {.profile = content};
     content_rules rules = {.format = "pprof", .limit = p->posted->limit};
     bool ok = copy_labels(&d.labels, labels) || ouro__fail_memory(e);
@@ -181,7 +184,7 @@ static bool take_pushed(void *user, const label_set *labels, piece content, erro
 
 static bool read_push(const posted *p, piece body, take_delivery take, void *user, error *e) {
     static const char json[] = "application/json";
-    pushing to = {p, take, user};
+    pushing to = {.posted = p, .take = take, .user = user};
     if (p->content_type && strncmp(p->content_type, json, strlen(json)) == 0)
         return ouro__fail(e, ENOTSUP, "the push API is taken as application/proto, not as JSON");
     return ouro__push_message_read(body, take_pushed, &to, e);

@@ -17,6 +17,7 @@
 enum {
     LABELS_MOST = 64,        // of a profile
     LABEL_LONGEST = 4096,    // bytes of a name or a value
+    PROFILES_MOST = 1000,    // of a message
     UNPACKED_MOST = 64 << 20 // bytes of a body or a profile that was packed
 };
 

@@ -5,8 +5,9 @@
 // A profile owns blocks and lanes. A lane is one tree, written by one OS thread at a time.
 //
 //   lane->nodes    one array of 64-bit words that never moves: address space for the whole cap
-//                  is reserved when the lane is made, so a position (a word offset) stays good
-//                  for ever, also in the hands of a signal handler.
+//                  is reserved when the lane is made (in steps under `ulimit -v`, see space.c), so
+//                  a position (a word offset) stays good for ever, also in the hands of a signal
+//                  handler.
 //
 //     |<---------- capacity nodes ---------->|<--------- capacity accounts --------->|
 //     | root | [lost] | node | node | ...    | of root |   -   | of node | ...        |
@@ -46,7 +47,8 @@
 //     are in the free list
 //
 // Locks, outermost first: fork_lock (atfork.c); profile->lock (blocks, list of lanes); lane->lock
-// (the shape of the tree; the hot path does not take it); live->lock (space in the file).
+// (the shape of the tree; the hot path does not take it); live->lock (space in the file);
+// space->lock (address space).
 // Counters are read without any: they are aligned words with one writer.
 
 #ifndef OURO_INTERNAL_H
@@ -127,7 +129,7 @@ typedef struct {
     ouro_profile *profile;
     uint32_t stride;         // words per node
     uint32_t account_offset; // words from a node to its account
-    uint32_t mapped; // nodes whose memory may be used; all of them, or what the live file has given
+    uint32_t mapped; // nodes whose memory may be used: all, or what file and address space have
     uint32_t baseline_mapped; // of these, those whose baseline is in the live file
     uint32_t live;            // nodes in use
     uint32_t free_list; // position of a node that was evicted, linked through `parent`; 0 = none
@@ -186,6 +188,7 @@ struct ouro_profile {
     _Atomic bool waiting;        // a lane below its fair share finds no room
 
     struct ouro__live *live;       // NULL: memory only
+    struct ouro__space *space;     // NULL: address space is not limited
     ouro_profile *next, *previous; // all profiles, for fork(2)
 };
 
@@ -341,6 +344,15 @@ bool ouro__lane_is_valid(const ouro__lane *lane);
 // clock.c
 void ouro__clocks_lock(bool lock);
 void ouro__clocks_forget(void);
+
+// space.c
+struct ouro__space *ouro__space_new(const ouro_profile *profile);
+void ouro__space_free(struct ouro__space *space);
+uint32_t ouro__space_unit(void);
+void *ouro__space_map(struct ouro__space *space, bool records_only);
+void ouro__space_unmap(struct ouro__space *space, void *base);
+uint32_t ouro__space_extent(struct ouro__space *space, uint32_t wanted);
+bool ouro__space_is_full(const struct ouro__space *space);
 
 // process.c
 uint64_t ouro__process_start(uint64_t process);

@@ -41,22 +41,25 @@ static bool lane_map(ouro__lane *lane) {
     size_t words = capacity * 2 * lane->stride;
     size_t bytes = words * sizeof(uint64_t) + words / 4 * sizeof *lane->heres +
                    capacity * (sizeof *lane->steps + sizeof *lane->back_target);
-    void *region = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (region == MAP_FAILED) return false;
+    void *region = lane->profile->space ? ouro__space_map(lane->profile->space, false)
+                                        : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (region == MAP_FAILED || !region) return false;
     lane->nodes = region;
     lane->heres = (ouro_here **)(void *)(lane->nodes + words);
     lane->steps = (uint32_t *)(void *)(lane->heres + words / 4);
     lane->back_target = (bool *)(void *)(lane->steps + capacity);
     lane->region_bytes = bytes;
     // Untouched nodes and accounts must not cost a huge page each.
-    madvise(region, bytes, MADV_NOHUGEPAGE);
+    if (!lane->profile->space) madvise(region, bytes, MADV_NOHUGEPAGE);
     return true;
 }
 
 void ouro__lane_free(ouro__lane *lane) {
     if (!lane) return;
-    if (lane->nodes) munmap(lane->nodes, lane->region_bytes);
+    struct ouro__space *space = lane->profile->space;
+    if (lane->nodes && space) ouro__space_unmap(space, lane->nodes);
+    if (lane->nodes && !space) munmap(lane->nodes, lane->region_bytes);
     ouro__baseline_free(lane);
     free(lane->memo.entries);
     free(lane->own_shortcuts);
@@ -84,7 +87,7 @@ static ouro__lane *lane_new(ouro_profile *profile) {
         errno = ENOMEM;
         return NULL;
     }
-    lane->mapped = profile->capacity;
+    lane->mapped = profile->space ? ouro__space_extent(profile->space, 0) : profile->capacity;
     if (profile->live && !ouro__live_add_lane(profile->live, lane)) {
         int error = errno;
         ouro__lane_free(lane);

@@ -132,12 +132,23 @@ static bool check_header(reader *r) {
     return true;
 }
 
+static bool measure(reader *r) {
+    struct stat status;
+    if (fstat(r->fd, &status)) return fail(r, errno, 0, "cannot read: %s", strerror(errno));
+    r->size = (uint64_t)status.st_size;
+    return true;
+}
+
+// A running program makes the file longer and then says so in the header: the length that the
+// header is checked with is taken after it.
 static bool read_header(reader *r) {
+    if (!measure(r)) return false;
     if (r->size == 0) return fail(r, EILSEQ, 0, "the file is empty");
     if (r->size < sizeof r->header)
         return fail(r, EILSEQ, r->size, "not a live profile, or cut off: %llu bytes",
                     (unsigned long long)r->size);
-    return read_at(r, 0, &r->header, sizeof r->header) && check_version(r) && check_header(r);
+    return read_at(r, 0, &r->header, sizeof r->header) && measure(r) && check_version(r) &&
+           check_header(r);
 }
 
 static bool check_segment(reader *r, const live_segment *head, uint64_t at) {
@@ -665,9 +676,6 @@ static bool find_parts(reader *r, lane_reader *l) {
 
 // A running program adds segments and blocks while we read.
 static bool refresh(reader *r) {
-    struct stat status;
-    if (fstat(r->fd, &status)) return fail(r, errno, 0, "cannot read: %s", strerror(errno));
-    r->size = (uint64_t)status.st_size;
     r->segment_count = 0;
     r->lane_count = 0;
     return read_header(r) && read_segments(r);

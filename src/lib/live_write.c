@@ -226,7 +226,9 @@ static bool records_mapped(struct ouro__live *live, uint32_t kind, const ouro__l
 
 // How many nodes come next; capacity is a multiple of the unit.
 static uint32_t next_nodes(const struct ouro__live *live, const ouro__lane *lane) {
-    uint32_t unit = live->header->segment_nodes, left = lane->profile->capacity - lane->mapped;
+    const ouro_profile *profile = lane->profile;
+    uint32_t there = profile->space ? ouro__space_extent(profile->space, 0) : profile->capacity;
+    uint32_t unit = live->header->segment_nodes, left = there - lane->mapped;
     uint64_t nodes = round_up(bounded(lane->mapped / NODES_PART, unit, NODES_MOST), unit);
     return nodes < left ? (uint32_t)nodes : left;
 }

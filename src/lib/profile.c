@@ -47,6 +47,8 @@ static void set_sizes(ouro_profile *profile, bool live) {
     profile->stride = (words + 3) / 4 * 4;
     uint64_t capacity = (uint64_t)profile->max_nodes + 1; // [lost] is no node
     uint32_t unit = live ? ouro__live_segment_nodes(profile->stride) : 1;
+    uint32_t space = ouro__space_unit(); // both are powers of two
+    if (space > unit) unit = space;
     capacity = (capacity + unit - 1) / unit * unit;
     profile->capacity = (uint32_t)capacity;
 }
@@ -76,6 +78,7 @@ static int profile_init(ouro_profile *profile, const ouro_options *o) {
     atomic_init(&profile->nodes_used, 1); // the root
     if (!set_metrics(profile, o)) return ENOMEM;
     set_sizes(profile, o->path != NULL);
+    profile->space = ouro__space_new(profile);
     if (o->path) {
         profile->live = ouro__live_create(profile, o->path);
         if (!profile->live) return errno;
@@ -118,6 +121,7 @@ void ouro_profile_free(ouro_profile *profile) {
     }
     free(profile->lanes);
     ouro__live_close(profile->live);
+    ouro__space_free(profile->space);
     ouro__blocks_free(profile);
     pthread_mutex_destroy(&profile->lock);
     free(profile);
@@ -182,7 +186,7 @@ ouro_stats ouro_profile_stats(const ouro_profile *const_profile) {
     // Not a sum over lanes, which would see each at another moment.
     stats.nodes = atomic_load_explicit(&profile->nodes_used, memory_order_relaxed);
     stats.max_nodes = profile->max_nodes;
-    stats.no_space = ouro__live_is_full(profile->live);
+    stats.no_space = ouro__live_is_full(profile->live) || ouro__space_is_full(profile->space);
     stats.lanes = profile->lane_count;
     stats.blocks = ouro__block_count(profile);
     stats.bytes = sizeof *profile + ouro__blocks_bytes(profile);

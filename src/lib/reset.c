@@ -22,20 +22,24 @@ static size_t baseline_bytes(const ouro__lane *lane) {
 
 static bool baseline_reserve(ouro__lane *lane) {
     if (!lane->baseline) {
-        void *region = mmap(NULL, baseline_bytes(lane), PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (region == MAP_FAILED) {
+        struct ouro__space *space = lane->profile->space;
+        void *region = space ? ouro__space_map(space, true)
+                             : mmap(NULL, baseline_bytes(lane), PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (region == MAP_FAILED || !region) {
             errno = ENOMEM;
             return false;
         }
         lane->baseline = region;
-        madvise(region, baseline_bytes(lane), MADV_NOHUGEPAGE);
+        if (!space) madvise(region, baseline_bytes(lane), MADV_NOHUGEPAGE);
     }
     return ouro__live_grow_baseline(lane->profile->live, lane);
 }
 
 void ouro__baseline_free(ouro__lane *lane) {
-    if (lane->baseline) munmap(lane->baseline, baseline_bytes(lane));
+    struct ouro__space *space = lane->profile->space;
+    if (lane->baseline && space) ouro__space_unmap(space, lane->baseline);
+    if (lane->baseline && !space) munmap(lane->baseline, baseline_bytes(lane));
 }
 
 // For a node that is used anew: its counters have begun at zero.

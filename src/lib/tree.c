@@ -9,11 +9,17 @@
 
 #include <stdlib.h>
 
-// Is there a place for a node? false: the lane has what it can have, or its live file has no space.
+// Is there a place for a node? false: the lane has what it can have, or there is no space for more,
+// in its live file or in its address space.
 bool ouro__place_ready(ouro__lane *lane) {
+    const ouro_profile *profile = lane->profile;
     uint32_t used = lane->state->used;
     if (lane->free_list || used < lane->mapped) return true;
-    return used < lane->profile->capacity && ouro__live_grow_lane(lane->profile->live, lane);
+    if (used >= profile->capacity) return false;
+    if (profile->space && ouro__space_extent(profile->space, used + 1) <= used) return false;
+    if (profile->live) return ouro__live_grow_lane(profile->live, lane);
+    lane->mapped = ouro__space_extent(profile->space, 0);
+    return true;
 }
 
 // A node's place, which is ready: one that was evicted, or the next one never used.

@@ -98,9 +98,24 @@ static void move_values(const source *from, uint32_t node, profile *to, uint32_t
         ouro__charge(to, m, target, from->values[m][node]);
 }
 
+static bool row_has_values(const tags *t, uint32_t row) {
+    for (uint32_t m = 0; m < t->metric_count; m++) {
+        if (t->row_values[m] && t->row_values[m][row]) return true;
+    }
+    return false;
+}
+
+// Samples may add up to nothing, 2 and -2, and have labels by which they are told apart later.
+static void need_labelled(const tags *t, const uint32_t *failed, uint8_t *needed) {
+    for (uint32_t r = 0; t && r < t->row_count; r++) {
+        if (failed && failed[t->row_set[r]]) continue;
+        needed[t->row_node[r]] |= row_has_values(t, r);
+    }
+}
+
 // needed[n]: something is charged to it or below it that is kept. What only led to paths that are
 // gone is gone too. Without a filter all is needed.
-static uint8_t *find_needed(const source *from, const filter *f) {
+static uint8_t *find_needed(const source *from, const filter *f, const uint32_t *failed) {
     const profile *p = from->profile;
     uint8_t *needed = calloc(p->node_count, 1);
     if (!needed) return NULL;
@@ -109,6 +124,7 @@ static uint8_t *find_needed(const source *from, const filter *f) {
     for (uint32_t m = 0; filtered && m < p->metric_count; m++) {
         for (uint32_t n = 0; n < p->node_count; n++) needed[n] |= from->values[m][n] != 0;
     }
+    if (filtered && f->keep_labels) need_labelled(p->tags, failed, needed);
     for (uint32_t n = 0; n < p->node_count; n++) needed[n] &= from->kept[n];
     for (uint32_t n = p->node_count; n-- > 1;) needed[p->parent[n]] |= needed[n];
     return needed;
@@ -167,7 +183,7 @@ static void carry_labels(const source *from, const uint32_t *failed, uint32_t al
 static bool make(const source *from, const filter *f, const uint32_t *failed, int rule,
                  int edge_length, bool entered, profile *to, uint32_t *place) {
     const profile *p = from->profile;
-    uint8_t *needed = find_needed(from, f), *folded = flags(p, f->fold, f->fold_count);
+    uint8_t *needed = find_needed(from, f, failed), *folded = flags(p, f->fold, f->fold_count);
     if (needed) ouro__profile_reserve(to, count_needed(p, needed) + 2); // the root and (folded)
     builder *b = entered ? ouro__builder_new(to, rule, edge_length) : NULL;
     bool ok = needed && folded && (b || !entered) && (!entered || ouro__retell_recursion(p, to));

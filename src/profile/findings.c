@@ -109,6 +109,12 @@ static void find_few(search *s) {
                           .ticks = tick != 0});
 }
 
+static void find_callers_only(search *s) {
+    const char *format = s->profile->format;
+    if (format && strcmp(format, "pstats") == 0)
+        find(s, (finding){.kind = FINDING_CALLERS, .block = NO_BLOCK, .other = NO_BLOCK});
+}
+
 static void find_cut(search *s) {
     static const char *const cuts[] = {"[pruned]", "[lost]", "[truncated]", "(truncated)"};
     const profile *p = s->profile;
@@ -385,6 +391,7 @@ bool ouro__findings(const profile *p, uint32_t m, const totals *t, const knots *
                 .ok = true};
     s.ok = s.running && s.sums && s.until;
     if (s.ok) {
+        find_callers_only(&s);
         find_few(&s);
         find_cut(&s);
         uint32_t told = find_self(&s);
@@ -531,12 +538,16 @@ uint32_t ouro__finding_parts(const profile *p, const finding *f, int64_t total,
         say(&s, "No block stands out: ");
         name(&s, f->block);
         say(&s, " spends the most itself, %s; it takes %s blocks to make half.", share, count);
+        break;
+    case FINDING_CALLERS:
+        say(&s, "The file has callers only, no paths: overall ends after one step. The metric "
+                "cumulative has the sums of pstats.");
     }
     return s.count;
 }
 
 const char *ouro__finding_kind(const finding *f) {
-    static const char *const names[] = {"empty", "few",       "cut",  "self",   "under",
-                                        "group", "recursion", "path", "spread", "flat"};
+    static const char *const names[] = {"empty",     "few",  "cut",    "self", "under",  "group",
+                                        "recursion", "path", "spread", "flat", "callers"};
     return names[f->kind];
 }

@@ -183,6 +183,7 @@ typedef enum {
     FINDING_PATH,      // one path of `count` blocks, ending in `block`, spends `value` itself
     FINDING_SPREAD,    // `block` hands out `value` to `count` callees, at most `most` to `other`
     FINDING_FLAT,      // no self is above that of `block`; `count` blocks make half
+    FINDING_CALLERS,   // the file has who called whom, and no paths
 } finding_kind;
 
 typedef struct {

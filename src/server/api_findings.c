@@ -15,6 +15,7 @@ static const char *page_of(const finding *f) {
     case FINDING_EMPTY:
     case FINDING_FEW:
     case FINDING_FLAT:
+    case FINDING_CALLERS:
         return "self";
     default:
         return "block";

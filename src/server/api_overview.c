@@ -72,6 +72,7 @@ static void write_file(question *q, unsigned i) {
     ouro__write_text(w, "format", p->format ? p->format : "");
     ouro__write_bool(w, "live", f->live);
     ouro__write_bool(w, "running", p->running);
+    ouro__write_bool(w, "no_space", p->no_space);
     write_times(q, p);
     ouro__write_text(w, "rule", rule_name(p));
     ouro__write_integer(w, "block_count", p->block_count);
@@ -82,6 +83,7 @@ static void write_file(question *q, unsigned i) {
     ouro__write_text(w, "recursion", ouro__counts_calls(p) ? "calls" : "steps");
     write_metrics(q, s);
     write_part(w, p, s->part);
+    ouro__write_text(w, "missing", p->missing);
     ouro__write_end(w);
 }
 

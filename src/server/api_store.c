@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What a page needs to choose from a store: what there is to choose, and how a metric is spread over
-// time. Neither asks for a profile, so both are cheap however much is chosen.
+// What a page needs to choose from a store: what there is to choose, and how a metric is spread
+// over time. Neither asks for a profile, so both are cheap however much is chosen.
 
 #include "ouro.h"
 
@@ -21,8 +21,10 @@ enum { VALUES_USUAL = 12, VALUES_OFFERED = 20, STEPS_USUAL = 120 };
 static bool read_choice(question *q, choice *c) {
     const char *where = ouro__request_value(q->request, "where");
     error e = {0};
-    return ouro__choice_parse(where ? where : "", ouro__now(), c, &e) ||
-           ouro__refuse_error(q, 400, "bad-choice", &e);
+    if (!ouro__choice_parse(where ? where : "", ouro__choices_now(), c, &e))
+        return ouro__refuse_error(q, 400, "bad-choice", &e);
+    c->strict = q->api->shelf->options.strict;
+    return true;
 }
 
 static bool refuse_store(question *q, const error *e) {
@@ -115,7 +117,7 @@ bool ouro__api_offer(question *q) {
     if (!read_choice(q, &c)) return false;
     bool ok = ask_offer(q, &c, &o);
     if (ok) {
-        write_time(q, "now", ouro__now());
+        write_time(q, "now", ouro__choices_now());
         write_time(q, "since", c.since);
         write_time(q, "until", c.until);
         ouro__write_integer(&q->json, "slices", (int64_t)o.slices);

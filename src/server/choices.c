@@ -30,6 +30,7 @@ typedef struct {
 struct choices {
     store *store;
     uint32_t paths_most;
+    bool strict;
     pthread_mutex_t asking; // held while the store is used
     // Under the shelf's lock.
     held list[HELD_MOST];
@@ -37,17 +38,18 @@ struct choices {
     uint64_t clock;
 };
 
-uint64_t ouro__now(void) {
+uint64_t ouro__choices_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-choices *ouro__choices_new(store *s, uint32_t paths_most) {
+choices *ouro__choices_new(store *s, uint32_t paths_most, bool strict) {
     choices *c = calloc(1, sizeof *c);
     if (!c) return NULL;
     c->store = s;
     c->paths_most = paths_most;
+    c->strict = strict;
     pthread_mutex_init(&c->asking, NULL);
     return c;
 }
@@ -141,7 +143,7 @@ static bool same_blocks(const profile *a, const profile *b) {
 
 static bool same_profile(const profile *a, const profile *b) {
     bool same = a->node_count == b->node_count && a->metric_count == b->metric_count &&
-                same_blocks(a, b) &&
+                same_text(a->missing, b->missing) && same_blocks(a, b) &&
                 memcmp(a->parent, b->parent, a->node_count * sizeof *a->parent) == 0 &&
                 memcmp(a->block + 1, b->block + 1, (a->node_count - 1) * sizeof *a->block) == 0;
     for (uint32_t m = 0; same && m < a->metric_count; m++)
@@ -151,8 +153,9 @@ static bool same_profile(const profile *a, const profile *b) {
 
 static side *ask(choices *c, const char *where, error *e) {
     choice meant;
-    if (!ouro__choice_parse(where, ouro__now(), &meant, e)) return NULL;
+    if (!ouro__choice_parse(where, ouro__choices_now(), &meant, e)) return NULL;
     meant.paths_most = c->paths_most;
+    meant.strict = c->strict;
     profile *p = ouro__store_ask(c->store, &meant, e);
     ouro__choice_free(&meant);
     side *one = p ? ouro__side_new(p, NULL, e) : NULL;

@@ -21,8 +21,9 @@ typedef struct {
     double fresh;     // seconds that the answer may be old; negative: any
 } chosen_sides;
 
-// NULL: out of memory. The store stays the caller's, and is used by one thread at a time.
-choices *ouro__choices_new(struct store *s, uint32_t paths_most);
+// NULL: out of memory. The store stays the caller's, and is used by one thread at a time. `strict`:
+// an answer of which a part is missing is an error.
+choices *ouro__choices_new(struct store *s, uint32_t paths_most, bool strict);
 void ouro__choices_free(choices *c, shelf *s);
 
 // Given back by ouro__generation_release. NULL with *e filled; EINVAL: the choice makes no sense.
@@ -33,6 +34,6 @@ struct store *ouro__choices_take(choices *c);
 void ouro__choices_give_back(choices *c);
 
 // Milliseconds since 1970.
-uint64_t ouro__now(void);
+uint64_t ouro__choices_now(void);
 
 #endif

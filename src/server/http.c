@@ -6,9 +6,8 @@
 // stops a page of another site that had its own name pointed at this address, and a cookie must
 // have the secret (secret.h), which stops other users of the machine.
 //
-// The library bounds how long a connection may be silent, not how long a request may take. So every
-// connection is in a list with the time of its last step, and a thread of our own shuts those that
-// take too long. It only shuts the socket: the library notices and frees what is its own.
+// A thread of our own shuts connections that take too long (connections.h). It only shuts the
+// socket: the library notices and frees what is its own.
 //
 // Few requests are at work at a time, because each takes memory: a view, sums, its answer. As many
 // are let in as a browser asks for; others wait for their turn. Large answers wait until earlier
@@ -17,6 +16,7 @@
 #include "api.h"
 #include "assets.h"
 #include "choices.h"
+#include "connections.h"
 #include "secret.h"
 #include "server.h"
 
@@ -47,13 +47,6 @@ enum {
 #define STOPPING_SECONDS 1.0
 #define RESTING_SECONDS 1.0 // without a request: memory goes back to the system
 
-typedef struct connection {
-    struct connection *next, **before;
-    int socket;
-    bool answering;
-    double since;
-} connection;
-
 struct server {
     shelf shelf;
     cache cache;
@@ -69,8 +62,8 @@ struct server {
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    connection *connections;
-    unsigned count, working;
+    connections connections;
+    unsigned working;
     size_t unsent; // bytes of large answers
     double last_request;
     bool rested; // since then
@@ -95,22 +88,12 @@ static void connection_changed(void *user, struct MHD_Connection *c, void **cont
                                enum MHD_ConnectionNotificationCode what) {
     server *s = user;
     pthread_mutex_lock(&s->lock);
-    connection *one = *context;
-    if (what == MHD_CONNECTION_NOTIFY_STARTED && (one = calloc(1, sizeof *one))) {
-        one->socket = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        one->since = ouro__seconds();
-        one->next = s->connections;
-        one->before = &s->connections;
-        if (one->next) one->next->before = &one->next;
-        s->connections = one;
-        s->count++;
-        *context = one;
-    } else if (one) {
-        *one->before = one->next;
-        if (one->next) one->next->before = one->before;
-        s->count--;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        int socket = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        *context = ouro__connection_open(&s->connections, socket);
+    } else if (*context) {
+        ouro__connection_close(&s->connections, *context);
         *context = NULL;
-        free(one);
     }
     pthread_mutex_unlock(&s->lock);
 }
@@ -118,22 +101,16 @@ static void connection_changed(void *user, struct MHD_Connection *c, void **cont
 static void note_step(server *s, struct MHD_Connection *c, bool at_work) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    connection *one = info ? info->socket_context : NULL;
-    if (!one) return;
     pthread_mutex_lock(&s->lock);
-    one->answering = at_work;
-    one->since = ouro__seconds();
+    ouro__connection_step(info ? info->socket_context : NULL, at_work);
     pthread_mutex_unlock(&s->lock);
 }
 
-// With the lock. A socket is closed only after it left the list, so its number is still its own.
-static void shut_slow(server *s) {
-    double now = ouro__seconds();
-    double reading = s->count > CONNECTIONS_MOST / 2 ? CROWDED_SECONDS : READING_SECONDS;
-    for (connection *one = s->connections; one; one = one->next) {
-        if (now - one->since > (one->answering ? ANSWERING_SECONDS : reading))
-            shutdown(one->socket, SHUT_RDWR);
-    }
+// With the lock.
+static void shut_slow(const server *s) {
+    bool crowded = s->connections.count > CONNECTIONS_MOST / 2;
+    ouro__connections_shut_slow(&s->connections, crowded ? CROWDED_SECONDS : READING_SECONDS,
+                                ANSWERING_SECONDS);
 }
 
 // With the lock, which is released meanwhile.
@@ -553,7 +530,7 @@ static void server_free(server *s) {
 // An answer of a store is asked for again when it is needed, so less is kept of it than of files.
 static bool open_store(server *s, const server_options *o, error *e) {
     if (!o->store) return true;
-    s->shelf.choices = ouro__choices_new(o->store, o->paths_most);
+    s->shelf.choices = ouro__choices_new(o->store, o->paths_most, o->strict);
     s->cache.bytes_most = STORE_VIEWS_BYTES;
     return s->shelf.choices || ouro__fail_memory(e);
 }

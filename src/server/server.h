@@ -24,6 +24,7 @@ typedef struct {
     struct store *store;
     const char *store_title; // for people, without a password
     uint32_t paths_most;     // of an answer of the store; the smallest become [small]
+    bool strict;             // no answer of which a part is missing
     // Reads a live file again, from any thread, and never waits for one that is none by now. NULL
     // with *e filled: the old contents stay.
     profile *(*read_again)(void *user, const char *path, error *e);

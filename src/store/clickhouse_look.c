@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a store has: what can be chosen, and counts. Read from the rows of slices: samples are not
-// touched.
+// What a store has: what can be chosen, and counts. Read from slices only, which are few.
 
 #include "clickhouse.h"
 

@@ -7,8 +7,8 @@
 //   ouro_blocks, ouro_nodes, ouro_metrics, ouro_label_sets
 //                  names, by the key that is made of them; a row that came twice says the same.
 //                  Every shard has all of them, by the column `copy`
-//   ouro_samples   what nodes have, sorted so that a service's hours are found at once and equal
-//                  keys stand together
+//   ouro_samples   what nodes have, sorted so that a service's hours are found at once, equal keys
+//                  stand together, and so do the slices of a node, once per metric: they compress
 //   ouro_slices    a row makes the samples of a slice count
 //   ouro_meta      the version; of a cluster, which shards there are
 
@@ -40,7 +40,7 @@ static const struct {
      "ReplacingMergeTree() ORDER BY label_set", "copy"},
     {"samples",
      "service UInt64, metric UInt64, hour UInt32, node FixedString(16), slice UInt64, value Int64",
-     "MergeTree() PARTITION BY intDiv(hour, 24) ORDER BY (service, metric, hour, node, slice)",
+     "MergeTree() PARTITION BY intDiv(hour, 24) ORDER BY (service, hour, node, metric, slice)",
      "cityHash64(node)"},
     {"slices",
      "recording FixedString(16), number UInt64, slice UInt64, hour UInt32, began UInt64,"
@@ -113,10 +113,10 @@ static bool make_meta(clickhouse *c, error *e) {
     return ok;
 }
 
-static bool make_on_host(clickhouse *c, error *e) {
+static bool make_tables(clickhouse *c, error *e) {
     bool ok = make_database(c, e);
     for (size_t i = 0; ok && i < TABLES; i++) ok = make_table(c, i, e);
-    return ok && make_meta(c, e);
+    return ok;
 }
 
 // ---------------------------------------------------------------- the version
@@ -166,25 +166,27 @@ static bool look_for_version(clickhouse *c, bool this_host, bool *there, error *
 }
 
 // Several may make the same tables at once: who is refused looks again.
-static bool make_here(clickhouse *c, error *e) {
+static bool make_here(clickhouse *c, bool (*make)(clickhouse *, error *), error *e) {
     error first = {0};
     bool ok = false, there = false;
     for (unsigned i = 0; !ok && i < ATTEMPTS; i++) {
         if (i) ouro__clickhouse_pause(i);
-        ok = look_for_version(c, true, &there, &first) && (there || make_on_host(c, &first));
+        ok = look_for_version(c, true, &there, &first) && (there || make(c, &first));
         if (first.code != EIO) break;
     }
     if (!ok && e) *e = first;
     return ok;
 }
 
-// Makes the tables on every host of a cluster where they are not; else on one.
+// On every host of a cluster where they are not; else on one. The versions come when all tables are
+// there, and that of the first host last: who is killed on the way has made nothing that looks
+// complete to the next one.
 static bool make_everywhere(clickhouse *c, error *e) {
     size_t first = c->host, count = c->url.cluster ? c->url.host_count : 1;
     bool ok = true;
-    for (size_t i = 0; ok && i < count; i++) {
-        c->host = c->url.cluster ? i : first;
-        ok = make_here(c, e);
+    for (size_t i = 0; ok && i < 2 * count; i++) {
+        c->host = c->url.cluster ? (i < count ? i : 2 * count - 1 - i) : first;
+        ok = make_here(c, i < count ? make_tables : make_meta, e);
     }
     c->host = first;
     return ok;

@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FAILURES_IN_A_ROW = 2 };
+enum { FAILURES_IN_A_ROW = 2, FRESH = 2000 }; // milliseconds
 static const off_t LOCKED_BYTE = (off_t)1 << 62;
 
 typedef enum {
@@ -171,7 +171,9 @@ static bool file_found(follow *f, const char *path, const struct stat *s, bool a
         return true;
     if (!x && !(x = file_add(f, s))) return false;
     bool open = x->state == FOLLOWED || x->state == BUSY;
-    if (!open && !same_time(x->changed, s->st_ctim)) x->state = NEW;
+    // Clocks of files are coarse: what was wrong may have been put right within the same tick.
+    bool fresh = x->state == FOREIGN && now() < milliseconds(&s->st_ctim) + FRESH;
+    if (!open && (fresh || !same_time(x->changed, s->st_ctim))) x->state = NEW;
     x->changed = s->st_ctim;
     x->listed = true;
     if (!x->path || strcmp(x->path, path) != 0) {

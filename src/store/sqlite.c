@@ -6,6 +6,7 @@
 //   label_sets      every set of labels that slices have, with a key of its own
 //   slices          one row each, which says when and with which labels
 //   samples         per slice and metric one row: the values of its nodes, packed
+//   forgotten       the same of slices that are gone, for each recording that goes on
 //
 // Packed: for each node with a value, in the order of numbers, the difference to the number before
 // and the value, both as varints, the value in zigzag. A sample takes some three bytes, and a sum
@@ -38,6 +39,11 @@ static const char schema[] =
     "CREATE INDEX slices_by_time ON slices (ended, label_set);"
     "CREATE TABLE samples (slice INTEGER NOT NULL, metric INTEGER NOT NULL,"
     "  count INTEGER NOT NULL, packed BLOB NOT NULL, PRIMARY KEY (slice, metric)) WITHOUT ROWID;";
+
+// What was forgotten of recordings that go on: who follows one asks for its whole sum.
+static const char make_forgotten[] =
+    "CREATE TABLE IF NOT EXISTS forgotten (recording BLOB NOT NULL, metric INTEGER NOT NULL,"
+    "  packed BLOB NOT NULL, PRIMARY KEY (recording, metric)) WITHOUT ROWID;";
 
 // Statements are prepared when they are first needed.
 typedef enum {
@@ -72,6 +78,12 @@ typedef enum {
     LABEL_VALUES,
     DROP_SAMPLES,
     DROP_SLICES,
+    FORGOTTEN_OF,
+    CUT_RECORDINGS,
+    CUT_METRICS,
+    CUT_SAMPLES,
+    FORGET,
+    DROP_FORGOTTEN,
     STATEMENTS
 } statement;
 
@@ -118,6 +130,17 @@ static const char *const texts_of[STATEMENTS] = {
     [LABEL_VALUES] = "SELECT count(*) FROM (SELECT DISTINCT name, value FROM labels)",
     [DROP_SAMPLES] = "DELETE FROM samples WHERE slice IN (SELECT id FROM slices WHERE ended < ?)",
     [DROP_SLICES] = "DELETE FROM slices WHERE ended < ?",
+    [FORGOTTEN_OF] = "SELECT metric, packed FROM forgotten WHERE recording = ?",
+    [CUT_RECORDINGS] = "SELECT DISTINCT recording FROM slices WHERE ended < ?1 AND recording IN"
+                       " (SELECT recording FROM slices WHERE ended >= ?1)",
+    [CUT_METRICS] = "SELECT DISTINCT metric FROM samples JOIN slices ON id = slice"
+                    " WHERE recording = ?2 AND ended < ?1",
+    [CUT_SAMPLES] = "SELECT packed FROM samples JOIN slices ON id = slice"
+                    " WHERE recording = ?2 AND ended < ?1 AND metric = ?3 UNION ALL"
+                    " SELECT packed FROM forgotten WHERE recording = ?2 AND metric = ?3",
+    [FORGET] = "INSERT OR REPLACE INTO forgotten (recording, metric, packed) VALUES (?, ?, ?)",
+    [DROP_FORGOTTEN] = "DELETE FROM forgotten WHERE recording NOT IN"
+                       " (SELECT recording FROM slices)",
 };
 
 typedef struct {
@@ -230,15 +253,18 @@ static bool make_schema(file_store *f, error *e) {
                      SCHEMA_VERSION, APPLICATION_ID);
     if (!run_alone(f, BEGIN, e)) return false;
     bool ok = pragma(f, "PRAGMA user_version", &version, e) &&
-              (version || (execute(f, schema, e) && execute(f, finish, e)));
+              (version || (execute(f, schema, e) && execute(f, finish, e))) &&
+              execute(f, make_forgotten, e);
     return run_alone(f, ok ? COMMIT : ROLLBACK, ok ? e : NULL) && ok;
 }
 
 static bool check_schema(file_store *f, bool make, error *e) {
     int64_t application, version, tables;
-    if (!pragma(f, "PRAGMA application_id", &application, e) ||
-        !pragma(f, "PRAGMA user_version", &version, e) ||
-        !pragma(f, "SELECT count(*) FROM sqlite_master", &tables, e))
+    // Tables first: another process may be making them, and what says whose they are comes with
+    // them, not later.
+    if (!pragma(f, "SELECT count(*) FROM sqlite_master", &tables, e) ||
+        !pragma(f, "PRAGMA application_id", &application, e) ||
+        !pragma(f, "PRAGMA user_version", &version, e))
         return false;
     if (tables == 0 && make) return make_schema(f, e);
     if (application != APPLICATION_ID)
@@ -247,7 +273,22 @@ static bool check_schema(file_store *f, bool make, error *e) {
         return ouro__fail(e, EILSEQ, "a store of version %lld, this is a program for version %d%s",
                           (long long)version, SCHEMA_VERSION,
                           version > SCHEMA_VERSION ? ": use a newer ouro" : "");
-    return true;
+    // A store of the first days does not have it.
+    return !make ||
+           (pragma(f, "SELECT count(*) FROM sqlite_master WHERE name = 'forgotten'", &tables, e) &&
+            (tables || make_schema(f, e)));
+}
+
+// SQLite does not wait by itself for another process that changes the mode at the same moment.
+static bool use_log(file_store *f, error *e) {
+    enum { PAUSE_MILLISECONDS = 10 };
+    for (int waited = 0;; waited += PAUSE_MILLISECONDS) {
+        int64_t unused;
+        bool last = waited >= BUSY_MILLISECONDS;
+        if (pragma(f, "PRAGMA journal_mode=WAL", &unused, last ? e : NULL)) return true;
+        if (last || sqlite3_errcode(f->db) != SQLITE_BUSY) return failed(f, e);
+        sqlite3_sleep(PAUSE_MILLISECONDS);
+    }
 }
 
 static void *open_file(const char *url, bool make, error *e) {
@@ -263,9 +304,8 @@ static void *open_file(const char *url, bool make, error *e) {
                         make ? "" : "; `ouro push --store` makes one");
     } else {
         sqlite3_busy_timeout(f->db, BUSY_MILLISECONDS);
-        int64_t unused;
-        if ((!make || pragma(f, "PRAGMA journal_mode=WAL", &unused, e)) &&
-            execute(f, "PRAGMA synchronous=NORMAL", e) && check_schema(f, make, e))
+        if ((!make || use_log(f, e)) && execute(f, "PRAGMA synchronous=NORMAL", e) &&
+            check_schema(f, make, e))
             return f;
     }
     close_file(f);
@@ -638,10 +678,8 @@ static void reader_free(reader *r) {
     free(r->blocks);
 }
 
-static bool add_slice_to(reader *r, int64_t id, error *e) {
-    sqlite3_stmt *s = prepared(r->f, SAMPLES_OF, e);
-    if (!s) return false;
-    sqlite3_bind_int64(s, 1, id);
+// Rows of a metric and its packed values.
+static bool add_samples_of(reader *r, sqlite3_stmt *s, error *e) {
     bool row, ok = next_row(r->f, s, &row, e);
     for (; ok && row; ok = ok && next_row(r->f, s, &row, e)) {
         size_t m = 0;
@@ -652,6 +690,20 @@ static bool add_slice_to(reader *r, int64_t id, error *e) {
     }
     sqlite3_reset(s);
     return ok;
+}
+
+static bool add_slice_to(reader *r, int64_t id, error *e) {
+    sqlite3_stmt *s = prepared(r->f, SAMPLES_OF, e);
+    if (!s) return false;
+    sqlite3_bind_int64(s, 1, id);
+    return add_samples_of(r, s, e);
+}
+
+static bool add_forgotten(reader *r, const key *recording, error *e) {
+    sqlite3_stmt *s = prepared(r->f, FORGOTTEN_OF, e);
+    if (!s) return false;
+    bind_key(s, 1, recording);
+    return add_samples_of(r, s, e);
 }
 
 static bool damaged(error *e, const char *what, int64_t id) {
@@ -913,7 +965,7 @@ static bool recorded(void *opened, key recording, uint64_t *next, answer *a, err
         *next = (uint64_t)sqlite3_column_int64(s, 1) + 1;
         ok = add_slice_to(&r, sqlite3_column_int64(s, 0), e);
     }
-    ok = ok && tell_sums(&r, e);
+    ok = ok && add_forgotten(&r, &recording, e) && tell_sums(&r, e);
     reader_free(&r);
     execute(f, "COMMIT", NULL);
     return ok;
@@ -1117,13 +1169,111 @@ static bool drop(file_store *f, statement s, uint64_t since, error *e) {
     return run(f, p, e);
 }
 
+// The keys or numbers of a statement's rows, in a list that the caller frees.
+static bool list_keys(file_store *f, sqlite3_stmt *s, key **list, size_t *count, error *e) {
+    size_t room = 0;
+    bool row, ok = s && next_row(f, s, &row, e);
+    for (; ok && row; ok = ok && next_row(f, s, &row, e)) {
+        if (*count == room) {
+            room = room ? room * 2 : 64;
+            key *more = realloc(*list, room * sizeof **list);
+            if (!more) return ouro__fail_memory(e);
+            *list = more;
+        }
+        if (key_at(s, 0, &(*list)[*count])) ++*count;
+    }
+    return ok;
+}
+
+static bool list_metrics(file_store *f, const key *recording, uint64_t since, int64_t *list,
+                         size_t *count, error *e) {
+    sqlite3_stmt *s = prepared(f, CUT_METRICS, e);
+    if (!s) return false;
+    sqlite3_bind_int64(s, 1, (sqlite3_int64)since);
+    bind_key(s, 2, recording);
+    bool row, ok = next_row(f, s, &row, e);
+    for (; ok && row && *count < METRICS_MAX; ok = next_row(f, s, &row, e))
+        list[(*count)++] = sqlite3_column_int64(s, 0);
+    sqlite3_reset(s);
+    return ok;
+}
+
+static bool sum_cut(file_store *f, const key *recording, uint64_t since, int64_t of, sums *to,
+                    error *e) {
+    sqlite3_stmt *s = prepared(f, CUT_SAMPLES, e);
+    if (!s) return false;
+    sqlite3_bind_int64(s, 1, (sqlite3_int64)since);
+    bind_key(s, 2, recording);
+    sqlite3_bind_int64(s, 3, of);
+    bool row, ok = next_row(f, s, &row, e);
+    for (; ok && row; ok = ok && next_row(f, s, &row, e))
+        ok = add_packed(to, 0, sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), e);
+    sqlite3_reset(s);
+    return ok;
+}
+
+static bool put_forgotten(file_store *f, const key *recording, int64_t of, const packed *p,
+                          error *e) {
+    sqlite3_stmt *s = prepared(f, FORGET, e);
+    if (!s) return false;
+    bind_key(s, 1, recording);
+    sqlite3_bind_int64(s, 2, of);
+    sqlite3_bind_blob64(s, 3, p->bytes ? p->bytes : (const unsigned char *)"", p->used,
+                        SQLITE_STATIC);
+    return run(f, s, e);
+}
+
+// Keeps the sum of what goes of one metric of a recording.
+static bool forget_metric(file_store *f, const key *recording, uint64_t since, int64_t of,
+                          int64_t nodes, error *e) {
+    sums all = {calloc((size_t)nodes, sizeof *all.values), nodes, 1};
+    packed p = {0};
+    int64_t last = 0;
+    bool ok = all.values || ouro__fail_memory(e);
+    ok = ok && sum_cut(f, recording, since, of, &all, e);
+    for (int64_t n = 1; ok && n < nodes; n++) {
+        if (!all.values[n]) continue;
+        ok = put_sample(&p, last, &(sample){n, all.values[n]}) || ouro__fail_memory(e);
+        last = n;
+    }
+    ok = ok && put_forgotten(f, recording, of, &p, e);
+    free(all.values);
+    free(p.bytes);
+    return ok;
+}
+
+static bool forget_recording(file_store *f, const key *recording, uint64_t since, int64_t nodes,
+                             error *e) {
+    int64_t metrics[METRICS_MAX];
+    size_t count = 0;
+    bool ok = list_metrics(f, recording, since, metrics, &count, e);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = forget_metric(f, recording, since, metrics[i], nodes, e);
+    return ok;
+}
+
+// Recordings that go on lose some of their slices, and keep the sum of these.
+static bool forget_parts(file_store *f, uint64_t since, error *e) {
+    key *list = NULL;
+    size_t count = 0;
+    int64_t last;
+    sqlite3_stmt *s = prepared(f, CUT_RECORDINGS, e);
+    if (s) sqlite3_bind_int64(s, 1, (sqlite3_int64)since);
+    bool ok =
+        s && list_keys(f, s, &list, &count, e) && find_id(f, prepared(f, LAST_NODE, e), &last, e);
+    for (size_t i = 0; ok && i < count; i++) ok = forget_recording(f, &list[i], since, last + 1, e);
+    free(list);
+    return ok;
+}
+
 // Nodes and blocks stay: they are few, and the next slices have the same.
 static bool keep(void *opened, uint64_t since, uint64_t *slices, error *e) {
     file_store *f = opened;
     if (!run_alone(f, BEGIN, e)) return false;
-    bool ok = drop(f, DROP_SAMPLES, since, e) && drop(f, DROP_SLICES, since, e);
+    bool ok = execute(f, make_forgotten, e) && forget_parts(f, since, e) &&
+              drop(f, DROP_SAMPLES, since, e) && drop(f, DROP_SLICES, since, e);
     *slices = ok ? (uint64_t)sqlite3_changes64(f->db) : 0;
-    ok = ok && run_alone(f, COMMIT, e);
+    ok = ok && run_alone(f, DROP_FORGOTTEN, e) && run_alone(f, COMMIT, e);
     if (!ok) run_alone(f, ROLLBACK, NULL);
     return ok;
 }

@@ -259,19 +259,34 @@ static const engine *engine_of(const char *url) {
     return strstr(url, "://") ? NULL : &ouro__sqlite;
 }
 
+static const engine *known_engine(const char *url, error *e) {
+    const engine *found = engine_of(url);
+    if (!found)
+        ouro__error_set(e, EINVAL,
+                        "no store is reached like this: write the name of a file, or "
+                        "http://HOST:PORT/DATABASE");
+    return found;
+}
+
 // What an engine that only writes is not asked for.
 static bool fail_write_only(error *e) {
     return ouro__fail(e, ENOTSUP, "this store can only be written to: ask its own server");
 }
 
+static bool fail_forgetful(error *e) {
+    return ouro__fail(e, ENOTSUP,
+                      "this store cannot say what it has of a live file; write a pprof file of it "
+                      "first (ouro convert), and push that once");
+}
+
+bool ouro__store_follows(const char *url, error *e) {
+    const engine *found = known_engine(url, e);
+    return found && (found->recorded || fail_forgetful(e));
+}
+
 store *ouro__store_open(const char *url, bool make, error *e) {
-    const engine *found = engine_of(url);
-    if (!found) {
-        ouro__error_set(e, EINVAL,
-                        "no store is reached like this: write the name of a file, or "
-                        "http://HOST:PORT/DATABASE");
-        return NULL;
-    }
+    const engine *found = known_engine(url, e);
+    if (!found) return NULL;
     if (!make && !found->ask) {
         fail_write_only(e);
         return NULL;
@@ -310,10 +325,7 @@ const char *ouro__store_note(const store *s) {
 bool ouro__store_recorded(store *s, key recording, uint64_t *next, profile **sum, error *e) {
     answer a;
     *sum = NULL;
-    if (!s->engine->recorded)
-        return ouro__fail(e, ENOTSUP,
-                          "this store cannot say what it has of a live file; write a pprof file of "
-                          "it first (ouro convert), and push that once");
+    if (!s->engine->recorded) return fail_forgetful(e);
     if (!answer_init(&a, e)) return false;
     if (!s->engine->recorded(s->open, recording, next, &a, e)) {
         answer_free(&a);

@@ -105,6 +105,8 @@ typedef struct store store;
 
 // Opens a store, and makes it if `make` is set and it is not there.
 store *ouro__store_open(const char *url, bool make, error *e);
+// Whether a store of this kind can say what it has of a live file. It is not opened.
+bool ouro__store_follows(const char *url, error *e);
 void ouro__store_close(store *s);
 // How long a store is waited for that another process has locked.
 void ouro__store_patience(store *s, uint32_t milliseconds);

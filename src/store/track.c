@@ -278,7 +278,8 @@ static bool make_tree(track *t, const ouro__live_profile *live, const track_opti
     bool ok = place && (!old.tree || move_nodes(&old, p, b, &m));
     ouro__builder_free(b);
     ok = (ok && !p->failed) || ouro__fail_memory(e);
-    if (ok) {
+    bool taken = ok; // the new one takes the old one's place
+    if (taken) {
         ok = tree_init(t, p, e);
         t->place = place;
         t->column = column;
@@ -290,7 +291,7 @@ static bool make_tree(track *t, const ouro__live_profile *live, const track_opti
     }
     if (ok && old.tree) move_values(&old, t, &m);
     if (ok) fill_keys(t);
-    if (!p) drop_tree(&old); // the new one took its place
+    if (taken) drop_tree(&old);
     moved_free(&m);
     free(place);
     free(column);

@@ -15,7 +15,7 @@ from suite import ROOT, arguments, case, has, lacks, main, read, run, same, skip
 BUILD, = arguments("BUILD")
 OURO, FBLE = os.path.join(BUILD, "ouro"), os.path.join(BUILD, "fble")
 WORK = tempfile.TemporaryDirectory(prefix="ouro-files-")
-ENVIRONMENT = {**os.environ, "LUA_CPATH": os.path.join(BUILD, "hosts/lua/?.so"),
+ENVIRONMENT = {**os.environ, "LUA_CPATH": os.path.join(BUILD, "hosts/lua/5.4/?.so"),
                "PATH": BUILD + ":" + os.environ["PATH"]}
 INPUT = "main;eval;apply;eval 7\nmain;read 2\n"
 FBLE_TEXT = "U@ = *(); (U@) { U@; } F = (U@ u) { u; }; F(F(U@()));\n"

@@ -5,7 +5,7 @@
 ouro push --follow, with programs that are recorded (recorder.c), and anything killed at any moment. What is in the
 store is held against the live files themselves, by `ouro convert`.
 """
-import contextlib, os, random, shutil, signal, sqlite3, struct, subprocess, sys, time
+import contextlib, json, os, random, shutil, signal, sqlite3, struct, subprocess, sys, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support"]
@@ -117,6 +117,13 @@ def rows(question, *values):
 
 
 # ---------------------------------------------------------------- following
+
+@case
+def what_can_never_be_followed_is_told_at_once():
+    for url in "pyroscope+http://127.0.0.1:1", "otlp+http://127.0.0.1:1":
+        has(run(OURO, "push", "--store", url, "--follow", ".", status=1).err, "cannot say what it has of a live file")
+    has(run(OURO, "push", "--store", "gopher://x", "--follow", ".", status=1).err, "no store is reached like this")
+
 
 @case
 def what_a_program_adds_is_in_the_store_after_the_next_round():
@@ -312,6 +319,37 @@ def once_sends_what_is_new_and_ends():
     same((stored(""), len(rows("SELECT 1 FROM slices"))), ({"f": 3}, 2))
 
 
+@case
+def what_was_forgotten_of_a_recording_that_goes_on_is_not_sent_again():
+    def grow_old():
+        with contextlib.closing(sqlite3.connect("s.db")) as db:
+            db.execute("UPDATE slices SET ended = ended - 40 * 86400 * 1000")
+            db.commit()
+
+    def keep(words):
+        has(run(OURO, "store", "s.db", "--keep", "30d", status=0).err, words)
+    with Recorder("web.ouro") as r:
+        for step in "step main.f 3", "step main.g 1":
+            r.tell(step)
+            sent_once("web.ouro")
+        grow_old()
+        r.tell("step main.h 5")
+        sent_once("web.ouro")
+        keep("2 slices forgotten")
+        sent_once("web.ouro")
+        same(stored(""), {"main;h": 5})
+        grow_old()
+        r.tell("step main.f 4")
+        sent_once("web.ouro")
+        keep("1 slices forgotten")
+        sent_once("web.ouro")
+        same((stored(""), len(rows("SELECT 1 FROM slices"))), ({"main;f": 4}, 1))
+        has(run(OURO, "push", "--store", "s.db", "web.ouro", status=0).out, "nothing new")
+    grow_old()
+    keep("1 slices forgotten")
+    same(rows("SELECT * FROM forgotten"), [])
+
+
 # ---------------------------------------------------------------- ends and faults
 
 def ends_by(number):
@@ -429,6 +467,27 @@ def a_clock_that_runs_backwards_makes_slices_that_end_after_they_begin():
         sent_once("web.ouro")
     same(stored(""), {"main;f": 7})
     same(rows("SELECT count(*) FROM slices WHERE began <= ended"), [(2,)])
+
+
+@case
+def a_disk_without_space_is_said_by_everybody_who_reads_the_file():
+    words = "its disk ha"  # has, or had
+    with Recorder("web.ouro") as r, Pusher("web.ouro") as p:
+        r.tell("step main.f 3")
+        comes("service=web", "web.ouro")
+        lacks(run(OURO, "report", "web.ouro", status=0).err, words)
+        with open("web.ouro", "r+b") as f:
+            f.seek(380)  # as live_format.h has it
+            f.write(struct.pack("=I", 1))
+        r.tell("step main.g 3")  # a new path: the file is read as a whole
+        p.says("its disk has no space")
+        r.tell("step main.h 3")
+        comes("service=web", "web.ouro")
+        same(p.said().count("no space"), 1)
+    done = run(OURO, "report", "--self", "--json", "--select", "f", "web.ouro", status=0)
+    has(done.err, words)
+    same(json.loads(done.out)["no_space"], True)
+    has(run(OURO, "push", "--store", "s.db", "web.ouro", status=0).err, words)
 
 
 @case

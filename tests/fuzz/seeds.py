@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes the seeds of the fuzz targets into subfolders of a folder: files (the golden inputs and some pprof files, with
 a byte in front), requests, ingest, perfdata, fble and lua (short sources)."""
-import glob, gzip, os, re, struct, sys
+import glob, gzip, marshal, os, re, struct, sys
 
 here = os.path.dirname(os.path.abspath(__file__))
 root = os.path.join(here, "..", "..")
@@ -37,6 +37,7 @@ def files():
     unnamed.add(["/bin/program+0x10", "/bin/program+0x31"], [4])
     seeds["unnamed.pb"] = unnamed.bytes()
     seeds["random.pb"] = random_profile(1, True).bytes()
+    seeds["small.prof"] = marshal.dumps({("f.py", 1, "f"): (1, 3, 0.5, 1.5, {("f.py", 1, "f"): (2, 2, 0.25, 0.5)})})
     seeds["small.pb.gz"] = gzip.compress(seeds["small.pb"], mtime=0)
     seeds["two members.gz"] = gzip.compress(b"main;a 1\n", mtime=0) + gzip.compress(b"main;b 2\n", mtime=0)
     return {name: bytes([i]) + data for i, (name, data) in enumerate(sorted(seeds.items()))}

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// A program that a profiling agent of somebody else watches: burn.js ADDRESS [TOKEN]. It spends a second of processor
-// time in a recursive function, and sends what was recorded when it ends.
+// A program that a profiling agent of somebody else watches: burn.js AGENT ADDRESS TOKEN. It spends a second of
+// processor time in a recursive function, and sends what was recorded when it ends.
 "use strict";
 
-const agent = require("@pyroscope/nodejs").default;
-
-const [serverAddress, authToken] = process.argv.slice(2);
+const [name, serverAddress, authToken] = process.argv.slice(2);
+const agent = require(name).default;
 agent.init({serverAddress, authToken, appName: "shop.burner", tags: {build: "7", zone: "a b"}});
 agent.startWallProfiling();
 

@@ -51,21 +51,24 @@ def until(holds):
 
 # ---------------------------------------------------------------- a real agent
 
-@case
-def an_agent_for_node_fills_the_store():
-    if not os.path.exists(os.path.join(HERE, "node_modules", "@pyroscope", "nodejs")):
-        raise AssertionError("the agent is not here; tools/bootstrap test installs it")
+def an_agent_fills_the_store(agent):
+    if not os.path.exists(os.path.join(HERE, "node_modules", agent)):
+        raise AssertionError(f"{agent} is not here; tools/bootstrap test installs it")
     write("token", "geheim\n")
     with Serve("--token-file", "token") as s:
-        same(run("node", os.path.join(HERE, "burn.js"), s.url, "geheim", status=0).out, "sent\n")
-        assert s.counters()["accepted_total"] >= 1
+        same(run("node", os.path.join(HERE, "burn.js"), agent, s.url, "geheim", status=0).out, "sent\n")
+        same(s.counters()["accepted_total"], 1)
     where = ["--store", "s.db", "--where", "service=shop.burner build=7 zone='a b'".replace("'", '"')]
     report = json.loads(ouro("report", *where, "--self", "--json", "--metric", "wall", "--top", "1"))
     has(report["rows"][0]["name"], "fibonacci")
     assert report["rows"][0]["self"] * 2 > report["total"], report
     same(report["unit"], "nanoseconds")
     labels = {(l["name"], l["value"]) for l in json.loads(ouro("store", "s.db", "--json"))["labels"]}
-    has(labels, ("host", socket.gethostname()), ("spy", "nodespy"), ("process.runtime.name", "nodejs"))
+    has(labels, ("host", socket.gethostname()), ("spy", "nodespy"))
+
+
+case(an_agent_fills_the_store, "an_agent_for_node_fills_the_store", "@pyroscope/nodejs")
+case(an_agent_fills_the_store, "an_agent_for_node_that_sends_forms_fills_the_store", "pyroscope-forms")
 
 
 # ---------------------------------------------------------------- layouts

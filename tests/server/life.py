@@ -265,6 +265,19 @@ class Writer:
 
 
 @case
+def a_live_file_whose_disk_was_full_says_so():
+    w = Writer("live.ouro")
+    w.step("main.parse")
+    for full in 0, 1:
+        with open("live.ouro", "r+b") as f:
+            f.seek(380)  # as live_format.h has it
+            f.write(bytes([full, 0, 0, 0]))
+        with Server("live.ouro", quiet=not full) as s:
+            same(s.api("profile")["files"][0]["no_space"], bool(full))
+    w.end(False)
+
+
+@case
 def a_live_file_is_followed():
     for kill in False, True:
         w = Writer("live.ouro")

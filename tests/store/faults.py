@@ -5,7 +5,7 @@ running."""
 import json, os, random, signal, socket, subprocess, threading, time
 
 from shards import Shards
-from suite import case, has, lacks, run, same, write
+from suite import case, has, lacks, run, same, skip, write
 
 SEED = int(os.environ.get("OURO_SEED", time.time_ns() % 1_000_000_000))
 given = {}
@@ -233,6 +233,26 @@ def samples_without_a_commit_do_not_count():
     servers()[0].ask("INSERT INTO ouro_samples SELECT service, metric, hour, node, slice + 1, value FROM ouro_samples",
                      database=database())
     same(folded(url), PATHS)
+
+
+@case
+def a_full_disk_is_told_and_nothing_is_committed():
+    if run("unshare", "-rm", "true").status:
+        skip("no namespace can be made here, and so no small disk")
+    with Shards(1, disk="6m") as own:
+        url = own.url(database())
+        push(url)
+        dice, refusal = random.Random(SEED), ""
+        print(f"# the seed is {SEED}")
+        for i in range(40):  # names and values that do not compress
+            write("big.folded", "".join(f"f{dice.getrandbits(300):x} {dice.getrandbits(40)}\n" for _ in range(3000)))
+            done = run(given["ouro"], "push", "--store", url, "--label", f"big={i}", "big.folded")
+            if done.status:
+                refusal = done.err
+                break
+        has(refusal, "disk is full")
+        same(folded(url, f"big={i}"), {})
+        same(folded(url, "service=x"), PATHS)
 
 
 # ---------------------------------------------------------------- passwords and rights

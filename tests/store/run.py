@@ -9,8 +9,8 @@ import os, subprocess, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support"]
-import faults, shards
-from suite import arguments, case, main, skip, words
+import faults, following, shards, view  # noqa
+from suite import arguments, case, cases, main, skip, words
 
 OURO, = arguments("OURO")
 
@@ -38,9 +38,11 @@ def the_model_agrees(url):
 
 def run_all():
     if not shards.SERVER:
-        print("ok without_clickhouse_server_these_cases_are_left_out")
-        print("# clickhouse-server is not installed: tools/bootstrap test does that")
-        return 0
+        cases.clear()
+        words.clear()
+        case(lambda: print("# clickhouse-server is not installed: tools/bootstrap test does that"),
+             "without_clickhouse_server_these_cases_are_left_out")
+        main()
     with shards.Shards(2) as servers:
         faults.use(OURO, servers)
         if not words:

@@ -57,12 +57,16 @@ def end_with_the_test():
 
 class Shard:
     def __init__(self, folder, ports):
-        self.folder, (self.http, self.tcp, self.inter), self.process = folder, ports, None
+        self.folder, (self.http, self.tcp, self.inter), self.process, self.disk = folder, ports, None, ""
 
     def start(self):
         output = open(self.folder + "/output", "ab")
+        command = [SERVER, "--config-file=" + self.folder + "/config.xml"]
+        if self.disk:  # a disk of its own, as small as wanted, in a namespace that goes with the server
+            mount = 'mount -t tmpfs -o size="$1" none data && shift && exec "$@"'
+            command = ["unshare", "-rm", "sh", "-c", mount, "sh", self.disk, *command]
         # A process of its own group, so that a ^C at a test ends the servers by stop() and not half-way.
-        self.process = subprocess.Popen([SERVER, "--config-file=" + self.folder + "/config.xml"], cwd=self.folder,
+        self.process = subprocess.Popen(command, cwd=self.folder,
                                         stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
                                         preexec_fn=end_with_the_test,
                                         env={"PATH": os.environ.get("PATH", ""), "TZ": "UTC", "LC_ALL": "C"})
@@ -105,13 +109,14 @@ class Shard:
 class Shards:
     """with Shards(2) as shards: shards[0].ask("SELECT 1")"""
 
-    def __init__(self, count, patience=60):
-        """`patience`: seconds between shards. Version 18.16 obeys only its own settings there."""
+    def __init__(self, count, patience=60, disk=""):
+        """`patience`: seconds between shards. Version 18.16 obeys only its own settings there. `disk`: its size."""
         self.folder = tempfile.mkdtemp(prefix="ouro-shards-")
         ports = free_ports(3 * count)
         self.shards = [Shard(f"{self.folder}/{i}", ports[3 * i:3 * i + 3]) for i in range(count)]
         replicas = [SHARD.format(tcp=s.tcp) for s in self.shards]
         for s in self.shards:
+            s.disk = disk
             for part in ("data", "tmp", "files", "schemas"):
                 os.makedirs(f"{s.folder}/{part}")
             write(s.folder + "/config.xml", CONFIG.format(folder=s.folder, http=s.http, tcp=s.tcp, inter=s.inter,

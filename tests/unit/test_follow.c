@@ -80,9 +80,11 @@ static int read_rounds(program *p, int rounds, uint32_t names) {
     int again = 0;
     read_all(p, &kept);
     for (int i = 0; i < rounds; i++) {
-        if (random_below(8) == 0) ouro_profile_reset(p->profile);
-        steps(p, random_below(60), names);
+        bool quiet = i % 10 == 0; // nothing happens: the counters alone must do, at any cap
+        if (!quiet && random_below(8) == 0) ouro_profile_reset(p->profile);
+        if (!quiet) steps(p, random_below(60), names);
         bool same = ouro__live_read_again(p->fd, &kept);
+        CHECK(same || !quiet);
         read_all(p, &all);
         if (same) CHECK(same_rows(kept.rows, all.rows));
         again += same;

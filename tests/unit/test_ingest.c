@@ -406,6 +406,34 @@ TEST(profiles_of_a_message_are_taken_with_the_labels_of_their_series) {
                        "host=peer service=db spy=x: alloc_space bytes f=11 inuse_space bytes");
 }
 
+static bool count_one(void *user, const delivery *d, error *e) {
+    (void)d, (void)e;
+    ++*(unsigned *)user;
+    return true;
+}
+
+TEST(a_message_has_a_thousand_profiles_at_most) {
+    unsigned char raw[200], sample[300], series[600], *body = malloc(400000);
+    size_t size = 0, n = put_label(series, "service_name", "web");
+    unsigned count = 0;
+    error e = {0};
+    size_t sample_size = put_field(sample, 1, raw, make_pprof(raw, 1, 1));
+    n += put_field(series + n, 2, sample, sample_size);
+    for (int i = 0; i < PROFILES_MOST; i++) size += put_field(body + size, 1, series, n);
+    posted p = {.target = "/push.v1.PusherService/Push",
+                .body = {body, size},
+                .host = "h",
+                .now = 1,
+                .limit = 1 << 24};
+    CHECK(ouro__posted_read(&p, count_one, &count, &e));
+    CHECK_EQUAL(count, PROFILES_MOST);
+    memcpy(body + size, body, size / PROFILES_MOST);
+    p.body.size += size / PROFILES_MOST;
+    CHECK(!ouro__posted_read(&p, count_one, &count, &e) && e.code == EFBIG);
+    CHECK_TEXT(e.message, "a message of more than 1000 profiles");
+    free(body);
+}
+
 // The time of the profile, unless it is none.
 TEST(a_profile_without_times_in_the_request_has_its_own) {
     static const struct {

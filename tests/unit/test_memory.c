@@ -5,17 +5,23 @@
 // the functions below in the place of malloc and its kin, for the tools' code; the n-th request
 // after the sweep sets `left` fails, and all after it.
 
+#include "track.h"
+
 #include "api.h"
+#include "choices.h"
 #include "format.h"
 #include "labels.h"
 #include "posted.h"
 #include "questions.h"
 #include "remote.h"
+#include "store.h"
 #include "test.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -420,4 +426,114 @@ TEST(the_viewer_says_in_one_way_that_memory_ran_out) {
         snprintf(target, sizeof target, "%s%s", API_PATH, targets[i]);
         sweep_question(target);
     }
+}
+
+static void fill_store(store *to) {
+    for (unsigned seed = 3; seed < 6; seed++) {
+        error e = {0};
+        label_set labels = {0};
+        pushed done;
+        profile *p = profile_of(seed);
+        char host[2] = {(char)('a' + seed), '\0'};
+        CHECK(ouro__label_set_put(&labels, "host", host));
+        push_options how = {.labels = &labels, .time = 1794800000000 + seed * 1000};
+        CHECK(ouro__store_push(to, p, &how, &done, &e));
+        ouro__profile_free(p);
+        ouro__label_set_free(&labels);
+    }
+}
+
+static void sweep_stored(store *from, const char *target) {
+    shelf s;
+    cache c;
+    error e = {0};
+    server_options options = {.store = from, .store_title = "s.db"};
+    CHECK(ouro__shelf_open(&s, &options, &e));
+    CHECK((s.choices = ouro__choices_new(from, 1000, false)) != NULL);
+    ouro__cache_init(&c, &s);
+    sweep(target, ask_the_api, &(asking){{&s, &c, "test", false}, target});
+    ouro__cache_free(&c);
+    ouro__choices_free(s.choices, &s);
+    ouro__shelf_close(&s);
+}
+
+TEST(the_viewer_of_a_store_says_in_the_same_way_that_memory_ran_out) {
+    static const char *const targets[] = {
+        "profile",
+        "offer?where=host!=x",
+        "series?by=host&values=1&steps=9",
+        "profile?where=host!=x",
+        "blocks?where=&fold=f1",
+        "compare?where=host=d&with=host=e",
+    };
+    error e = {0};
+    store *from = ouro__store_open(test_path("memory.db"), true, &e);
+    if (!CHECK(from != NULL)) return;
+    fill_store(from);
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        char target[128];
+        snprintf(target, sizeof target, "%s%s", API_PATH, targets[i]);
+        sweep_stored(from, target);
+    }
+    ouro__store_close(from);
+}
+
+// ---------------------------------------------------------------- following
+
+typedef struct {
+    ouro_thread *thread;
+    ouro_block block;
+    int fd;
+    store *store;
+    track *track; // stays, and must be good for a later call whatever failed
+} following;
+
+// Something new each time; the program itself has all its memory.
+static void add_something(const following *f) {
+    long kept = left;
+    left = -1;
+    ouro_position caller = ouro_enter(f->thread, f->block);
+    ouro_sample(f->thread, 1);
+    ouro_exit(f->thread, caller);
+    left = kept;
+}
+
+static bool send_something(void *data, error *e) {
+    following *f = data;
+    static const label_set no_labels;
+    ouro__live_profile live;
+    ouro__live_error problem;
+    track_result done;
+    add_something(f);
+    if (ouro__live_read_first(f->fd, &live, &problem))
+        return ouro__fail(e, problem.code, "%s", problem.message);
+    if (!f->track && !(f->track = ouro__track_new())) {
+        ouro__live_profile_free(&live);
+        return ouro__fail_memory(e);
+    }
+    track_options o = {.labels = &no_labels, .until = 7};
+    bool ok = ouro__track_send(f->track, f->store, &live, &o, &done, e);
+    ouro__live_profile_free(&live);
+    return ok;
+}
+
+TEST(a_track_that_runs_out_of_memory_sends_it_all_later) {
+    error e = {0};
+    char *path = strdup(test_path("followed.ouro"));
+    ouro_profile *p = ouro_profile_new(&(ouro_options){.path = path});
+    following f = {.thread = ouro_thread_new(p), .fd = open(path, O_RDWR | O_CLOEXEC)};
+    f.block = ouro_add_block(p, &(ouro_block_info){.name = "f"});
+    f.store = ouro__store_open(test_path("followed.db"), true, &e);
+    sweep("a track", send_something, &f);
+    profile *file = ouro__profile_read(path, NULL, &(read_options){.rule = RULE_DEFAULT}, &e);
+    pushed done;
+    CHECK(ouro__store_push(f.store, file, &(push_options){.labels = &(label_set){0}}, &done, &e));
+    CHECK_EQUAL(done.paths, 0);
+    ouro__profile_free(file);
+    ouro__track_free(f.track);
+    ouro__store_close(f.store);
+    close(f.fd);
+    ouro_thread_free(f.thread);
+    ouro_profile_free(p);
+    free(path);
 }

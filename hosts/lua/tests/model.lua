@@ -4,7 +4,8 @@
 -- paths as text. lua model.lua PROGRAM prints a path and its calls per line.
 
 local counts, paths, bases, names = {}, {}, {}, {}
-local main = coroutine.running()
+local outside = {} -- in place of the main coroutine, which Lua 5.1 does not name
+local main = coroutine.running() or outside
 local last_thread, last_path, last_resumed
 
 local function name_of(f)
@@ -25,12 +26,14 @@ local create, sethook, getinfo = coroutine.create, debug.sethook, debug.getinfo
 
 local hook
 function hook(event)
-    local thread = coroutine.running()
+    local thread = coroutine.running() or outside
     local f = getinfo(4, "f").func
     local name = name_of(f)
     if name == "debug.sethook" then return end
     local depth = 0
     while getinfo(depth + 4, "f") do depth = depth + 1 end
+    -- Lua 5.3 counts the function that is replaced as well.
+    if event == "tail call" and _VERSION == "Lua 5.3" then depth = depth - 1 end
     local stack = paths[thread]
     if not stack then
         stack = {}

@@ -8,6 +8,7 @@ sys.path[:0] = [HERE, HERE + "/../../../tests/support"]
 import suite
 from cases import CASES
 from hostile import quiet
+from signals import has_run, send
 from suite import ROOT, arguments, case, has, main, read, same, skip, write
 
 OURO, HOST, MODULES, PROGRAMS = arguments("OURO", "OURO_LUA", "LUA_MODULES", "PROGRAMS")
@@ -262,6 +263,18 @@ def sampling_a_deep_stack_stays_cheap():
     assert max(got, key=got.get).startswith("deep"), got
 
 
+@case
+def what_the_profiler_itself_takes_on_a_deep_stack_is_not_charged():
+    program = """
+        local function deep(n) if n == 0 then return 0 end return 1 + deep(n - 1) end
+        for i = 1, 40 do deep(50000) end
+    """
+    before = time.monotonic()
+    _, got = record(program, metric="time")
+    passed = (time.monotonic() - before) * 1e9
+    assert 0 < sum(got.values()) <= passed, (got, passed)
+
+
 # ---------------------------------------------------------------- errors and the command line
 
 def like_lua(text, *arguments, status=1):
@@ -351,6 +364,54 @@ def the_command_line_is_understood_or_refused():
 
 
 @case
+def options_of_lua_are_done_as_lua_does_them():
+    for arguments in (["-e", "print(1, ...)"], ["-eprint(2)", "-lstring", "-e", "print(string.rep('x', 3))"],
+                      ["-l", "s=string", "-e", "print(s.rep('y', 3))"], ["-W", "-e", "warn('loud')"],
+                      ["-e", "warn('silent')"], ["-e", "x = 1", script("print(x, arg[0], ...)"), "a"],
+                      ["-e", "error('no')"], ["-l", "no.such.module"], ["-e", "x x"], ["-v"],
+                      ["-E", "-e", "print(package.cpath)"]):
+        plain = run("lua5.4", *arguments, status=None)
+        ours = run(HOST, "--quiet", "-o", "out.pb", *arguments, status=plain.status)
+        same(ours.out, plain.out, arguments)
+        same(ours.err.split("\n")[0], plain.err.replace("lua5.4: ", "lua: ").split("\n")[0], arguments)
+    assert run(HOST, "-e", status=2).err.startswith("ouro lua: this option needs an argument: -e")
+    has(run(OURO, "lua5.4", "-q", "-e", "print(_VERSION)").out, "Lua 5.4") if "asan" not in HOST else None
+
+
+@case
+def lua_init_is_obeyed_as_lua_does():
+    more = dict(ENVIRONMENT, LUA_INIT_5_4="print('init')", LUA_INIT="print('not this')")
+    done = suite.run(HOST, "--quiet", "-o", "out.pb", "-e", "print(1)", status=0, timeout=60, env=more)
+    same(done.out, "init\n1\n")
+
+
+@case
+def what_is_typed_is_run_and_recorded():
+    typed = "local x = 5\ny = 6\ny + 1\nfor i = 1, 2 do\nprint(i)\nend\nx x\nerror('no')\nprint('end')\n"
+    done = run(HOST, "--precise", "--quiet", "-o", "typed.pb", "-i", stdin=typed)
+    same(re.sub(r"^.*\n", "", done.out, count=1), "> > > 7\n> >> >> 1\n2\n> > > end\n> \n")
+    has(done.err, "lua: stdin:1: syntax error near 'x'", "lua: stdin:1: no")
+    same(folded("typed.pb")["print"], 4)
+
+
+@case
+def processor_time_does_not_pass_while_a_script_waits():
+    waits = "local f = io.popen('sleep 0.5') f:read('a') f:close() local x = 0 for i = 1, 2e7 do x = x + i end"
+    wall = record(waits, metric="time")[1]
+    assert sum(wall.values()) > 400e6, wall
+    cpu = record(waits, "--cpu", metric="cpu")[1]
+    assert not any("read" in path and n > 100e6 for path, n in cpu.items()), cpu
+    module("""
+        local ouro = require "ouro"
+        ouro.start{clock = "cpu"}
+        local x = 0 for i = 1, 2e7 do x = x + i end
+        ouro.stop()
+        ouro.write("m.pb")
+    """)
+    has(run(OURO, "report", "--metric", "time", "m.pb", status=2).err, "no metric is called time", "cpu")
+
+
+@case
 def every_option_is_in_the_manual_and_in_the_completions():
     texts = [read(os.path.join(ROOT, "docs", path)).replace("\\-", "-")
              for path in ("man/ouro-lua.1", "completions/ouro.bash", "completions/_ouro")]
@@ -358,23 +419,6 @@ def every_option_is_in_the_manual_and_in_the_completions():
     assert len(options) > 10
     for option in options:
         assert all(option in text for text in texts), option
-
-
-@case
-def luajit_has_its_own_profiler():
-    program = os.path.join(os.path.dirname(OURO), "ouro-luajit")
-    if not os.path.exists(program):
-        skip("built without LuaJIT")
-    write("t.lua", "local function spin(n) local x = 0 for i = 1, n do x = x + i % 3 end return x end\n"
-          "local function outer() return (spin(1e8)) end outer() print(arg[0], ...) os.exit(3)")
-    done = run(OURO, "lua", "--luajit", "--quiet", "t.lua", "x", status=3)
-    same(done.out, "t.lua\tx\n")
-    same(done.err, "")
-    same(max((got := folded("t.pb.gz", "time")), key=got.get), "outer;spin", got)
-    has(run(program, "--precise", "t.lua", status=2).err, "cannot do")
-    write("t.lua", "error('x')")
-    has(run(program, "t.lua", status=1).err, "luajit: t.lua:1: x")
-    run(program, "missing.lua", status=1)
 
 
 @case
@@ -390,6 +434,42 @@ def an_interrupt_writes_the_profile():
         same(child.returncode, 1, errors)
         has(errors, "interrupted!")
         assert folded("int.pb", "time").get("spin", 0) > 100e6, folded("int.pb", "time")
+
+
+# A C function that takes longer than anybody waits.
+LONG = """
+    local s = ("a"):rep(3000)
+    local function match() return s:find(("a*"):rep(6) .. "b") end
+    print("ready") io.flush()
+    match()
+"""
+
+
+def ended_by(numbers, *options):
+    """Sends signals, one after the other, to a script inside a long C function. Where its time went."""
+    child = subprocess.Popen([HOST, *options, "--quiet", "-o", "long.pb", script(LONG)], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    try:
+        child.stdout.readline()
+        has_run(child, 0.4)
+        send(child, numbers)
+        _, errors = child.communicate(timeout=60)
+    finally:
+        child.kill()
+    same((child.returncode, errors), (-numbers[0], ""))
+    return folded("long.pb", "time")
+
+
+@case
+def a_second_interrupt_inside_a_long_c_function_keeps_the_profile():
+    for options in ([], ["--precise"]):
+        got = ended_by([signal.SIGINT, signal.SIGINT], *options)
+        assert got.get("match;string.find", 0) > 100e6, (options, got)
+
+
+@case
+def the_end_of_a_script_inside_a_long_c_function_keeps_the_profile():
+    assert ended_by([signal.SIGTERM]).get("match;string.find", 0) > 100e6
 
 
 @case
@@ -440,6 +520,7 @@ def the_module_says_what_is_wrong():
         assert(ouro.stop() == false)
         fails("there is no option", ouro.start, {modes = 1})
         fails("mode must be", ouro.start, {mode = "x"})
+        fails("clock must be", ouro.start, {clock = "x"})
         fails("hz must be", ouro.start, {hz = 0})
         fails("max_nodes must be", ouro.start, {max_nodes = "x"})
         fails("no metric", ouro.start, {mode = "precise", metrics = {"x"}})
@@ -452,7 +533,7 @@ def the_module_says_what_is_wrong():
         assert(ouro.stop() == true and ouro.stop() == false)
         local ok, message = ouro.write("/nowhere/x.pb.gz")
         assert(ok == nil and message:find("/nowhere"), message)
-        assert(ouro.report():find("calls"))
+        assert(ouro.report():find("sampling counts no calls"))
         local m = ouro.block "nothing runs"
         m() m()
     """)
@@ -473,6 +554,39 @@ def a_report_sends_a_terminal_nothing_that_it_would_obey():
     same(done.err, "")
     has(done.out, "\ufffd[31m\ufffd2J")
     quiet(done.out, "ouro.report")
+
+
+@case
+def a_report_of_samples_has_a_dash_for_calls():
+    done = module("""
+        local ouro = require "ouro"
+        ouro.start()
+        local x = 0 for i = 1, 3e7 do x = x + i end
+        ouro.stop()
+        io.write(ouro.report())
+    """)
+    row = [line.split() for line in done.out.splitlines() if "main chunk" in line][0]
+    same(row[2], "-", done.out)
+
+
+@case
+def c_functions_have_their_standard_names_then_the_shortest():
+    _, got = precise("""
+        package.loaded["a.list"] = {push = table.insert, ["then"] = print}
+        require "ouro"
+        table.insert({}, 1)
+        local length, other = string.len, string.upper
+        string.len, string.upper = nil, nil
+        package.loaded["long.name.of.it"] = {f = length}
+        package.loaded["short"] = {f = length, e = other}
+        package.loaded["shore"] = {f = other}
+        length("x") other("x")
+        pcall(require, "no.such.module")
+    """)
+    same({path: n for path, n in got.items() if "require" not in path and path != "pcall"},
+         {"table.insert": 1, "short.f": 1, "shore.f": 1})
+    same((got["require;package.searchers[1]"], got["require;luaopen_ouro"]), (1, 1), got)
+    same([got.get(f"pcall;require;package.searchers[{i}]") for i in range(1, 5)], [1] * 4, got)
 
 
 @case

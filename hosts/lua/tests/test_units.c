@@ -260,3 +260,44 @@ TEST(text_that_is_not_lua_does_no_harm) {
         source_free(&s);
     }
 }
+
+// ---------------------------------------------------------------- frames
+
+// Called at the bottom of a deep stack: each step of a walk must be what lua_getstack says.
+static int walk_and_compare(lua_State *L) {
+    frame_walk w;
+    lua_Debug ar;
+    int level = 0;
+    CHECK(frames_are_known(L));
+    for (bool more = frames_begin(&w, L, 0, true); more; more = frames_next(&w), level++) {
+        CHECK(lua_getstack(L, level, &ar));
+        CHECK(frame_id(&ar) == frame_id(&w.ar));
+        lua_getinfo(L, "f", &ar);
+        CHECK(lua_topointer(L, -1) == frame_function(frame_id(&w.ar)));
+        lua_pop(L, 1);
+        CHECK(frames_at_end(&w) == !lua_getstack(L, level + 1, &ar));
+    }
+    CHECK(!lua_getstack(L, level, &ar));
+    lua_pushinteger(L, level);
+    return 1;
+}
+
+// So that sampling a deep stack takes one step per frame.
+TEST(a_walk_by_frames_goes_where_lua_getstack_goes) {
+    lua_State *L = state_new();
+    lua_register(L, "walk", walk_and_compare);
+    run(L, "local function deep(n) if n == 0 then return (walk()) end return (deep(n - 1)) end\n"
+           "assert(deep(700) == 703)\n"
+           "local function tail(n) if n == 0 then return walk() end return tail(n - 1) end\n"
+           "assert(tail(100) < 5)\n"
+           "assert(coroutine.wrap(function() return (deep(50)) end)() == 53)\n"
+           "assert(select(2, pcall(deep, 10)) == 14)\n"
+           "local t = setmetatable({}, {__index = function() return (deep(3)) end})\n"
+           "assert(t.x == 7)\n"
+           "assert(coroutine.wrap(walk)() == 1)\n");
+    lua_settop(L, 0);
+    lua_pushcfunction(L, walk_and_compare);
+    lua_call(L, 0, 1);
+    CHECK_EQUAL(lua_tointeger(L, -1), 1);
+    lua_close(L);
+}

@@ -65,6 +65,12 @@ function writeProfile(folder, scheme) {
   );
 }
 
+/** Firefox numbers what has a name that was used before. @param {string} folder of the profile */
+function emptyDownloads(folder) {
+  fs.rmSync(path.join(folder, "downloads"), {recursive: true, force: true});
+  fs.mkdirSync(path.join(folder, "downloads"));
+}
+
 /** The commands and events of one connection. */
 class Connection {
   /** @param {number} patience milliseconds for an answer */
@@ -236,6 +242,7 @@ export async function launchFirefox(processes, folder) {
       if (other) throw new NotHere(`a context with ${other}`);
       const {connection} = await of(options.colorScheme ?? "light");
       const {userContext} = await connection.send("browser.createUserContext");
+      emptyDownloads(path.join(folder, options.colorScheme ?? "light"));
       return new Context(browser, connection, userContext, options);
     },
     async close() {

@@ -59,7 +59,7 @@ test("a_store_opens_with_a_chart_and_the_shares_of_its_services", async page => 
   const legend = await page.locator(".legend li").evaluateAll(all => all.map(item => item.textContent));
   assert.deepEqual(legend, ["web400, 80.0%", "db100, 20.0%"]);
   assert.equal(await page.locator("#choice").textContent(), "ShowneverythingLabels…Compare with…");
-  await page.selectOption("#stack-by", "host");
+  await page.locator("#stack-by").selectOption("host");
   await page.waitForFunction(() => document.querySelectorAll(".legend li").length === 3);
   assert.equal(query(page).get("by"), "host");
   await end(page, server);

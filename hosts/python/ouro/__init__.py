@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: MIT
+"""Ouro for Python: exact or sampled profiles by call path, with recursion compacted.
+
+    import ouro
+
+    with ouro.profile("work.pb.gz", precise=True):
+        work()
+
+    @ouro.profile("work.pb.gz")
+    def work(): ...
+
+    ouro.start(precise=True); work(); ouro.stop(); ouro.snapshot("work.pb.gz")
+
+`ouro view work.pb.gz` shows the file, and so does every tool that reads pprof. docs/python.md is the manual.
+"""
+import os as _os
+import sys as _sys
+import _thread
+
+from . import _ouro
+
+__version__ = _ouro.version
+__all__ = ["profile", "start", "stop", "snapshot", "running", "report", "load_ipython_extension"]
+
+_HERE = _os.path.dirname(_os.path.abspath(__file__)) + _os.sep
+_state = {"output": None, "options": None, "guarded": False, "pid": None}
+_replaced = []
+
+
+# ---------------------------------------------------------------- what is replaced while a session runs
+
+def _replace(module, name, value):
+    _replaced.append((module, name, getattr(module, name), value))
+    setattr(module, name, value)
+
+
+def _exit(status):
+    """Ends the process at once, as os._exit does, after the profile was written."""
+    try:
+        finish()
+    finally:
+        _os_exit(status)
+
+
+_os_exit = _os._exit
+
+
+def _install(precise):
+    starter = _ouro.thread_starter(_thread.start_new_thread)
+    threading = _sys.modules.get("threading")
+    _replace(_thread, "start_new_thread", starter)
+    _replace(_thread, "start_new", starter)
+    if threading:
+        _replace(threading, "_start_new_thread", starter)
+    _replace(_os, "_exit", _exit)
+    if precise:
+        setprofile, getprofile = _ouro.stand_ins(_sys.setprofile, _sys.getprofile)
+        _replace(_sys, "setprofile", setprofile)
+        _replace(_sys, "getprofile", getprofile)
+
+
+def _remove():
+    while _replaced:
+        module, name, before, ours = _replaced.pop()
+        if getattr(module, name, None) is ours:
+            setattr(module, name, before)
+
+
+# ---------------------------------------------------------------- files
+
+def _beside(path, word):
+    """work.pb.gz and 17 become work-17.pb.gz."""
+    folder, name = _os.path.split(_os.fspath(path))
+    stem, dot, rest = name.partition(".pb")
+    if not dot:
+        stem, rest = _os.path.splitext(name)
+    return _os.path.join(folder, f"{stem}-{word}{dot}{rest}")
+
+
+def _after_fork():
+    """A child of fork records from zero, and writes a file of its own."""
+    _ouro.after_fork(True)
+    if not _ouro.running():
+        return
+    if _state["output"]:
+        _state["output"] = _beside(_state["output"], _os.getpid())
+    if _state["guarded"]:
+        _ouro.guard(_state["output"])
+
+
+_os.register_at_fork(before=_ouro.before_fork, after_in_parent=lambda: _ouro.after_fork(False),
+                     after_in_child=_after_fork)
+
+
+# ---------------------------------------------------------------- for programs
+
+def start(output=None, *, precise=False, memory=False, gil=False, clock="wall", hz=0, live=None, max_nodes=0,
+          compact=None, _waits=False):
+    """Begins to record every thread of this process. One recording runs at a time.
+
+    output     where stop() writes the profile: pprof, packed if the name ends in .gz
+    precise    record every call, instead of sampling
+    memory     count allocations and bytes as well; implies precise
+    gil        sampling: tell waiting for the GIL and native time apart
+    clock      "wall", or "cpu" for processor time
+    hz         samples per second (251)
+    live       a file that has the profile while it grows, for `ouro view`, and after kill -9
+    max_nodes  the most paths that are kept (1000000)
+    compact    the rule of compaction: loops, cycles, edges, edges:1 to edges:3, none
+    """
+    if clock not in ("wall", "cpu"):
+        raise ValueError('ouro: clock is "wall" or "cpu"')
+    if _ouro.running():
+        raise RuntimeError("ouro: a recording runs already; stop it first")
+    precise = precise or memory
+    output = _os.path.abspath(output) if output is not None else None
+    more = {"live": live} if live is not None else {}
+    _install(precise)
+    _state["output"] = output
+    try:
+        _ouro.start(_HERE, precise=precise, memory=memory, gil=gil, cpu=clock == "cpu", hz=hz, max_nodes=max_nodes,
+                    compact=compact, waits=_waits, **more)
+    except BaseException:
+        _remove()
+        raise
+
+
+def stop():
+    """Ends the recording and writes the output, if start() was given one. False: nothing was recorded."""
+    ran = _ouro.stop()
+    _remove()
+    output, _state["output"] = _state["output"], None
+    if ran and output:
+        _ouro.write(output)
+    return ran
+
+
+def snapshot(path):
+    """Writes what is recorded so far, or what was recorded last; the recording goes on."""
+    _ouro.write(path)
+
+
+def running():
+    """True while a recording runs."""
+    return _ouro.running()
+
+
+def finish():
+    """Ends the recording however the process ends; errors are told on standard error. False: nothing was written."""
+    try:
+        return _ouro.running() and stop()
+    except OSError as error:
+        print(f"ouro: cannot write the profile: {error}", file=_sys.stderr)
+        return False
+
+
+def guard(path):
+    """When a signal ends the process, or a crash, the profile is written to this file first."""
+    _state["guarded"] = True
+    _ouro.guard(path)
+
+
+def report(path=None):
+    """The summary of `ouro report`, as text. Needs the program `ouro` in PATH."""
+    import subprocess, tempfile
+    with tempfile.TemporaryDirectory() as folder:
+        file = path or _os.path.join(folder, "profile.pb")
+        if not path:
+            snapshot(file)
+        ouro = _os.environ.get("OURO") or "ouro"
+        return subprocess.run([ouro, "report", file], capture_output=True, text=True, check=True).stdout
+
+
+class profile:
+    """Records a `with` block or the calls of a function; takes what start() takes."""
+
+    def __init__(self, output=None, **options):
+        self.output, self.options, self.depth = output, options, 0
+
+    def __enter__(self):
+        if self.depth == 0:
+            start(self.output, **self.options)
+        self.depth += 1
+        return self
+
+    def __exit__(self, *unused):
+        self.depth -= 1
+        if self.depth == 0:
+            stop()
+        return False
+
+    def snapshot(self, path):
+        snapshot(path)
+
+    def __call__(self, function):
+        import functools, inspect
+        if inspect.iscoroutinefunction(function):
+            async def wrapper(*arguments, **named):
+                with self:
+                    return await function(*arguments, **named)
+        elif inspect.isgeneratorfunction(function):
+            def wrapper(*arguments, **named):
+                with self:
+                    return (yield from function(*arguments, **named))
+        else:
+            def wrapper(*arguments, **named):
+                with self:
+                    return function(*arguments, **named)
+        return functools.wraps(function)(wrapper)
+
+
+def load_ipython_extension(shell):
+    """%load_ext ouro"""
+    from .ipython import load
+    load(shell)
+
+
+def run_under(settings, refuse):
+    """Called by `ouro python` before the program begins."""
+    from .command import begin
+    begin(settings, refuse)

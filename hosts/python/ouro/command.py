@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""What `ouro python` does inside the program's process: starts the recording, and at the end writes and shows it."""
+import atexit, os, sys
+
+import ouro
+
+
+def show(command, file):
+    """`ouro COMMAND FILE`, on standard error. Its failure is not the program's."""
+    program = os.environ.get("OURO")
+    if not program:
+        return
+    try:
+        child = os.posix_spawn(program, [program, command, file], os.environ,
+                               file_actions=[(os.POSIX_SPAWN_DUP2, 2, 1)])
+        os.waitpid(child, 0)
+    except OSError:
+        pass
+
+
+def say(text):
+    try:
+        sys.stderr.write("ouro python: " + text + "\n")
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):
+        pass  # closed, or taken away by the program
+
+
+def flush():
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):
+            pass
+
+
+def summary(file):
+    stats = ouro._ouro.stats()
+    if stats["calls"] or stats["time"]:
+        show("report", file)
+    else:
+        say("the program ended before the first tick; --precise sees all")
+    if stats["taken"]:
+        say("another profiler took the hook of a thread; what that thread did afterwards is not recorded")
+    if stats["clockless"]:
+        say("a thread has no times, because the program handles SIGPROF itself")
+    say("the profile is in " + ascii(file)[1:-1])
+
+
+def begin(settings, refuse):
+    view, quiet = settings.pop("view", False), settings.pop("quiet", False)
+    parent, shown = os.getpid(), settings.pop("output")
+    output = os.path.abspath(shown)
+
+    def end():
+        if not ouro.running():
+            return
+        written = ouro.finish()
+        ouro._ouro.guard(None)
+        if os.getpid() != parent or not written:
+            return
+        flush()
+        if not quiet:
+            summary(shown if os.path.abspath(shown) == output else output)
+        if view:
+            show("view", output)
+
+    atexit.register(end)  # the first one to be registered is the last one to be called
+    try:
+        ouro.guard(output)
+        ouro.start(output, _waits=True, **settings)
+    except Exception as error:
+        refuse("cannot record: %s" % error)

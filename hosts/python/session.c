@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+//
+// One recording: the profile, a track for every Python thread, and what happens to them at fork.
+// All functions hold the GIL; the keeper and the signal handlers do not and see only their own.
+
+#include "session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+session the_session;
+
+// ---------------------------------------------------------------- tracks
+
+track *track_of(const PyThreadState *tstate) {
+    for (track *t = the_session.tracks; t; t = t->next) {
+        if (t->tstate_id == tstate->id) return t;
+    }
+    return NULL;
+}
+
+track *track_new(PyThreadState *tstate) {
+    track *t = PyObject_New(track, &track_type);
+    if (!t) return NULL;
+    memset((char *)t + sizeof(PyObject), 0, sizeof *t - sizeof(PyObject));
+    t->tstate_id = tstate->id;
+    t->next = the_session.tracks;
+    the_session.tracks = t;
+    if (the_session.settings.precise) t->thread = ouro_thread_new(the_session.profile);
+    return t;
+}
+
+static void track_close(track *t) {
+    if (memory_track == t) memory_track = NULL;
+    sample_detach(t);
+    greenlets_forget(t);
+    stack_clear(t);
+    if (t->thread) ouro_thread_free(t->thread);
+    t->thread = NULL;
+}
+
+// Ends the recording of one thread. The object stays while the interpreter has it as its hook's.
+void track_end(track *t) {
+    track **link = &the_session.tracks;
+    while (*link && *link != t) link = &(*link)->next;
+    if (!*link) return;
+    *link = t->next;
+    track_close(t);
+    Py_DECREF(t);
+}
+
+static void track_dealloc(PyObject *self) {
+    Py_XDECREF(((track *)self)->chained);
+    PyObject_Free(self);
+}
+
+PyTypeObject track_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ouro._ouro.track",
+    .tp_basicsize = sizeof(track),
+    .tp_dealloc = track_dealloc,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+};
+
+// ---------------------------------------------------------------- the profile
+
+static ouro_metric add_metric(ouro_metric_info *all, size_t *count, const char *name,
+                              const char *unit) {
+    all[*count] = (ouro_metric_info){name, unit};
+    return (ouro_metric)(*count)++;
+}
+
+static ouro_profile *new_profile(session *s) {
+    ouro_metric_info metrics[OURO_METRICS_MAX];
+    const settings *wanted = &s->settings;
+    size_t count = 0;
+    s->resumes = s->native = s->gil_wait = s->allocations = s->allocated = UINT32_MAX;
+    s->time = add_metric(metrics, &count, "time", "nanoseconds");
+    if (wanted->precise) s->resumes = add_metric(metrics, &count, "resumes", "count");
+    if (wanted->gil) s->native = add_metric(metrics, &count, "native", "nanoseconds");
+    if (wanted->gil) s->gil_wait = add_metric(metrics, &count, "gil_wait", "nanoseconds");
+    if (wanted->memory) s->allocations = add_metric(metrics, &count, "allocations", "count");
+    if (wanted->memory) s->allocated = add_metric(metrics, &count, "allocated", "bytes");
+    ouro_options options = {.compaction = wanted->compaction,
+                            .edge_length = wanted->edge_length,
+                            .max_nodes = wanted->max_nodes,
+                            .metrics = metrics,
+                            .metric_count = count,
+                            .path = wanted->live,
+                            .clock = {.measures = wanted->cpu ? OURO_CLOCK_CPU : OURO_CLOCK_WALL}};
+    return ouro_profile_new(&options);
+}
+
+void session_free(void) {
+    session *s = &the_session;
+    ouro_profile_free(s->profile);
+    block_map_free(&s->by_text);
+    free(s->package);
+    *s = (session){.number = s->number};
+}
+
+// ---------------------------------------------------------------- start
+
+// Every thread of the interpreter but the one that starts: they stand still while we hold the GIL.
+static int attach_thread(PyThreadState *tstate, bool waits) {
+    track *t = track_new(tstate);
+    if (!t || (the_session.settings.precise && !t->thread)) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (waits) return precise_wait(t, tstate);
+    if (!the_session.settings.precise) return sample_attach(t, tstate);
+    precise_open_frames(t, tstate);
+    return precise_attach(t, tstate);
+}
+
+static int attach_all(bool waits) {
+    PyThreadState *own = PyThreadState_Get();
+    PyThreadState *each = PyInterpreterState_ThreadHead(own->interp);
+    for (; each; each = PyThreadState_Next(each)) {
+        if (each != own && attach_thread(each, false)) return -1;
+    }
+    return attach_thread(own, waits); // last, so that our own work is not recorded
+}
+
+static int begin(bool waits) {
+    session *s = &the_session;
+    if (precise_setup()) return -1;
+    precise_forget();
+    if (!s->settings.precise && !sample_begin()) {
+        PyErr_SetFromErrno(PyExc_OSError);
+        return -1;
+    }
+    if (s->settings.memory && !memory_watch()) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return attach_all(waits);
+}
+
+int session_start(const settings *wanted, const char *package, bool waits) {
+    session *s = &the_session;
+    if (s->running) {
+        PyErr_SetString(PyExc_RuntimeError, "ouro: a recording runs already; stop it first");
+        return -1;
+    }
+    if (PyThreadState_Get()->interp != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_RuntimeError, "ouro: only the main interpreter can be recorded");
+        return -1;
+    }
+    session_free();
+    s->number++;
+    s->settings = *wanted;
+    s->pid = getpid();
+    s->package = strdup(package);
+    s->profile = new_profile(s);
+    s->settings.live = NULL; // the caller's
+    if (!s->profile) {
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, wanted->live);
+        return -1;
+    }
+    s->running = true;
+    if (begin(waits) == 0) return 0;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    session_stop();
+    PyErr_Restore(type, value, traceback);
+    return -1;
+}
+
+// ---------------------------------------------------------------- stop
+
+static void detach_all(void) {
+    PyThreadState *each = PyInterpreterState_ThreadHead(PyThreadState_Get()->interp);
+    for (; each; each = PyThreadState_Next(each)) {
+        if (!track_of(each)) continue;
+        if (the_session.settings.precise || precise_is_attached(each)) precise_detach(each);
+    }
+}
+
+void session_stop(void) {
+    session *s = &the_session;
+    if (!s->running) return;
+    memory_unwatch();
+    detach_all();
+    while (s->tracks) track_end(s->tracks);
+    if (!s->settings.precise) sample_end();
+    s->running = false;
+}
+
+// ---------------------------------------------------------------- fork
+
+// In the child: only this thread is left, without clocks, and its profile begins at zero.
+void session_after_fork(void) {
+    session *s = &the_session;
+    if (!s->running || s->pid == getpid()) return;
+    s->pid = getpid();
+    PyThreadState *own = PyThreadState_Get();
+    for (track *t = s->tracks, *next; t; t = next) {
+        next = t->next;
+        if (t->tstate_id != own->id) track_end(t);
+    }
+    ouro_profile_reset(s->profile);
+    track *t = track_of(own);
+    if (!t) return;
+    if (!s->settings.precise) {
+        sample_detach(t);
+        if (!sample_begin() || sample_attach(t, own)) PyErr_Clear();
+    } else if (precise_is_attached(own) && !t->waits) {
+        ouro_clock_stop(t->thread);
+        precise_attach(t, own);
+    }
+}

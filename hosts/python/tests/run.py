@@ -1,0 +1,660 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs programs under `ouro python` and with `import ouro`: run.py OURO PACKAGES [WORD...]"""
+import glob, json, os, re, signal, subprocess, sys, textwrap, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, HERE + "/../../../tests/support"]
+import oracle, suite
+from suite import arguments, case, has, lacks, main, read, same, skip, write
+
+OURO, PACKAGES = arguments("OURO", "PACKAGES")
+PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3.11") else "python3"
+BARE = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV", "OURO"))}
+BARE["PYTHONDONTWRITEBYTECODE"] = "1"
+WITH_MODULE = dict(BARE, PYTHONPATH=PACKAGES, OURO=OURO)
+PATIENCE = 120
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs with it ignored
+
+
+def python(*words, status=0, **more):
+    return suite.run(PYTHON, *words, status=status, env=more.pop("env", BARE), **more)
+
+
+def module(text, status=0):
+    """A program that imports ouro itself."""
+    return python(write("program.py", textwrap.dedent(text)), status=status, env=WITH_MODULE)
+
+
+def ouro(*words, status=0, **more):
+    return suite.run(OURO, "python", "--python", PYTHON, *words, status=status, env=more.pop("env", BARE), **more)
+
+
+def script(text):
+    return write("script.py", textwrap.dedent(text))
+
+
+def precise(text, *options, status=0):
+    ouro("--precise", "-q", "--compact", "none", "-o", "script.pb", *options, script(text), status=status)
+    return folded()
+
+
+def folded(file="script.pb", metric="calls", inside="<module>"):
+    """{path: amount}, from the program's first frame on."""
+    text = suite.run(OURO, "convert", "--to", "folded", "--metric", metric, file, "-", status=0).out
+    result = {}
+    for path, amount in (line.rsplit(" ", 1) for line in text.splitlines()):
+        blocks = path.split(";")
+        if inside in blocks:
+            path = ";".join(blocks[blocks.index(inside) + 1:])
+            result[path] = result.get(path, 0) + int(amount)
+    return {path: amount for path, amount in result.items() if amount and path}
+
+
+def rows(file, metric):
+    return suite.run(OURO, "report", "--self", "--json", "--top", "1000000", "--metric", metric, file, status=0).out
+
+
+def calls_of(file, name, metric="calls"):
+    column = "calls" if metric == "calls" else "self"
+    return sum(row[column] for row in json.loads(rows(file, metric))["rows"] if row["name"] == name)
+
+
+def needs(name):
+    if python("-c", f"import {name}", status=None).status:
+        skip(f"{name} is not installed")
+
+
+# ---------------------------------------------------------------- paths
+
+@case
+def calls_and_c_functions_are_counted_by_path():
+    same(precise("""
+        class Shape:
+            def area(self): return abs(self.width())
+            def width(self): return -3
+        def total(n): return sum(Shape().area() for _ in range(n))
+        total(2)
+        [].append(total(1))
+    """), {"builtins.__build_class__": 1, "builtins.__build_class__;Shape": 1,
+           "total": 2, "total;builtins.sum": 2, "total;builtins.sum;total.<locals>.<genexpr>": 2,
+           "total;builtins.sum;total.<locals>.<genexpr>;Shape.area": 3,
+           "total;builtins.sum;total.<locals>.<genexpr>;Shape.area;Shape.width": 3,
+           "total;builtins.sum;total.<locals>.<genexpr>;Shape.area;builtins.abs": 3, "list.append": 1})
+
+
+@case
+def a_generator_that_goes_on_is_a_resume_and_no_call():
+    same(precise("""
+        def count(n):
+            while n:
+                yield n
+                n -= 1
+        for x in count(3): pass
+    """), {"count": 1})
+    same(folded(metric="resumes"), {"count": 3})
+
+
+@case
+def a_coroutine_stands_below_its_awaiter():
+    got = precise("""
+        import types
+        @types.coroutine
+        def pause(): yield
+        async def leaf(): await pause()
+        async def one(): await leaf()
+        async def two(): await leaf()
+        def step(task):
+            try: task.send(None)
+            except StopIteration: pass
+        a, b = one(), two()
+        for _ in range(2): step(a); step(b)
+    """)
+    for path in ("step;coroutine.send;one;leaf;pause", "step;coroutine.send;two;leaf;pause"):
+        same(got.get(path), 1, path)
+        same(folded(metric="resumes").get(path), 1, path)
+
+
+@case
+def an_async_generator_stands_below_who_iterates():
+    got = precise("""
+        async def numbers():
+            for i in range(3): yield i
+        async def reader():
+            async for i in numbers(): str(i)
+        try: reader().send(None)
+        except StopIteration: pass
+    """)
+    same((got["coroutine.send;reader;numbers"], folded(metric="resumes")["coroutine.send;reader;numbers"]), (1, 3))
+
+
+@case
+def an_exception_leaves_any_number_of_frames():
+    got = precise("""
+        def dive(n):
+            if n == 0: raise ValueError
+            dive(n - 1)
+        def after(): pass
+        def caught():
+            try: dive(50)
+            except ValueError: pass
+            after()
+        caught(); after()
+    """)
+    same((got["caught;after"], got["after"], sum(n for path, n in got.items() if path.endswith("dive"))), (1, 1, 51))
+
+
+@case
+def an_interrupt_at_the_entry_of_a_function_leaves_the_path_alone():
+    got = precise("""
+        import signal
+        signal.signal(signal.SIGALRM, lambda *a: 1 / 0)
+        def after(): pass
+        def entered(): pass
+        def tried():
+            for _ in range(200):
+                try:
+                    signal.raise_signal(signal.SIGALRM)
+                    entered()
+                except ZeroDivisionError: pass
+                after()
+        def outer(): tried(); after()
+        outer(); after()
+    """)
+    same((got["outer;tried;after"], got["outer;after"], got["after"]), (200, 1, 1))
+
+
+@case
+def deep_recursion_in_a_thread_with_a_large_stack_is_one_path():
+    ouro("--precise", "-q", "-o", "script.pb", script("""
+        import sys, threading
+        sys.setrecursionlimit(10**6)
+        threading.stack_size(512 << 20)
+        def down(n): return n and down(n - 1)
+        t = threading.Thread(target=down, args=(200000,))
+        t.start(); t.join()
+    """))
+    same(calls_of("script.pb", "down"), 200001)
+    has(suite.run(OURO, "report", "--knots", "script.pb").out, "down")
+
+
+@case
+def threads_are_recorded_however_they_are_started():
+    got = precise("""
+        import threading, _thread
+        def work(): pass
+        def bare(lock): work(); lock.release()
+        t = threading.Thread(target=work); t.start(); t.join()
+        lock = _thread.allocate_lock(); lock.acquire()
+        _thread.start_new_thread(bare, (lock,)); lock.acquire()
+    """)
+    same(calls_of("script.pb", "work"), 2)
+    assert got["_thread.start_new_thread"] == 1, got
+
+
+@case
+def threads_that_run_already_are_recorded_from_the_start_on():
+    module("""
+        import ouro, threading
+        def work(): pass
+        go, done, ready = threading.Event(), threading.Event(), threading.Event()
+        def body():
+            ready.set(); go.wait()
+            for _ in range(5): work()
+            done.set()
+        t = threading.Thread(target=body); t.start(); ready.wait()
+        with ouro.profile("script.pb", precise=True, compact="none"):
+            go.set(); done.wait()
+        t.join()
+    """)
+    same(folded(inside="Thread.run").get("body;work"), 5)
+    same(folded(inside="Thread.run").get("body"), None)
+
+
+@case
+def greenlets_switch_stacks():
+    needs("greenlet")
+    got = precise("""
+        from greenlet import greenlet
+        def leaf(): pass
+        def ping():
+            for _ in range(3): leaf(); pong_.switch()
+        def pong():
+            for _ in range(2): leaf(); ping_.switch()
+            leaf()
+        ping_, pong_ = greenlet(ping), greenlet(pong)
+        ping_.switch()
+        leaf()
+    """)
+    paths = {path: n for path, n in got.items() if path.split(";")[0] in ("leaf", "greenlet.greenlet.switch")}
+    same(paths, {"greenlet.greenlet.switch": 1, "greenlet.greenlet.switch;ping": 1,
+                 "greenlet.greenlet.switch;ping;leaf": 3, "greenlet.greenlet.switch;ping;greenlet.greenlet.switch": 3,
+                 "greenlet.greenlet.switch;ping;greenlet.greenlet.switch;pong": 1,
+                 "greenlet.greenlet.switch;ping;greenlet.greenlet.switch;pong;leaf": 3,
+                 "greenlet.greenlet.switch;ping;greenlet.greenlet.switch;pong;greenlet.greenlet.switch": 2, "leaf": 1})
+
+
+@case
+def names_have_their_class_file_and_line():
+    precise("""
+        class A:
+            def m(self): return [x for x in (1,)]
+        A().m()
+        exec("def made(): pass\\nmade()")
+    """)
+    by_name = {row["name"]: row for row in json.loads(rows("script.pb", "calls"))["rows"]}
+    same((by_name["A.m"]["file"], by_name["A.m"]["line"]), (os.path.abspath("script.py"), 3))
+    has(by_name, "A.m.<locals>.<listcomp>", "made")
+    same(by_name["made"]["file"], "<string>")
+
+
+@case
+def code_that_is_compiled_again_and_again_is_one_block():
+    precise("""
+        for i in range(300): exec("def made(): pass\\nmade()")
+    """)
+    same([row["calls"] for row in json.loads(rows("script.pb", "calls"))["rows"] if row["name"] == "made"], [300])
+
+
+# ---------------------------------------------------------------- as cProfile counts
+
+PROGRAMS = {
+    "json": "import json\nfor i in range(20): json.loads(json.dumps({'a': [i, {'b': i}]}, indent=1))\n",
+    "classes": "import dataclasses, enum\n@dataclasses.dataclass(order=True)\nclass P:\n    x: int\n    y: int = 0\n"
+               "class E(enum.Enum):\n    A = 1\n    B = 2\n"
+               "sorted(P(i % 3, i) for i in range(20))\n[E(1), E['B'], list(E)]\n",
+    "regular": "import re, tokenize, io\nlist(tokenize.generate_tokens(io.StringIO('a = [1, (2)]\\n' * 9).readline))\n"
+               "re.sub(r'(a|b)*c', lambda m: m[0].upper(), 'abcabc' * 5)\n",
+    "generators": "import itertools\ndef walk(t):\n    for x in t:\n"
+                  "        if isinstance(x, list): yield from walk(x)\n"
+                  "        else: yield x\nlist(walk([1, [2, [3, [4]]]]))\nlist(itertools.islice(walk([[5], 6]), 1))\n",
+    "contexts": "import contextlib, collections, functools\n@contextlib.contextmanager\ndef c():\n    yield 1\n"
+                "@functools.lru_cache\ndef f(n): return n if n < 2 else f(n - 1) + f(n - 2)\nwith c(): f(30)\n"
+                "collections.Counter('abc' * 9).most_common(2)\ndict.fromkeys('abc')\n",
+}
+
+
+def counts_are_those_of_cprofile(text):
+    write("program.py", text)
+    for mode, output in (("cprofile", "theirs.json"), ("counts", "ours.pb")):
+        python(HERE + "/harness.py", mode, output, "program.py", env=dict(WITH_MODULE, PYTHONHASHSEED="0"))
+    ours = oracle.of_ouro(rows("ours.pb", "calls"), rows("ours.pb", "resumes"))
+    theirs = oracle.of_cprofile("theirs.json")
+    own = lambda name: "harness.py:" in name or "_lsprof" in name or PACKAGES in name
+    same(oracle.compare(ours, theirs, own), [])
+    assert len(ours) > 8, ours
+
+
+for name, text in PROGRAMS.items():
+    case(counts_are_those_of_cprofile, f"counts_are_those_of_cprofile_{name}", text)
+
+
+# ---------------------------------------------------------------- as Python runs it
+
+@case
+def arguments_streams_and_the_main_module_are_those_of_python():
+    text = """
+        import sys, os
+        print(sys.argv, sys.path, __name__, __file__, sys.stdin.read(), sorted(os.environ))
+        print(sys._getframe().f_back, sys.flags.optimize, file=sys.stderr)
+    """
+    script(text)
+    want = python("-O", "script.py", "a", "b c", stdin="text")
+    got = ouro("-q", "-O", "script.py", "a", "b c", stdin="text")
+    same(got._replace(out=got.out.replace("'OURO', ", "")), want)
+
+
+@case
+def modules_code_and_standard_input_run_too():
+    write("package/__main__.py", "import sys; print('main', sys.argv[1:])")
+    write("package/__init__.py", "")
+    same(ouro("-q", "-m", "package", "x").out, "main ['x']\n")
+    assert os.path.exists("package.pb.gz")
+    same(ouro("-q", "package").out, "main []\n")
+    same(ouro("-q", "-c", "import sys; print(sys.argv)", "y").out, "['-c', 'y']\n")
+    same(ouro("-q", "-", "z", stdin="import sys; print(sys.argv)").out, "['-', 'z']\n")
+    assert os.path.exists("python.pb.gz")
+
+
+ENDS = {
+    "an_exception": "def f(): raise KeyError('x')\nf()",
+    "sys_exit": "import sys; sys.exit(7)",
+    "sys_exit_with_a_text": "import sys; sys.exit('no')",
+    "os_exit": "import os; print('x', flush=True); os._exit(9)",
+    "a_syntax_error": "def (",
+    "an_abort": "import os; os.abort()",
+    "a_crash": "import ctypes; ctypes.string_at(0)",
+    "sigterm": "import os, signal; os.kill(os.getpid(), signal.SIGTERM)\nwhile True: signal.pause()",
+    "a_keyboard_interrupt": "import os, signal; os.kill(os.getpid(), signal.SIGINT)\nwhile True: signal.pause()",
+    "an_atexit_function": "import atexit; atexit.register(print, 'bye'); 1/0",
+}
+
+
+def ends_as_without_us(text, mode):
+    write("script.py", "def work(): return sum(range(1000))\nwork()\n" + text + "\n")
+    want = python("script.py", status=None)
+    got = ouro("-q", *mode, "-o", "script.pb", "script.py", status=None)
+    same(got, want)
+    if text == "def (":
+        return
+    assert os.path.exists("script.pb"), "there is no profile"
+    if mode:
+        same(calls_of("script.pb", "work"), 1)
+
+
+for name, text in ENDS.items():
+    case(ends_as_without_us, f"{name}_ends_the_program_as_without_us_precise", text, ["--precise"])
+    case(ends_as_without_us, f"{name}_ends_the_program_as_without_us_sampling", text, [])
+
+
+@case
+def a_live_file_survives_kill_9():
+    text = "import os, signal\ndef work(): pass\nfor _ in range(100): work()\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    write("script.py", text)
+    ouro("-q", "--precise", "--live", "live.ouro", "script.py", status=-signal.SIGKILL)
+    same(calls_of("live.ouro", "work"), 100)
+
+
+@case
+def sigterm_is_obeyed_inside_a_long_c_function():
+    write("script.py", "def work(): pass\nwork()\nprint('ready', flush=True)\nsum(range(10**12))\n")
+    child = subprocess.Popen([OURO, "python", "--python", PYTHON, "-q", "--precise", "-o", "script.pb", "script.py"],
+                             stdout=subprocess.PIPE, env=BARE)
+    child.stdout.readline()
+    child.terminate()
+    same(child.wait(PATIENCE), -signal.SIGTERM)
+    child.stdout.close()
+    same(calls_of("script.pb", "work"), 1)
+
+
+@case
+def a_handler_of_the_program_is_its_own():
+    write("script.py", "import os, signal, sys\nassert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL\n"
+          "signal.signal(signal.SIGTERM, lambda *a: sys.exit(3))\n"
+          "os.kill(os.getpid(), signal.SIGTERM)\nsignal.pause()\n")
+    ouro("-q", "--precise", "script.py", status=3)
+
+
+@case
+def another_version_of_python_is_told_in_words():
+    code = "import sys; sys.version_info = (3, 9, 1); import sitecustomize"
+    write("python3.9", f'#!/bin/sh\nexec {PYTHON} -S -c "{code}"\n')
+    os.chmod("python3.9", 0o755)
+    done = suite.run(OURO, "python", "--python", "./python3.9", "x.py", env=BARE)
+    same((done.status, done.out), (1, ""))
+    has(done.err, "this is Python 3.9.1", "Ouro records Python 3.11", "--python PATH")
+
+
+@case
+def a_python_that_is_not_there_is_told():
+    done = suite.run(OURO, "python", "--python", "./nothing", "x.py", env=BARE)
+    same((done.status, done.err), (1, "ouro python: cannot run ./nothing: No such file or directory\n"))
+
+
+@case
+def a_virtual_environment_is_used():
+    os.makedirs("env/bin")
+    write("env/bin/python3", f'#!/bin/sh\necho the environment >&2\nexec {PYTHON} "$@"\n')
+    os.chmod("env/bin/python3", 0o755)
+    done = suite.run(OURO, "python", "-q", "-c", "print(1)", env=dict(BARE, VIRTUAL_ENV=os.path.abspath("env")))
+    same(done, (0, "1\n", "the environment\n"))
+
+
+@case
+def command_lines_that_make_no_sense_are_refused():
+    for words, message in ((["--hz", "0", "x"], "--hz needs 1 to 100000"), (["--nothing", "x"], "no option --nothing"),
+                           ([], "which script"), (["-I", "x"], "would not load Ouro under -I"),
+                           (["--compact", "x", "y"], "there is no rule x")):
+        done = suite.run(OURO, "python", *words, env=BARE)
+        same(done.status, 2)
+        has(done.err, message)
+
+
+@case
+def the_summary_says_where_the_time_went():
+    write("script.py", "def work(): return 1\nfor _ in range(1000): work()\n")
+    done = ouro("--precise", "script.py")
+    same(done.out, "")
+    has(done.err, "metrics: calls", "Overall", "ouro python: the profile is in script.pb.gz")
+
+
+# ---------------------------------------------------------------- sampling
+
+@case
+def sampling_sees_who_runs_in_every_thread():
+    write("script.py", textwrap.dedent("""
+        import threading, time
+        def until(end):
+            while time.process_time() < end: pass
+        def first(): until(time.process_time() + 0.3)
+        def second(): until(time.process_time() + 0.3)
+        t = threading.Thread(target=first); t.start(); second(); t.join()
+    """))
+    ouro("-q", "-o", "script.pb", "script.py")
+    has(folded(inside="Thread.run", metric="time"), "first;until")
+    has(folded(metric="time"), "second;until")
+
+
+@case
+def waiting_for_the_gil_and_native_time_are_told_apart():
+    write("script.py", textwrap.dedent("""
+        import threading, hashlib, time
+        data = b"x" * (1 << 24)
+        def native():
+            end = time.thread_time() + 0.2
+            while time.thread_time() < end: hashlib.sha256(data).digest()
+        def spin():
+            end = time.thread_time() + 0.3
+            while time.thread_time() < end: pass
+        native()
+        both = [threading.Thread(target=spin) for _ in range(2)]
+        for t in both: t.start()
+        for t in both: t.join()
+    """))
+    ouro("-q", "--gil", "-o", "script.pb", "script.py")
+    assert calls_of("script.pb", "native", "native") > calls_of("script.pb", "native", "time") // 2
+    assert calls_of("script.pb", "spin", "gil_wait") > calls_of("script.pb", "spin", "time") // 10
+    assert calls_of("script.pb", "native", "gil_wait") < calls_of("script.pb", "native", "time") // 5
+
+
+@case
+def processor_time_leaves_out_what_sleeps():
+    write("script.py", "import time\ndef nap(): time.sleep(0.5)\nnap()\n"
+          "def spin():\n    end = time.thread_time() + 0.3\n"
+          "    while time.thread_time() < end: pass\nspin()\n")
+    ouro("-q", "--cpu", "-o", "script.pb", "script.py")
+    assert calls_of("script.pb", "spin", "time") > 5 * calls_of("script.pb", "nap", "time")
+
+
+@case
+def a_deep_stack_is_sampled_whole():
+    write("script.py", textwrap.dedent("""
+        import sys, time
+        sys.setrecursionlimit(10**6)
+        def down(n):
+            if n: return down(n - 1)
+            end = time.thread_time() + 0.3
+            while time.thread_time() < end: pass
+        down(50000)
+    """))
+    ouro("-q", "-o", "script.pb", "--compact", "none", "script.py")
+    text = suite.run(OURO, "report", "--self", "--metric", "time", "script.pb", status=0).out
+    has(text, "down")
+    ouro("-q", "-o", "script.pb", "script.py")
+    assert max(len(path.split(";")) for path in folded(metric="time")) < 5
+
+
+# ---------------------------------------------------------------- inside a program
+
+@case
+def a_block_a_function_and_start_and_stop_record():
+    module("""
+        import ouro
+        def work(): pass
+        with ouro.profile("block.pb.gz", precise=True): work(); work()
+        @ouro.profile("function.pb", precise=True)
+        def called(n): work(); return n and called(n - 1)
+        assert called(2) == 0 and called.__name__ == "called"
+        ouro.start(precise=True); work(); ouro.snapshot("early.pb"); work()
+        assert ouro.running() and ouro.stop() and not ouro.running() and not ouro.stop()
+        ouro.snapshot("late.pb"); work()
+    """)
+    same([calls_of(file, "work") for file in ("block.pb.gz", "function.pb", "early.pb", "late.pb")], [2, 3, 1, 2])
+
+
+@case
+def decorated_coroutines_and_generators_are_recorded():
+    module("""
+        import asyncio, ouro
+        def work(): pass
+        @ouro.profile("a.pb", precise=True)
+        async def task(): work(); await asyncio.sleep(0); work()
+        asyncio.run(task())
+        @ouro.profile("g.pb", precise=True)
+        def numbers(): work(); yield 1; work()
+        assert list(numbers()) == [1]
+    """)
+    same([calls_of(file, "work") for file in ("a.pb", "g.pb")], [2, 2])
+
+
+@case
+def a_second_recording_at_the_same_time_is_refused():
+    has(module("""
+        import ouro
+        ouro.start()
+        try: ouro.start()
+        except RuntimeError as error: print(error)
+        ouro.stop()
+        ouro.start(precise=True); ouro.stop()
+        try: ouro.start(live="/nowhere/x")
+        except OSError as error: print(error)
+        assert not ouro.running()
+    """).out, "a recording runs already", "/nowhere/x")
+
+
+@case
+def a_hook_of_the_programs_own_is_kept():
+    out = module("""
+        import ouro, sys
+        def work(): pass
+        seen = []
+        def hook(frame, event, arg): seen.append((frame.f_code.co_name, event))
+        with ouro.profile("script.pb", precise=True):
+            sys.setprofile(hook)
+            assert sys.getprofile() is hook
+            work()
+            sys.setprofile(None)
+            work()
+        assert sys.getprofile() is None
+        print(seen.count(("work", "call")), seen.count(("work", "return")))
+    """).out
+    same(out, "1 1\n")
+    same(calls_of("script.pb", "work"), 2)
+
+
+@case
+def another_profiler_that_takes_the_hook_is_told():
+    write("script.py", "import cProfile\ndef work(): pass\nwork()\np = cProfile.Profile(); p.enable(); work()\n")
+    done = ouro("--precise", "-o", "script.pb", "script.py")
+    has(done.err, "another profiler took the hook")
+    same(calls_of("script.pb", "work"), 1)
+
+
+@case
+def a_program_that_handles_sigprof_is_told_that_it_has_no_times():
+    write("script.py", "import signal, threading\nsignal.signal(signal.SIGPROF, lambda *a: None)\n"
+          "def work(): pass\nt = threading.Thread(target=work); t.start(); t.join()\n")
+    done = ouro("--precise", "-o", "script.pb", "script.py")
+    has(done.err, "a thread has no times")
+    same(calls_of("script.pb", "work"), 1)
+
+
+@case
+def recordings_follow_each_other_in_both_modes():
+    module("""
+        import ouro, threading
+        def work(): return sum(range(2000))
+        def many():
+            for _ in range(300): work()
+        for i in range(6):
+            with ouro.profile(f"{i}.pb", precise=i % 2 == 0, hz=1000, **({"memory": True} if i == 4 else {})):
+                threads = [threading.Thread(target=many) for _ in range(3)]
+                for t in threads: t.start()
+                for t in threads: t.join()
+    """)
+    same([calls_of(f"{i}.pb", "work") for i in (0, 2, 4)], [900, 900, 900])
+
+
+@case
+def a_sub_interpreter_cannot_load_the_module():
+    out = module("""
+        import ouro, _xxsubinterpreters as subs
+        one = subs.create()
+        try: subs.run_string(one, "import ouro")
+        except subs.RunFailedError as error: print(error)
+    """).out
+    has(out, "only the main interpreter can be recorded")
+
+
+@case
+def allocations_are_charged_to_who_makes_them():
+    write("script.py", textwrap.dedent("""
+        def make(): return [bytes(5000) for _ in range(100)]
+        def idle(): pass
+        make(); idle(); idle()
+    """))
+    ouro("-q", "--memory", "-o", "script.pb", "script.py")
+    by_path = folded(metric="allocated")
+    made = by_path["make;make.<locals>.<listcomp>"]
+    assert 500000 < made < 520000, made
+    assert by_path.get("idle", 0) < 100, by_path
+
+
+@case
+def children_of_fork_write_a_file_each():
+    write("script.py", textwrap.dedent("""
+        import os, multiprocessing
+        def parent(): pass
+        def child(n=0): return n
+        parent()
+        pid = os.fork()
+        if pid == 0:
+            child()
+            os._exit(0)
+        os.waitpid(pid, 0)
+        if __name__ == "__main__":
+            with multiprocessing.get_context("fork").Pool(2) as pool:
+                pool.map(child, [1, 2, 3])
+                pool.close()
+                pool.join()
+        parent()
+    """))
+    ouro("-q", "--precise", "-o", "script.pb", "script.py")
+    children = [name for name in glob.glob("script-*.pb")]
+    same(len(children), 3)
+    same(calls_of("script.pb", "parent"), 2)
+    same([sum(calls_of(name, block) for name in children) for block in ("child", "parent")], [4, 0])
+    ouro("-q", "-o", "sampled.pb", "script.py")
+    same(len(glob.glob("sampled-*.pb")), 3)
+
+
+@case
+def pytest_records_its_tests():
+    needs("pytest")
+    write("test_it.py", "def work(): pass\ndef test_one(): work()\ndef test_two(): work()\n")
+    done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "ouro.pytest_plugin", "--ouro=t.pb",
+                  "--ouro-precise", env=WITH_MODULE)
+    has(done.out, "2 passed", "the profile is in t.pb")
+    same(calls_of("t.pb", "work"), 2)
+
+
+@case
+def ipython_has_a_magic():
+    needs("IPython")
+    write("cell.ipy", "%load_ext ouro\ndef work(): return 1\n%ouro -p -o line.pb work(); work()\n")
+    done = python("-m", "IPython", "--colors=NoColor", "cell.ipy", env=dict(WITH_MODULE, HOME=os.getcwd()))
+    has(done.out, "work", "the profile is in line.pb")
+    same(calls_of("line.pb", "work"), 2)
+
+
+main()
