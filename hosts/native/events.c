@@ -280,7 +280,7 @@ bool ouro_native_section_begin(native_section *section) {
     section->error = errno;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &section->before);
-    self->busy = true;
+    self->busy = self->slow = true;
     self->limit = NULL;
     if (prepare(self)) return true;
     ouro_native_section_end(section);
@@ -296,6 +296,7 @@ void ouro_native_section_end(const native_section *section) {
     }
     self->busy = false;
     pthread_sigmask(SIG_SETMASK, &section->before, NULL);
+    self->slow = false;
     errno = section->error;
 }
 

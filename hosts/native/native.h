@@ -64,6 +64,7 @@ typedef struct native_self {
     ouro_thread *thread;
     native_stack *stack; // the current one
     bool busy;           // on a slow path
+    bool slow;           // on a slow path, or at its end, where ticks come that waited
     bool dead;           // the OS thread is ending and has no keys any more
     bool started;
     int endings;
@@ -97,6 +98,7 @@ static inline bool is_entering(const native_self *self) { return (intptr_t)self-
 
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define NATIVE_COLD __attribute__((noinline, cold))
+#define HOOK_SECTION __attribute__((section("ouro_hooks"))) // see charge.c
 
 // events.c: everything that is not the hot path of hooks.c
 void ouro_native_event(uintptr_t function, uintptr_t sp, int kind);
@@ -161,6 +163,9 @@ void ouro_native_functions_lock(bool lock);
 // xray.c
 void ouro_native_xray_start(void);
 
-enum { METRIC_TIME, METRIC_ALLOCATED, METRIC_ALLOCATIONS };
+// charge.c
+enum { METRIC_TIME, METRIC_RECORDING, METRIC_SAMPLES, METRIC_ALLOCATED, METRIC_ALLOCATIONS };
+void ouro_native_charge(ouro_thread *thread, ouro_metric metric, uint64_t amount,
+                        const void *context);
 
 #endif

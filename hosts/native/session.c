@@ -111,8 +111,11 @@ void ouro_native_note_deep(void) {
 }
 
 static ouro_profile *open_profile(const char *folder) {
-    static const ouro_metric_info metrics[] = {
-        {"time", "nanoseconds"}, {"allocated", "bytes"}, {"allocations", "count"}};
+    static const ouro_metric_info metrics[] = {{"time", "nanoseconds"},
+                                               {"recording", "nanoseconds"},
+                                               {"samples", "count"},
+                                               {"allocated", "bytes"},
+                                               {"allocations", "count"}};
     const char *nodes = secure_getenv("OURO_NATIVE_NODES"),
                *memory = secure_getenv("OURO_NATIVE_MEMORY");
     static char path[PATH_MAX];
@@ -120,11 +123,12 @@ static ouro_profile *open_profile(const char *folder) {
     ouro_native_session.memory = memory && *memory == '1';
     ouro_options options = {.path = path,
                             .metrics = metrics,
-                            .metric_count = ouro_native_session.memory ? 3 : 1,
+                            .clock.charge = ouro_native_charge,
                             .max_nodes = nodes ? (uint32_t)strtoul(nodes, NULL, 10) : 0};
     if (!options.max_nodes) options.max_nodes = NODES_DEFAULT;
     read_compaction(&options);
     read_clock(&options);
+    options.metric_count = ouro_native_session.memory ? 5 : ouro_native_session.hz ? 3 : 1;
     return ouro_profile_new(&options);
 }
 

@@ -105,14 +105,17 @@ void ouro_native_switch_block(ouro_block block) {
 }
 
 void ouro_native_switch_now(void) {
-    static const ouro_metric_info metrics[] = {
-        {"time", "nanoseconds"}, {"bytes", "bytes"}, {"n", "count"}};
+    static const ouro_metric_info metrics[] = {{"time", "nanoseconds"},
+                                               {"recording", "nanoseconds"},
+                                               {"samples", "count"},
+                                               {"bytes", "bytes"},
+                                               {"n", "count"}};
     ouro_native_functions_lock(true);
     pthread_mutex_lock(&lock);
     if (!unread)
         __atomic_store_n(&unread,
                          ouro_profile_new(&(ouro_options){
-                             .metrics = metrics, .metric_count = 3, .max_nodes = 1 << 16}),
+                             .metrics = metrics, .metric_count = 5, .max_nodes = 1 << 16}),
                          __ATOMIC_RELEASE);
     if (unread && ouro_native_switch_waits()) {
         is_off = !is_off;

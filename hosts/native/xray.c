@@ -110,7 +110,8 @@ static NATIVE_COLD void enter_slowly(uint32_t id, uintptr_t sp) {
 }
 
 // The callee of a tail call takes the place of its caller's frame.
-static void replace(native_self *self, native_frame *top, uint64_t height, xray_function f) {
+static HOOK_SECTION void replace(native_self *self, native_frame *top, uint64_t height,
+                                 xray_function f) {
     self->top = (native_frame *)~(uintptr_t)top;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     ouro_replace(self->thread, f.block);
@@ -120,7 +121,7 @@ static void replace(native_self *self, native_frame *top, uint64_t height, xray_
     self->top = top;
 }
 
-static void enter(uint32_t id, uintptr_t sp) {
+static HOOK_SECTION void enter(uint32_t id, uintptr_t sp) {
     native_self *self = &ouro_native_self;
     xray_function f = functions[id];
     native_frame *top = self->top;
@@ -144,7 +145,7 @@ static void enter(uint32_t id, uintptr_t sp) {
     self->top = top + 1;
 }
 
-static void leave(uint32_t id, uintptr_t sp) {
+static HOOK_SECTION void leave(uint32_t id, uintptr_t sp) {
     native_self *self = &ouro_native_self;
     native_frame *top = self->top;
     if (UNLIKELY(top >= self->limit) || UNLIKELY(top[-1].height != sp - self->low)) {
@@ -156,7 +157,7 @@ static void leave(uint32_t id, uintptr_t sp) {
     self->top = top - 1;
 }
 
-static void leave_by_jump(uint32_t id, uintptr_t frame, uintptr_t sp) {
+static HOOK_SECTION void leave_by_jump(uint32_t id, uintptr_t frame, uintptr_t sp) {
     uintptr_t sled = find_sled(frame, id, XRAY_TAIL);
     uintptr_t target = sled ? jump_target(*(uintptr_t *)sled) : 0;
     if (!target || !is_instrumented(target)) {
@@ -171,7 +172,7 @@ static void leave_by_jump(uint32_t id, uintptr_t frame, uintptr_t sp) {
         ouro_native_event(functions[id].function, sp, NATIVE_XRAY_TAIL);
 }
 
-static void handle(int32_t number, int kind) {
+static HOOK_SECTION void handle(int32_t number, int kind) {
     uint32_t id = (uint32_t)number;
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
     if (kind > XRAY_TAIL || id > count) return;

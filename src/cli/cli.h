@@ -165,6 +165,12 @@ void stdout_close(output *out);
 char *short_name(const char *name);
 const char *short_place(const char *file);
 
+// How many samples a time rests on: false if the profile does not say. Then a cell for each row,
+// and a line with what recording took, if that is known.
+bool evidence_of(const loaded *l, totals *t);
+void evidence_cell(table *text, int64_t samples);
+void put_recording(const loaded *l, output *out);
+
 // ---------------------------------------------------------------- tables for programs
 
 // A row of the pinned shape: name, file, line, column, self, overall, calls; what it does not have

@@ -9,6 +9,7 @@
 // The live files are complete at any moment, so it does not matter how the program ends.
 // `ouro run --symbolise FILES -o OUT` makes the same profile from them later.
 
+#include "advice.h"
 #include "descriptors.h"
 #include "folders.h"
 #include "ouro.h"
@@ -643,6 +644,40 @@ static void show(const options *o, const char *output) {
     }
 }
 
+// What `ouro` prints; freed by the caller.
+static char *heard_from_ouro(char **arguments) {
+    char *text = NULL;
+    size_t size = 0, n;
+    char buffer[4096];
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC)) return NULL;
+    pid_t pid = start_child();
+    if (pid == 0) {
+        int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); // not every output can be read again
+        if (nowhere >= 0) dup2(nowhere, STDERR_FILENO);
+        dup2(ends[1], STDOUT_FILENO);
+        execvp(ouro, arguments);
+        _exit(127);
+    }
+    close(ends[1]);
+    FILE *from = fdopen(ends[0], "r"), *to = open_memstream(&text, &size);
+    while (from && to && (n = fread(buffer, 1, sizeof buffer, from)) > 0) fwrite(buffer, 1, n, to);
+    if (to) fclose(to);
+    if (from) fclose(from);
+    if (pid > 0) wait_for_child();
+    return text;
+}
+
+// About a program whose calls were counted.
+static void advise(const options *o, const char *output) {
+    char *report[] = {ouro, "report", "--self", "--metric", "calls", "--csv", (char *)output, NULL};
+    char program[PATH_MAX];
+    if (find_program(o->rest[0], program)) tell_left_out(program);
+    char *rows = heard_from_ouro(report);
+    if (rows) tell_most_called(rows);
+    free(rows);
+}
+
 static const char *default_output(const char *program) {
     static char name[PATH_MAX];
     snprintf(name, sizeof name, "%.4000s.pb", base_name(program));
@@ -744,6 +779,7 @@ static int run(const options *o) {
         keep(o, folder);
     else if (!o->live)
         scratch_remove(folder);
+    if (written && !o->quiet && !ends_in(all.names[0], SAMPLED_ENDING)) advise(o, output);
     if (written) show(o, output);
     free_files(&all);
     return status;

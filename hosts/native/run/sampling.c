@@ -46,19 +46,23 @@ static bool holds(const char *path, const char *const *words) {
     return found;
 }
 
-bool is_instrumented(const char *program) {
-    static const char *const words[] = {"__cyg_profile_func_enter", "xray_instr_map", NULL};
+bool find_program(const char *program, char path[static PATH_MAX]) {
     const char *folder = secure_getenv("PATH");
-    char path[PATH_MAX];
-    if (strchr(program, '/')) return holds(program, words);
+    if (strchr(program, '/')) return snprintf(path, PATH_MAX, "%s", program) < PATH_MAX;
     while (folder && *folder) {
         int length = (int)strcspn(folder, ":");
-        snprintf(path, sizeof path, "%.*s/%s", length, folder, program);
-        if (access(path, X_OK) == 0) return holds(path, words);
+        snprintf(path, PATH_MAX, "%.*s/%s", length, folder, program);
+        if (access(path, X_OK) == 0) return true;
         folder += length;
         folder += *folder == ':';
     }
     return false;
+}
+
+bool is_instrumented(const char *program) {
+    static const char *const words[] = {"__cyg_profile_func_enter", "xray_instr_map", NULL};
+    char path[PATH_MAX];
+    return find_program(program, path) && holds(path, words);
 }
 
 // ---------------------------------------------------------------- is it permitted?

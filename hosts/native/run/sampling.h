@@ -7,6 +7,7 @@
 
 #include "sampled.h"
 
+#include <limits.h>
 #include <sys/types.h>
 
 // Live files of sampled programs end so.
@@ -20,6 +21,9 @@ typedef struct {
     unsigned hz;
     bool waits, by_thread, by_timer, off;
 } sampling_options;
+
+// The file of a program, by PATH if its name has no slash.
+bool find_program(const char *program, char path[static PATH_MAX]);
 
 // Was the program built with hooks or sleds, so that its calls are counted?
 bool is_instrumented(const char *program);

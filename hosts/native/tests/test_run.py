@@ -520,6 +520,90 @@ for standard in "c++11", "c++17", "c++20":
          standard)
 
 
+TINY = """static int tiny(int n) { return n * 3 + 1; }
+int tiny_in_name(int n);
+__attribute__((noinline)) int leaf(int n) { return n ^ 5; }
+__attribute__((noinline)) int tiny_in_name(int n) { for (int i = 0; i < 3; i++) n += leaf(n); return n; }
+int main(void) { int sum = 0; for (int i = 0; i < 10; i++) sum += tiny_in_name(tiny(i)); return sum == 0; }
+"""
+
+
+@case
+def tiny_functions_have_no_hooks_unless_asked():
+    """`leaf` is left out. `tiny` is, too, but gcc leaves out by a part of the name, and would leave out another."""
+    source = write("t.c", TINY)
+    exe = build("default", [source], "t")
+    record(exe)
+    same(totals(), {"main": 1, "tiny_in_name": 10, "tiny": 10})
+    has(run(OURO, "run", "-o", "x.pb", exe, status=0).err, "1 tiny functions are not counted (leaf)", "--tiny")
+    record(build("gcc", [source], "t"))
+    same(totals(), {"main": 1, "tiny_in_name": 10, "tiny": 10, "leaf": 30})
+    run(OURO, "cc", "-O2", "-c", source, "-o", "t.o", "-MMD", "-MF", "t.d", status=0)
+    same(read("t.d").split(), ["t.o:", "t.c"], "dependencies are those of one compilation")
+    same(sorted(f for f in os.listdir() if f.startswith("t.")), ["t.c", "t.d", "t.o"])
+
+
+@case
+def tiny_members_have_no_hooks_unless_asked():
+    source = write("t.cpp", """namespace here {
+struct box { int n; __attribute__((noinline)) int get() const { return n; } int far(); };
+__attribute__((noinline)) int box::far() { int sum = 0; for (int i = 0; i < 9; i++) sum += get(); return sum; }
+}
+int main() { here::box b{3}; return b.far() != 27; }
+""")
+    record(build("default", [source], "t"))
+    same(totals(), {"main": 1, "here::box::far()": 1})
+    record(build("gcc", [source], "t"))
+    same(totals()["here::box::get() const"], 9)
+
+
+@case
+def clang_leaves_out_what_it_inlines_unless_asked():
+    source = write("t.c", TINY)
+    for more, counted in (([], None), (["--tiny"], 10)):
+        run(OURO, "cc", *more, "-O2", source, "-o", "t", env=dict(os.environ, OURO_CC="clang"), status=0)
+        record("./t")
+        same(totals().get("tiny"), counted)
+
+
+@case
+def functions_that_are_called_most_are_named_with_the_option_that_leaves_them_out():
+    source = write("often.c", """__attribute__((noinline)) int often(int n) { __asm__ volatile("" : "+r"(n)); return n; }
+int main(void) { int s = 0; for (int i = 0; i < 2000000; i++) s += often(1); return s != 2000000; }
+""")
+    said = run(OURO, "run", "-o", "x.pb", "--clock", "off", build("gcc", [source], "often"), status=0).err
+    has(said, "1 functions make 100% of the calls")
+    option = re.search(r"CFLAGS='(.*)'", said).group(1)
+    same(option, "-finstrument-functions-exclude-function-list=often")
+    record(build("gcc", [source], "often", option))
+    same(paths(), {"main": 1})
+
+
+@case
+def what_the_hooks_cost_is_not_in_the_time():
+    """Nearly all that the program does is to call: so much time is the hooks', and both sum up to what it used."""
+    source = write("calls.c", """#include <stdio.h>
+#include <time.h>
+__attribute__((noinline)) static int often(int n) { __asm__ volatile("" : "+r"(n)); return n; }
+int main(void) {
+    struct timespec t;
+    do {
+        for (int i = 0; i < 100000; i++) often(i);
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    } while (t.tv_sec == 0 && t.tv_nsec < 400000000);
+    printf("%ld\\n", t.tv_sec * 1000000000 + t.tv_nsec);
+}
+""")
+    done = run(OURO, "run", "-o", "out.pb", build("gcc", [source], "calls"), status=0)
+    time, recording = (sum(totals(metric=m).values()) for m in ("time", "recording"))
+    assert recording > time / 4 > 0, (time, recording)
+    assert 0.8 < (time + recording) / int(done.out) < 1.2, (time, recording, done.out)
+    ticks = sum(totals(metric="samples").values())
+    assert 0 < ticks <= time / 1e9 * 997 + 1, (ticks, time)
+    assert re.search(r"^recording: \d+\.\d+%, taken out", done.err, re.M), done.err
+    assert re.search(r"self ms +overall ms +samples +calls  block", done.err), done.err
+
+
 # ---------------------------------------------------------------- build systems
 
 def project():
@@ -530,6 +614,21 @@ def project():
     write("configure.ac", "AC_INIT([x], [1])\nAM_INIT_AUTOMAKE([foreign])\nAC_PROG_CC\nAC_PROG_CXX\n"
           "AC_CONFIG_FILES([Makefile])\nAC_OUTPUT\n")
     write("Makefile.am", "bin_PROGRAMS = x\nx_SOURCES = x.c y.cpp\n")
+    # As a configure script begins: can the compiler make programs, and may a program be run?
+    configure = write("configure", """#!/bin/sh
+set -e
+for word; do case $word in CC=*) CC=${word#CC=} ;; CXX=*) CXX=${word#CXX=} ;; esac; done
+here=$(dirname "$0")
+echo 'int main(void) { return 0; }' > conftest.c
+$CC -o conftest conftest.c 2> conftest.err
+[ ! -s conftest.err ] && ./conftest
+$CC -E conftest.c > /dev/null
+rm -f conftest*
+printf 'x: x.o y.o\\n\\t%s -o x x.o y.o\\n' "$CXX" > Makefile
+printf 'x.o: %s/x.c\\n\\t%s -O2 -g -c %s/x.c\\n' "$here" "$CC" "$here" >> Makefile
+printf 'y.o: %s/y.cpp\\n\\t%s -O2 -g -c %s/y.cpp\\n' "$here" "$CXX" "$here" >> Makefile
+""")
+    os.chmod(configure, 0o755)
     write("toolchain.cmake", "set(CMAKE_C_COMPILER ouro cc)\nset(CMAKE_CXX_COMPILER ouro c++)\n")
     write("ouro.ini", "[binaries]\nc = ['ouro', 'cc']\ncpp = ['ouro', 'c++']\n")
 
@@ -541,7 +640,9 @@ BUILD_SYSTEMS = {
     "a_cmake_toolchain_file": ({}, "cmake -G Ninja --toolchain toolchain.cmake -B b . && cmake --build b"),
     "meson": (BY_VARIABLES, "meson setup b && ninja -C b"),
     "a_meson_native_file": ({}, "meson setup --native-file ouro.ini b && ninja -C b"),
-    "autotools": ({}, "autoreconf -i && mkdir b && cd b && ../configure CC='ouro cc' CXX='ouro c++' && make"),
+    "a_configure_script": ({}, "mkdir b && cd b && ../configure CC='ouro cc --tiny' CXX='ouro c++ --tiny' && make"),
+    "autotools": ({}, "autoreconf -i && mkdir b && cd b && "
+                  "../configure CC='ouro cc --tiny' CXX='ouro c++ --tiny' && make"),
 }
 
 

@@ -214,7 +214,9 @@ def an_instrumented_program_is_counted_unless_samples_are_asked_for():
     same(totals()["one"], 1)
     done = sample("./program", options=("--sample",), status=7)
     has(done.err, "sampled")
-    about(shares()["one"], 0.75)
+    got = paths(metric="samples")
+    assert any(path.endswith(";one") for path in got), got  # how many of them is luck on a busy machine
+    same(sum(paths().values()), 0, "no calls are counted")
 
 
 @case
