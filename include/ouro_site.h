@@ -215,23 +215,31 @@ OURO_INLINE_ uint64_t *ouro_aside_sampled(ouro_aside *aside) { return aside->nod
 
 // ---------------------------------------------------------------- hooks
 
+// Enters a block if it is the one that was entered from here the last time. Else false, and nothing
+// has happened.
+OURO_INLINE_ bool ouro_try_again(ouro_thread *thread, ouro_block block) {
+    const ouro_node_ *node = ouro_node_at_(thread, thread->position_);
+    if (node->memo_block != block) return false;
+    ouro_increment_(&thread->nodes_[node->memo_slot]);
+    ouro_move_(thread, node->memo_target);
+    return true;
+}
+
+// Enters a block if it is among those that were entered lately. Else false, as above. The memo
+// stays: two branches predict better than one where calls alternate.
+OURO_INLINE_ bool ouro_try_lately(ouro_thread *thread, ouro_block block) {
+    uint32_t slot;
+    if (!ouro_shortcut_(thread, thread->position_, block, &slot)) return false;
+    ouro_increment_(&thread->nodes_[slot]);
+    ouro_move_(thread, slot & ~UINT32_C(3));
+    return true;
+}
+
 // Enters a block if that needs no search. False, and nothing has happened: call ouro_enter. For
 // hooks that have their slow path elsewhere. ouro_thread_position before it is what ouro_enter
 // would return.
 OURO_INLINE_ bool ouro_try_enter(ouro_thread *thread, ouro_block block) {
-    ouro_position caller = thread->position_;
-    const ouro_node_ *node = ouro_node_at_(thread, caller);
-    if (node->memo_block == block) {
-        ouro_increment_(&thread->nodes_[node->memo_slot]);
-        ouro_move_(thread, node->memo_target);
-        return true;
-    }
-    // The memo stays: two branches predict better than one where calls alternate.
-    uint32_t slot;
-    if (!ouro_shortcut_(thread, caller, block, &slot)) return false;
-    ouro_increment_(&thread->nodes_[slot]);
-    ouro_move_(thread, slot & ~UINT32_C(3));
-    return true;
+    return ouro_try_again(thread, block) || ouro_try_lately(thread, block);
 }
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@
 _ouro() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
     local filters='--select --exclude --fold --select-match --exclude-match --fold-match --label'
-    local commands='view report diff convert merge push store serve lua lua5.1 lua5.3 lua5.4 luajit python run cc c++'
+    local commands='view report diff convert merge push store serve lua lua5.1 lua5.3 lua5.4 luajit python run record cc c++'
     local reading='--from --compact --limit --help --version' words=
     local choosing='--store --where --paths --strict'
     COMPREPLY=()
@@ -49,7 +49,8 @@ _ouro() {
         python) words='--output --view --quiet --hz --precise --memory --gil --wall --cpu --live --max-nodes --compact
                     --slice --slice-by --python --help --version' ;;
         run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder
-                    --symbolise --help --version' ;;
+                    --symbolise --pid --duration --cpu --wall --sample --timer --by --off --help --version' ;;
+        record) words='on off --help' ;;
         cc | c++) words='--xray --all --help' ;;
         help) words=$commands ;;
         esac

@@ -14,7 +14,7 @@ OURO_API void ouro_native_allocated_(size_t bytes);
 
 ouro_profile *ouro_native_profile(void) {
     ouro_native_thread_now();
-    return ouro_native_session.off ? NULL : ouro_native_session.profile;
+    return ouro_native_session.off ? NULL : ouro_native_session.counted;
 }
 
 ouro_thread *ouro_native_thread(void) { return ouro_native_thread_now(); }

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 // ---------------------------------------------------------------- the queue
 
@@ -73,12 +74,33 @@ static void abandon(native_self *self, uint64_t height) {
 
 // ---------------------------------------------------------------- machine stacks
 
+// Leaves what is open in the profile that held before. After fork(2) that is the parent's, and is
+// not touched; a stack of another OS thread is that thread's to leave.
+static void release(native_self *self, native_stack *stack) {
+    if (!stack->thread || stack->owner != self->number ||
+        stack->generation < ouro_native_session.forked)
+        return;
+    for (native_frame *f = stack->top - 1; f > stack->frames; f--)
+        ouro_exit(stack->thread, f->token);
+    if (ouro_native_session.by_thread && !stack->coroutine) ouro_exit(stack->thread, stack->root);
+    ouro_thread_free(stack->thread);
+    stack->thread = NULL;
+}
+
+static void enter_name(native_stack *stack, ouro_thread *thread) {
+    char name[17] = "";
+    prctl(PR_GET_NAME, name);
+    stack->root = ouro_reenter(thread, ouro_native_block_of_name(name));
+}
+
 // Enters a stack's frames again in this OS thread's lane of the current profile.
 static bool adopt(native_self *self, native_stack *stack, ouro_thread *parent) {
     ouro_profile *profile = ouro_native_session.profile;
+    release(self, stack);
     ouro_thread *thread =
         stack->coroutine && parent ? ouro_thread_fork(parent) : ouro_thread_new(profile);
     if (!thread) return false;
+    if (ouro_native_session.by_thread && !stack->coroutine) enter_name(stack, thread);
     for (native_frame *f = stack->frames + 1; f < stack->top; f++)
         f->token = ouro_reenter(thread, ouro_native_block_by_key(f->key));
     stack->thread = thread;
@@ -237,6 +259,7 @@ static void take(native_self *self, native_event event) {
 static bool prepare(native_self *self) {
     if (!ouro_native_session.profile && !ouro_native_session_begin()) return false;
     if (!self->started && !ouro_native_thread_begin()) return false;
+    if (ouro_native_switch_waits()) ouro_native_switch_now();
     native_stack *stack = self->stack;
     if (!is_adopted(self, stack)) {
         stack->top = self->top;
@@ -257,7 +280,7 @@ bool ouro_native_section_begin(native_section *section) {
     section->error = errno;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &section->before);
-    self->busy = true;
+    self->busy = self->slow = true;
     self->limit = NULL;
     if (prepare(self)) return true;
     ouro_native_section_end(section);
@@ -266,9 +289,14 @@ bool ouro_native_section_begin(native_section *section) {
 
 void ouro_native_section_end(const native_section *section) {
     native_self *self = &ouro_native_self;
-    if (self->started && self->thread) self->limit = self->stack->end;
+    if (self->started && self->thread) {
+        __atomic_store_n(&self->limit, self->stack->end, __ATOMIC_SEQ_CST);
+        // Switched meanwhile: the next event takes the slow path, too.
+        if (ouro_native_switch_waits() || !is_adopted(self, self->stack)) self->limit = NULL;
+    }
     self->busy = false;
     pthread_sigmask(SIG_SETMASK, &section->before, NULL);
+    self->slow = false;
     errno = section->error;
 }
 

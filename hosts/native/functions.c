@@ -121,8 +121,10 @@ static ouro_block block_new(const module *m) {
         snprintf(text.name, sizeof text.name, "0x%zx", m->address);
         text.file[0] = '\0';
     }
-    return ouro_add_block(ouro_native_session.profile,
-                          &(ouro_block_info){text.name, text.file, 0, 0});
+    ouro_block block =
+        ouro_add_block(ouro_native_session.counted, &(ouro_block_info){text.name, text.file, 0, 0});
+    ouro_native_switch_block(block);
+    return block;
 }
 
 static size_t home(uintptr_t function, size_t mask) {
@@ -190,6 +192,29 @@ ouro_block ouro_native_block_of(uintptr_t function) {
         block = add(&m);
     }
     if (block != OURO_PHANTOM) cache_put(function, block);
+    pthread_mutex_unlock(&lock);
+    return block;
+}
+
+// Threads of one name share a block. There are few names.
+ouro_block ouro_native_block_of_name(const char *name) {
+    enum { NAMES = 256 };
+    static ouro_block named[NAMES];
+    static size_t count;
+    ouro_block block = OURO_PHANTOM;
+    ouro_block_info info;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < count && block == OURO_PHANTOM; i++) {
+        if (ouro_block_get(ouro_native_session.counted, named[i], &info) &&
+            strcmp(info.name, name) == 0)
+            block = named[i];
+    }
+    if (block == OURO_PHANTOM && count < NAMES) {
+        block =
+            ouro_add_block(ouro_native_session.counted, &(ouro_block_info){name, "[thread]", 0, 0});
+        ouro_native_switch_block(block);
+        if (block != OURO_PHANTOM) named[count++] = block;
+    }
     pthread_mutex_unlock(&lock);
     return block;
 }

@@ -10,7 +10,7 @@
 #include "native.h"
 #include "ouro_site.h"
 
-#define HOOK __attribute__((visibility("default"), no_instrument_function))
+#define HOOK HOOK_SECTION __attribute__((visibility("default"), no_instrument_function))
 
 __thread native_self ouro_native_self;
 uint64_t ouro_native_cache[1 << CACHE_BITS];
@@ -21,9 +21,29 @@ uint64_t ouro_native_cache[1 << CACHE_BITS];
 HOOK void __cyg_profile_func_enter(void *function, void *site);
 HOOK void __cyg_profile_func_exit(void *function, void *site);
 
-// Completes the enter. A function of its own, so that the hook saves fewer registers.
-static NATIVE_COLD void search_and_enter(native_frame *top, ouro_thread *thread, ouro_block block) {
+// The stack pointer before the hook was called. The name is the compilers' own.
+#define CALLERS_SP ((uintptr_t)__builtin_dwarf_cfa())
+
+// The unusual cases, and idle programs, which have no array of frames: `limit` is NULL.
+static NATIVE_COLD HOOK_SECTION void event(uintptr_t function, uintptr_t sp, int kind) {
+    ouro_native_event(function, sp, kind);
+}
+
+#define APART __attribute__((noinline)) HOOK_SECTION
+
+// They complete the enter. Functions of their own, so that the hook saves no registers.
+static NATIVE_COLD HOOK_SECTION void search(native_frame *top, ouro_thread *thread,
+                                            ouro_block block) {
     ouro_enter(thread, block);
+    SIGNAL_FENCE;
+    ouro_native_self.top = top + 1;
+}
+
+static APART void enter_other(native_frame *top, ouro_thread *thread, ouro_block block) {
+    if (UNLIKELY(!ouro_try_lately(thread, block))) {
+        search(top, thread, block);
+        return;
+    }
     SIGNAL_FENCE;
     ouro_native_self.top = top + 1;
 }
@@ -32,13 +52,15 @@ void __cyg_profile_func_enter(void *function, void *site) {
     (void)site;
     native_self *self = &ouro_native_self;
     uintptr_t address = (uintptr_t)function;
-    uintptr_t sp = (uintptr_t)__builtin_frame_address(0) + 16;
     native_frame *top = self->top;
-    uint64_t height = sp - self->low;
+    if (UNLIKELY(top >= self->limit)) {
+        if (!ouro_native_session.off) event(address, CALLERS_SP, NATIVE_ENTER);
+        return;
+    }
+    uint64_t height = CALLERS_SP - self->low;
     uint64_t block = *cache_place(address) ^ address << CACHE_BLOCK_BITS;
-    if (UNLIKELY(top >= self->limit) || UNLIKELY(height > top[-1].height) ||
-        UNLIKELY(block >> CACHE_BLOCK_BITS)) {
-        ouro_native_event(address, sp, NATIVE_ENTER);
+    if (UNLIKELY(height > top[-1].height) || UNLIKELY(block >> CACHE_BLOCK_BITS)) {
+        event(address, CALLERS_SP, NATIVE_ENTER);
         return;
     }
     ouro_thread *thread = self->thread;
@@ -49,8 +71,8 @@ void __cyg_profile_func_enter(void *function, void *site) {
     top->key = (uint32_t)address;
     // Atomic only so that the compiler does not combine key and token in a vector register.
     __atomic_store_n(&top->token, ouro_thread_position(thread), __ATOMIC_RELAXED);
-    if (UNLIKELY(!ouro_try_enter(thread, (ouro_block)block))) {
-        search_and_enter(top, thread, (ouro_block)block);
+    if (!ouro_try_again(thread, (ouro_block)block)) {
+        enter_other(top, thread, (ouro_block)block);
         return;
     }
     SIGNAL_FENCE;
@@ -61,11 +83,14 @@ void __cyg_profile_func_exit(void *function, void *site) {
     (void)site;
     native_self *self = &ouro_native_self;
     uintptr_t address = (uintptr_t)function;
-    uintptr_t sp = (uintptr_t)__builtin_frame_address(0) + 16;
     native_frame *top = self->top;
-    if (UNLIKELY(top >= self->limit) || UNLIKELY(top[-1].key != (uint32_t)address) ||
-        UNLIKELY(sp - self->low > self->size)) {
-        ouro_native_event(address, sp, NATIVE_EXIT);
+    if (UNLIKELY(top >= self->limit)) {
+        if (!ouro_native_session.off) event(address, CALLERS_SP, NATIVE_EXIT);
+        return;
+    }
+    if (UNLIKELY(top[-1].key != (uint32_t)address) ||
+        UNLIKELY(CALLERS_SP - self->low > self->size)) {
+        event(address, CALLERS_SP, NATIVE_EXIT);
         return;
     }
     ouro_thread *thread = self->thread;

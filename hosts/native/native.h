@@ -45,6 +45,7 @@ typedef struct native_stack {
     native_frame *end;
     size_t unsaved; // frames on top without memory
     ouro_thread *thread;
+    ouro_position root;  // the token of the thread's name, see by_thread
     uint64_t generation; // of the session that `thread` belongs to
     uint64_t owner;      // the number of the OS thread whose lane it is
     bool coroutine;
@@ -63,6 +64,7 @@ typedef struct native_self {
     ouro_thread *thread;
     native_stack *stack; // the current one
     bool busy;           // on a slow path
+    bool slow;           // on a slow path, or at its end, where ticks come that waited
     bool dead;           // the OS thread is ending and has no keys any more
     bool started;
     int endings;
@@ -70,6 +72,7 @@ typedef struct native_self {
     native_event *queue;
     size_t queued, queue_room;
     native_stack own;
+    struct native_self *next; // of all OS threads
 } native_self;
 
 // Initial-exec: one load and no call. That is allowed because the library is loaded at the start.
@@ -95,6 +98,7 @@ static inline bool is_entering(const native_self *self) { return (intptr_t)self-
 
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define NATIVE_COLD __attribute__((noinline, cold))
+#define HOOK_SECTION __attribute__((section("ouro_hooks"))) // see charge.c
 
 // events.c: everything that is not the hot path of hooks.c
 void ouro_native_event(uintptr_t function, uintptr_t sp, int kind);
@@ -124,24 +128,44 @@ void ouro_native_stacks_lock(bool lock);
 // session.c
 typedef struct {
     ouro_profile *profile; // NULL: not begun, or failed
-    uint64_t generation;   // counts fork(2)
+    ouro_profile *counted; // the live file; `profile`, unless recording is switched off
+    uint64_t generation;   // counts fork(2), and how often recording was switched on or off
+    uint64_t forked;       // the generation after the last fork(2)
     bool off;
-    bool memory; // count allocations
-    unsigned hz; // 0: no clock
+    bool memory;    // count allocations
+    bool by_thread; // names of threads are roots
+    unsigned hz;    // 0: no clock
 } native_session;
 extern native_session ouro_native_session __attribute__((visibility("hidden")));
 bool ouro_native_session_begin(void);
 bool ouro_native_thread_begin(void);
+void ouro_native_note_deep(void); // a stack has very many frames
+
+// switch.c: recording is switched on and off by a signal. While it is off, events go to a profile
+// that nobody reads, so that frames stay true and the hot path stays as it is.
+void ouro_native_switch_start(bool off);
+void ouro_native_switch_now(void); // on a slow path: does what was asked for
+bool ouro_native_switch_waits(void);
+void ouro_native_switch_block(ouro_block block); // was added to the counted profile
+void ouro_native_switch_add(native_self *self);
+void ouro_native_switch_remove(native_self *self);
+void ouro_native_switch_in_child(native_self *self);
+void ouro_native_switch_lock(bool lock);
+void ouro_native_switch_rename(void); // some thread has another name
 
 // functions.c
 ouro_block ouro_native_block_of(uintptr_t function);
 ouro_block ouro_native_block_by_key(uint32_t key);
+ouro_block ouro_native_block_of_name(const char *name); // of a thread
 void ouro_native_forget_unloaded(void);
 void ouro_native_functions_lock(bool lock);
 
 // xray.c
 void ouro_native_xray_start(void);
 
-enum { METRIC_TIME, METRIC_ALLOCATED, METRIC_ALLOCATIONS };
+// charge.c
+enum { METRIC_TIME, METRIC_RECORDING, METRIC_SAMPLES, METRIC_ALLOCATED, METRIC_ALLOCATIONS };
+void ouro_native_charge(ouro_thread *thread, ouro_metric metric, uint64_t amount,
+                        const void *context);
 
 #endif

@@ -12,6 +12,8 @@
 //   OURO_NATIVE_CLOCK    cpu, wall or off
 //   OURO_NATIVE_HZ       ticks of the clock per second
 //   OURO_NATIVE_MEMORY   1: count allocations
+//   OURO_NATIVE_OFF      1: begin switched off, see switch.c
+//   OURO_NATIVE_BY       thread: the names of threads are roots
 //
 // A child of fork(2) makes a profile of its own when it enters or leaves its first function. It
 // gets the same blocks with the same numbers, so the cache of functions stays valid.
@@ -85,17 +87,35 @@ static void copy_blocks(ouro_profile *to, const ouro_profile *from) {
 
 // A library does not print. The reason is the name of an empty file, PID.ERRNO.failed, which `ouro
 // run` reads: that takes no room in a full file system.
-static void give_up(const char *folder, int error) {
-    static char note[PATH_MAX];
-    int n = snprintf(note, sizeof note, "%s/%d.%d.failed", folder, getpid(), error);
-    if (n >= PATH_MAX) return;
+static void leave_note(const char *note, int length) {
+    if (length >= PATH_MAX) return;
     int fd = ouro__open(note, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (fd >= 0) close(fd);
 }
 
+static void give_up(const char *folder, int error) {
+    static char note[PATH_MAX];
+    leave_note(note, snprintf(note, sizeof note, "%s/%d.%d.failed", folder, getpid(), error));
+}
+
+// If the program dies of SIGSEGV after this, `ouro run` says what the reason may be.
+void ouro_native_note_deep(void) {
+    static char note[PATH_MAX];
+    const char *folder = secure_getenv("OURO_NATIVE");
+    int error = errno;
+    if (!folder) return;
+    pthread_mutex_lock(&lock);
+    leave_note(note, snprintf(note, sizeof note, "%s/%d.deep", folder, getpid()));
+    pthread_mutex_unlock(&lock);
+    errno = error;
+}
+
 static ouro_profile *open_profile(const char *folder) {
-    static const ouro_metric_info metrics[] = {
-        {"time", "nanoseconds"}, {"allocated", "bytes"}, {"allocations", "count"}};
+    static const ouro_metric_info metrics[] = {{"time", "nanoseconds"},
+                                               {"recording", "nanoseconds"},
+                                               {"samples", "count"},
+                                               {"allocated", "bytes"},
+                                               {"allocations", "count"}};
     const char *nodes = secure_getenv("OURO_NATIVE_NODES"),
                *memory = secure_getenv("OURO_NATIVE_MEMORY");
     static char path[PATH_MAX];
@@ -103,26 +123,37 @@ static ouro_profile *open_profile(const char *folder) {
     ouro_native_session.memory = memory && *memory == '1';
     ouro_options options = {.path = path,
                             .metrics = metrics,
-                            .metric_count = ouro_native_session.memory ? 3 : 1,
+                            .clock.charge = ouro_native_charge,
                             .max_nodes = nodes ? (uint32_t)strtoul(nodes, NULL, 10) : 0};
     if (!options.max_nodes) options.max_nodes = NODES_DEFAULT;
     read_compaction(&options);
     read_clock(&options);
+    options.metric_count = ouro_native_session.memory ? 5 : ouro_native_session.hz ? 3 : 1;
     return ouro_profile_new(&options);
 }
 
 // ---------------------------------------------------------------- fork(2)
 
+static sigset_t mask_before_fork; // the handler of switch.c takes one of the locks
+
 static void before_fork(void) {
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_BLOCK, &every, &before);
     pthread_mutex_lock(&lock);
     ouro_native_functions_lock(true);
+    ouro_native_switch_lock(true);
     ouro_native_stacks_lock(true);
+    mask_before_fork = before;
 }
 
 static void in_parent(void) {
+    sigset_t before = mask_before_fork;
     ouro_native_stacks_lock(false);
+    ouro_native_switch_lock(false);
     ouro_native_functions_lock(false);
     pthread_mutex_unlock(&lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 // The library's own handler was registered earlier and has made the profile private to this
@@ -131,9 +162,10 @@ static void in_child(void) {
     native_self *self = &ouro_native_self;
     in_parent();
     if (!ouro_native_session.profile) return;
-    parent = ouro_native_session.profile;
-    ouro_native_session.profile = NULL;
-    ouro_native_session.generation++;
+    parent = ouro_native_session.counted;
+    ouro_native_session.profile = ouro_native_session.counted = NULL;
+    ouro_native_session.forked = ++ouro_native_session.generation;
+    ouro_native_switch_in_child(self);
     self->limit = NULL;
 }
 
@@ -151,6 +183,7 @@ static void thread_end(void *pointer) {
         pthread_setspecific(thread_key, self);
         return;
     }
+    ouro_native_switch_remove(self);
     bool open = ouro_native_section_begin(&section);
     self->dead = true;
     self->limit = NULL;
@@ -158,6 +191,7 @@ static void thread_end(void *pointer) {
     if (self->stack == &self->own) self->own.top = self->top;
     for (native_frame *f = self->own.top - 1; f > self->own.frames; f--)
         ouro_exit(self->own.thread, f->token);
+    if (ouro_native_session.by_thread) ouro_exit(self->own.thread, self->own.root);
     ouro_thread_free(self->own.thread);
     ouro_native_stack_drop(&self->own);
     self->thread = NULL;
@@ -177,6 +211,7 @@ bool ouro_native_thread_begin(void) {
     self->size = size;
     pthread_setspecific(thread_key, self);
     self->started = true;
+    ouro_native_switch_add(self);
     return true;
 }
 
@@ -192,6 +227,10 @@ static bool begin(void) {
     // After ouro_profile_new: the child's handlers run in the order of their registration.
     if (!watching) watching = pthread_atfork(before_fork, in_parent, in_child) == 0;
     if (parent) copy_blocks(profile, parent);
+    const char *off = secure_getenv("OURO_NATIVE_OFF"), *by = secure_getenv("OURO_NATIVE_BY");
+    ouro_native_session.by_thread = by && strcmp(by, "thread") == 0;
+    ouro_native_session.counted = profile;
+    ouro_native_switch_start(off && *off == '1');
     __atomic_store_n(&ouro_native_session.profile, profile, __ATOMIC_RELEASE);
     return true;
 }

@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { FRAMES_FIRST = 1024, STACKS_FIRST = 256 };
+enum { FRAMES_FIRST = 1024, FRAMES_MANY = 16384, STACKS_FIRST = 256 };
 // The kernel keeps at least 128 MB below the main stack free of anything else.
 #define MAIN_STACK_LEAST (UINT64_C(120) << 20)
 #define MAIN_STACK_MOST (UINT64_C(64) << 30)
@@ -47,6 +47,7 @@ bool ouro_native_stack_grow(native_stack *stack) {
     stack->top = frames + (stack->top - stack->frames);
     stack->end = frames + bytes * 2 / sizeof *frames;
     stack->frames = frames;
+    if (bytes * 2 == FRAMES_MANY * 2 * sizeof *frames) ouro_native_note_deep();
     return true;
 }
 

@@ -109,11 +109,28 @@ static NATIVE_COLD void enter_slowly(uint32_t id, uintptr_t sp) {
     ouro_native_section_end(&section);
 }
 
-static void enter(uint32_t id, uintptr_t sp) {
+// The callee of a tail call takes the place of its caller's frame.
+static HOOK_SECTION void replace(native_self *self, native_frame *top, uint64_t height,
+                                 xray_function f) {
+    self->top = (native_frame *)~(uintptr_t)top;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    ouro_replace(self->thread, f.block);
+    top[-1].height = height;
+    top[-1].key = (uint32_t)f.function;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    self->top = top;
+}
+
+static HOOK_SECTION void enter(uint32_t id, uintptr_t sp) {
     native_self *self = &ouro_native_self;
     xray_function f = functions[id];
     native_frame *top = self->top;
     uint64_t height = sp - self->low;
+    if (top < self->limit && top[-1].height == (height | LEFT_BY_TAIL_CALL) &&
+        f.block != OURO_PHANTOM) {
+        replace(self, top, height, f);
+        return;
+    }
     if (UNLIKELY(top >= self->limit) || UNLIKELY(height + 1 >= top[-1].height) ||
         UNLIKELY(f.block == OURO_PHANTOM)) {
         enter_slowly(id, sp);
@@ -128,7 +145,7 @@ static void enter(uint32_t id, uintptr_t sp) {
     self->top = top + 1;
 }
 
-static void leave(uint32_t id, uintptr_t sp) {
+static HOOK_SECTION void leave(uint32_t id, uintptr_t sp) {
     native_self *self = &ouro_native_self;
     native_frame *top = self->top;
     if (UNLIKELY(top >= self->limit) || UNLIKELY(top[-1].height != sp - self->low)) {
@@ -140,17 +157,22 @@ static void leave(uint32_t id, uintptr_t sp) {
     self->top = top - 1;
 }
 
-static void leave_by_jump(uint32_t id, uintptr_t frame, uintptr_t sp) {
+static HOOK_SECTION void leave_by_jump(uint32_t id, uintptr_t frame, uintptr_t sp) {
     uintptr_t sled = find_sled(frame, id, XRAY_TAIL);
     uintptr_t target = sled ? jump_target(*(uintptr_t *)sled) : 0;
-    if (target && is_instrumented(target)) {
-        ouro_native_event(functions[id].function, sp, NATIVE_XRAY_TAIL);
-    } else {
+    if (!target || !is_instrumented(target)) {
         leave(id, sp);
+        return;
     }
+    native_self *self = &ouro_native_self;
+    native_frame *top = self->top;
+    if (top < self->limit && top[-1].height == sp - self->low)
+        top[-1].height |= LEFT_BY_TAIL_CALL; // one store: a handler's frames come above
+    else
+        ouro_native_event(functions[id].function, sp, NATIVE_XRAY_TAIL);
 }
 
-static void handle(int32_t number, int kind) {
+static HOOK_SECTION void handle(int32_t number, int kind) {
     uint32_t id = (uint32_t)number;
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
     if (kind > XRAY_TAIL || id > count) return;

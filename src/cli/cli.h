@@ -105,6 +105,8 @@ void loaded_free(loaded *l);
 void use_store(options *o);
 // Reads only: a file, or with --store what was chosen.
 profile *load_profile(const options *o, const char *path, bool keep_origin);
+// Any file, also perf.data: perf_data.c.
+profile *read_profile(const char *path, const format *from, const read_options *how, error *e);
 // On stderr, if it is a terminal and the command takes long.
 void show_merging(size_t done, size_t of);
 void show_writing(void *user, uint64_t bytes);
@@ -158,6 +160,17 @@ void put_heading(const options *o, output *out, const char *format, ...)
 
 output *stdout_open(void);
 void stdout_close(output *out);
+
+// A long name of C++ without its template arguments, then without its parameters; freed by the
+// caller. A file from the working folder on.
+char *short_name(const char *name);
+const char *short_place(const char *file);
+
+// How many samples a time rests on: false if the profile does not say. Then a cell for each row,
+// and a line with what recording took, if that is known.
+bool evidence_of(const loaded *l, totals *t);
+void evidence_cell(table *text, int64_t samples);
+void put_recording(const loaded *l, output *out);
 
 // ---------------------------------------------------------------- tables for programs
 

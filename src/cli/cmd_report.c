@@ -34,14 +34,16 @@ static void amount_heading(table *t, const loaded *l, const char *name) {
 }
 
 static void place_cell(table *t, const profile *p, uint32_t b, const char *before) {
-    const char *file = ouro__block_file(p, b);
+    const char *file = short_place(ouro__block_file(p, b));
+    char *name = short_name(ouro__block_name(p, b));
     if (b == NO_BLOCK || !*file) {
-        table_cell(t, "%s%s", before, ouro__block_name(p, b));
+        table_cell(t, "%s%s", before, name);
     } else if (p->blocks[b].line) {
-        table_cell(t, "%s%s  %s:%u", before, ouro__block_name(p, b), file, p->blocks[b].line);
+        table_cell(t, "%s%s  %s:%u", before, name, file, p->blocks[b].line);
     } else {
-        table_cell(t, "%s%s  %s", before, ouro__block_name(p, b), file);
+        table_cell(t, "%s%s  %s", before, name, file);
     }
+    free(name);
 }
 
 static void print_title(const options *o, const loaded *l, output *out) {
@@ -60,6 +62,7 @@ static void print_title(const options *o, const loaded *l, output *out) {
     char *metrics = p->metric_count > 1 ? metric_names(p) : NULL;
     if (metrics) put_line(out, "metrics: %s (--metric chooses)", metrics);
     free(metrics);
+    put_recording(l, out);
 }
 
 // ---------------------------------------------------------------- findings
@@ -125,8 +128,11 @@ static block_row row_of(const totals *t, uint32_t b) {
 static void print_blocks(const options *o, const loaded *l, const totals *t, const uint32_t *top,
                          uint32_t count, bool by_overall, output *out) {
     table *text = table_new(o, out);
+    totals samples;
+    bool knows_samples = evidence_of(l, &samples);
     amount_heading(text, l, "self");
     amount_heading(text, l, "overall");
+    if (knows_samples) table_cell(text, "samples");
     if (t->calls) table_cell(text, "calls");
     if (colours_wanted(o)) table_cell(text, "%s", "");
     table_cell(text, "block");
@@ -136,6 +142,8 @@ static void print_blocks(const options *o, const loaded *l, const totals *t, con
         char calls[GROUPED_ROOM];
         amount_cells(text, l, row.self, t->total);
         amount_cells(text, l, row.overall, t->total);
+        if (knows_samples)
+            evidence_cell(text, (by_overall ? samples.overall : samples.self)[top[i]]);
         if (t->calls)
             table_cell(text, "%s%s", row.calls < 0 ? "-" : "",
                        ouro__grouped(calls, (uint64_t)llabs(row.calls)));
@@ -145,6 +153,7 @@ static void print_blocks(const options *o, const loaded *l, const totals *t, con
         table_row_end(text);
     }
     table_end(text);
+    if (knows_samples) ouro__totals_free(&samples);
 }
 
 static uint32_t *ranked(const totals *t, bool by_overall, uint32_t top, uint32_t *count) {

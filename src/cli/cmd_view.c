@@ -79,7 +79,7 @@ static profile *read_again(void *user, const char *path, error *e) {
         return NULL;
     }
     snprintf(opened, sizeof opened, "/proc/self/fd/%d", fd); // the same file, whatever was renamed
-    profile *p = ouro__profile_read(opened, from, &r, e);
+    profile *p = read_profile(opened, from, &r, e);
     close(fd);
     if (p && o->period > 1) p = shrunk(p, ouro__divided(p, o->period, e));
     if (p && o->min > 0) p = shrunk(p, ouro__pruned(p, o->min / 100, e));

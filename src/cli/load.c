@@ -175,7 +175,7 @@ profile *load_profile(const options *o, const char *path, bool keep_origin) {
                       .limit = o->limit};
     if (progress.wanted) r.progress = show_reading;
     r.user = (void *)(uintptr_t)path;
-    profile *p = ouro__profile_read(path, format_option(o->from), &r, &e);
+    profile *p = read_profile(path, format_option(o->from), &r, &e);
     progress_end();
     if (!p) fail_with(path, &e);
     say_no_space(path, p);

@@ -7,6 +7,7 @@
 #include "cli.h"
 
 #include "descriptors.h"
+#include "host.h"
 #include "http_client.h"
 
 #include <limits.h>
@@ -68,6 +69,7 @@ int main(int argc, char **argv) {
     ouro__hold_streams();
     hide_passwords(argc, argv);
     prepare_memory();
+    use_native_names();
     // Only for the width of characters: numbers are written the same everywhere.
     if (!setlocale(LC_CTYPE, "C.UTF-8")) setlocale(LC_CTYPE, "");
     if (argc < 2)

@@ -8,6 +8,7 @@
 #include "slices_message.h"
 
 #include "builder.h"
+#include "naming.h"
 #include "pprof_slices.h"
 #include "readers.h"
 
@@ -39,9 +40,13 @@ static int file_of(const input *in) {
     return fd;
 }
 
-static uint32_t add_block(profile *p, const ouro__live_profile *live, uint32_t id) {
+ouro__namer *ouro__name_functions;
+
+// `infos`: one for each block of the file.
+static uint32_t add_block(profile *p, const ouro__live_profile *live, const ouro_block_info *infos,
+                          uint32_t id) {
     if (id >= live->block_count) return ouro__profile_add_named(p, "[unknown]", 9);
-    const ouro_block_info *info = &live->blocks[id];
+    const ouro_block_info *info = &infos[id];
     return ouro__profile_add_block(p, &(block_info){ouro__profile_add_text(p, info->name),
                                                     ouro__profile_add_text(p, info->file),
                                                     info->line, info->column});
@@ -147,15 +152,19 @@ static bool add_rows(profile *p, builder *b, const ouro__live_profile *live, boo
     const ouro__rows *rows = live->rows;
     uint32_t *place = calloc(rows->count, sizeof *place),
              *blocks = calloc((size_t)live->block_count + 1, sizeof *blocks);
+    ouro_block_info *named =
+        ouro__name_functions ? calloc((size_t)live->block_count + 1, sizeof *named) : NULL;
+    const ouro_block_info *infos = named ? named : live->blocks;
     bool ok = place && blocks;
     uint32_t root = 0;
-    for (uint32_t i = 0; ok && i < live->block_count; i++) blocks[i] = add_block(p, live, i);
+    if (named) ouro__name_functions(live->blocks, live->block_count, named);
+    for (uint32_t i = 0; ok && i < live->block_count; i++) blocks[i] = add_block(p, live, infos, i);
     for (uint32_t row = 0; ok && row < rows->count && !p->failed; row++) {
         uint32_t id = rows->block[row];
         if (row)
-            place[row] =
-                ouro__builder_enter(b, place[rows->parent[row]],
-                                    id < live->block_count ? blocks[id] : add_block(p, live, id));
+            place[row] = ouro__builder_enter(
+                b, place[rows->parent[row]],
+                id < live->block_count ? blocks[id] : add_block(p, live, infos, id));
         bool any = false;
         for (uint32_t v = 0; v < ouro__row_width(rows->metric_count); v++)
             any |= ouro__row_values(rows, row)[v] != 0;
@@ -167,6 +176,7 @@ static bool add_rows(profile *p, builder *b, const ouro__live_profile *live, boo
     if (ok && labels) add_trees(p, live, place);
     free(place);
     free(blocks);
+    free(named);
     return ok;
 }
 

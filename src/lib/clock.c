@@ -5,8 +5,8 @@
 //
 // The handler may run between any two instructions, also inside a growth or a pruning. It reads
 // `position` once, every position that was ever stored is memory of the lane, the lane never
-// moves, and what a thread stands on is never evicted. It takes no lock, calls nothing, and leaves
-// errno alone.
+// moves, and what a thread stands on is never evicted. It takes no lock, calls nothing but what the
+// host may have given it for that (ouro_clock_options.charge), and leaves errno alone.
 //
 // A clock is a slot of a fixed table, not memory of its own: a signal that is still on its way when
 // the clock is stopped finds a slot without a thread, or one of a later generation.
@@ -27,6 +27,7 @@ typedef struct ouro_clock_ {
     ouro_thread *owner;            // whose clock this is; NULL: free
     ouro_metric metric;
     uint64_t per_tick;
+    void (*charge)(ouro_thread *, ouro_metric, uint64_t, const void *); // NULL: we charge
     timer_t timer;
     uintptr_t ticket; // generation and index: what the signal carries
 } ouro__clock;
@@ -44,14 +45,16 @@ static ouro_node_ *node_of(const ouro_thread *thread) {
 
 static void on_tick(int signal_number, siginfo_t *info, void *context) {
     (void)signal_number;
-    (void)context;
     uintptr_t ticket = (uintptr_t)info->si_value.sival_ptr;
     const ouro__clock *clock = &clocks[ticket % CLOCKS_MAX];
     if (info->si_code != SI_TIMER || clock->ticket != ticket) return;
     ouro_thread *thread = atomic_load_explicit(&clock->thread, memory_order_relaxed);
     if (!thread) return;
     uint64_t ticks = 1 + (uint64_t)(info->si_overrun > 0 ? info->si_overrun : 0);
-    ouro_add_(&node_of(thread)->metrics[clock->metric], ticks * clock->per_tick);
+    if (clock->charge)
+        clock->charge(thread, clock->metric, ticks * clock->per_tick, context);
+    else
+        ouro_add_(&node_of(thread)->metrics[clock->metric], ticks * clock->per_tick);
 }
 
 // Takes the signal, unless the program has a handler of its own for it.
@@ -118,6 +121,7 @@ static int clock_begin(ouro_thread *thread, ouro_metric metric, unsigned hz) {
     if (!clock) return -1;
     bool in_time = strcmp(profile->metrics[metric].unit, "nanoseconds") == 0;
     clock->metric = metric;
+    clock->charge = profile->clock.charge;
     clock->per_tick = in_time ? 1000000000u / hz : 1;
     atomic_store_explicit(&clock->thread, thread, memory_order_relaxed);
     if (!timer_begin(clock, profile, signal_number, hz)) {

@@ -637,7 +637,7 @@ def bash_completes_commands_options_and_formats():
         line = (f"source {script}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _ouro; "
                 "echo \"${COMPREPLY[@]}\"")
         return run("bash", "-c", line, status=0).out.split()
-    same(complete("ouro", "re"), ["report"])
+    same(complete("ouro", "rep"), ["report"])
     has(complete("ouro", "report", "--s"), "--sequences")
     same(complete("ouro", "convert", "--to", "spe"), ["speedscope"])
     same(complete("ouro", "report", "--compact", "lo"), ["loops"])

@@ -18,7 +18,8 @@ bool symbols_find(symbols *all, const char *path, const char *build_id, uint64_t
                   symbol *found) {
     (void)all;
     (void)path;
-    *found = (symbol){"a name", strlen(build_id) % 2 ? "a file.c" : "", (uint32_t)offset};
+    *found = (symbol){
+        .name = "a name", .file = strlen(build_id) % 2 ? "a file.c" : "", .line = (uint32_t)offset};
     return offset % 5 != 4;
 }
 

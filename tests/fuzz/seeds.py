@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Writes the seeds of the fuzz targets into subfolders of a folder: files (the golden inputs and some pprof files, with
-a byte in front), requests, ingest, fble and lua (short sources)."""
-import glob, gzip, marshal, os, re, sys
+a byte in front), requests, ingest, perfdata, fble and lua (short sources)."""
+import glob, gzip, marshal, os, re, struct, sys
 
 here = os.path.dirname(os.path.abspath(__file__))
 root = os.path.join(here, "..", "..")
@@ -101,7 +101,42 @@ def lua():
     return {os.path.relpath(path, root).replace("/", "-"): read(path)[:SOURCE_MOST] for path in paths}
 
 
+def perf_records():
+    """One record of each kind, for samples of ip, thread, time, period, chain, registers and stack."""
+    ids = struct.pack("<IIQ", 7, 7, 100)
+    record = lambda kind, misc, body: struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+    text = lambda t: t + b"\0" * (8 - len(t) % 8)
+    chain = struct.pack("<5Q", 4, 2**64 - 128, 0xffffffff81000010, 2**64 - 512, 0x1010)
+    stack = struct.pack("<3Q", 0x1020, 0x1030, 0)
+    sample = struct.pack("<QIIQQ", 0x1010, 7, 7, 200, 1000) + chain + struct.pack("<Q", 2) + struct.pack(
+        "<9Q", *range(0x1000, 0x1090, 16)) + struct.pack("<Q", len(stack)) + stack + struct.pack("<Q", 16)
+    return b"".join([
+        record(3, 1 << 13, struct.pack("<II", 7, 7) + text(b"program") + ids),
+        record(1, 2, struct.pack("<IIQQQ", 7, 7, 0x1000, 0x1000, 0) + text(b"/bin/sh") + ids),
+        record(10, 2, struct.pack("<IIQQQIIQQII", 7, 7, 0x1800, 0x100, 0, 0, 0, 0, 0, 5, 2) + text(b"/none") + ids),
+        record(1, 1, struct.pack("<IIQQQ", 2**32 - 1, 0, 0, 9, 9) + text(b"[kernel.kallsyms]_text") + ids),
+        record(7, 0, struct.pack("<IIIIQ", 8, 7, 8, 7, 150) + ids), record(9, 2, sample), record(14, 1 << 13, ids),
+        record(9, 1, sample), record(14, 0, ids), record(68, 0, b""), record(2, 0, struct.pack("<QQ", 1, 5) + ids),
+        record(9, 2, sample[:24] + struct.pack("<Q", 1) + sample[32:]),
+        record(4, 0, struct.pack("<IIIIQ", 8, 7, 8, 7, 400) + ids)])
+
+
+def perf_data():
+    """A small perf.data: header, attributes, records, build ids."""
+    kinds = 1 | 2 | 4 | 256 | 32 | 4096 | 8192
+    attributes = struct.pack("<IIQQQQQ", 1, 128, 0, 997, kinds, 0, 1 << 18) + b"\0" * 24
+    attributes = (attributes + struct.pack("<QQ", 0, 0x1ff)).ljust(128, b"\0") + struct.pack("<QQ", 0, 0)
+    records = perf_records()
+    at = 104 + len(attributes)
+    ids = struct.pack("<IHHI", 0, 2, 36 + 8, 7) + bytes(range(24)) + b"/bin/sh\0"
+    head = b"PERFILE2" + struct.pack("<8Q", 104, len(attributes), 104, len(attributes), at, len(records), 0, 0)
+    whole = head + struct.pack("<4Q", 1 << 2, 0, 0, 0) + attributes + records
+    whole += struct.pack("<QQ", len(whole) + 16, len(ids)) + ids
+    return {"whole": whole, "cut": whole[:at + 100], "pipe": b"PERFILE2" + struct.pack("<Q", 16) + records}
+
+
 write("files", files())
+write("perfdata", perf_data())
 write("requests", {str(i): bytes([i]) + b"/api/v1/" + q.encode() for i, q in enumerate(QUESTIONS)})
 write("ingest", ingest())
 write("fble", fble())

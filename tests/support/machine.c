@@ -237,7 +237,10 @@ static void do_walk(machine *m) {
 static void do_try_enter(machine *m) {
     ouro_thread *thread = any_thread(m);
     ouro_block block = any_block(m);
-    if (thread && ouro_try_enter(thread, block)) called(m, block);
+    bool in_steps = block % 2; // as ouro_try_enter itself
+    if (thread && (in_steps ? ouro_try_again(thread, block) || ouro_try_lately(thread, block)
+                            : ouro_try_enter(thread, block)))
+        called(m, block);
 }
 
 static void do_reenter(machine *m) {

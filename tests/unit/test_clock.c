@@ -63,6 +63,33 @@ TEST(the_clock_charges_the_block_that_runs) {
     ouro_profile_free(profile);
 }
 
+static const void *last_context;
+
+static void charge_ticks(ouro_thread *thread, ouro_metric metric, uint64_t amount,
+                         const void *context) {
+    last_context = context;
+    CHECK_EQUAL(metric, 1);
+    ouro_count(thread, 0, amount);
+}
+
+TEST(a_host_that_charges_ticks_itself_gets_them_all) {
+    ouro_profile *profile = ouro_profile_new(
+        &(ouro_options){.metrics = metrics, .metric_count = 2, .clock.charge = charge_ticks});
+    ouro_block a = add(profile);
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_position token = ouro_enter(thread, a);
+    CHECK_EQUAL(ouro_clock_start(thread, 1, 1000), 0);
+    while (total(profile, 0) < 5000000) {
+    }
+    ouro_exit(thread, token);
+    ouro_clock_stop(thread);
+    CHECK(last_context != NULL);
+    CHECK_EQUAL(total(profile, 1), 0); // the clock itself charges nothing then
+    CHECK_EQUAL(total(profile, 0) % 1000000, 0);
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
 static void wait_for(ouro_profile *profile, uint64_t more) {
     for (uint64_t then = total(profile, 1); total(profile, 1) < then + more;) {
     }

@@ -9,12 +9,17 @@
 // The live files are complete at any moment, so it does not matter how the program ends.
 // `ouro run --symbolise FILES -o OUT` makes the same profile from them later.
 
+#include "advice.h"
 #include "descriptors.h"
 #include "folders.h"
 #include "ouro.h"
+#include "perfdata.h"
 #include "printable.h"
+#include "record.h"
 #include "rename.h"
+#include "sampling.h"
 #include "scratch.h"
+#include "whole_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -31,23 +36,38 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-enum { EXIT_FAILED = 1, EXIT_USAGE = 2, FILES_AT_ONCE = 200, NODES_LEAST = 1 << 10 };
+enum {
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    FILES_AT_ONCE = 200,
+    NODES_LEAST = 1 << 10,
+    HZ_DEFAULT = 997
+};
 
 static const char help[] =
     "ouro run [options] PROGRAM [arguments]\n"
+    "ouro run --pid PID [options]\n"
     "ouro run --symbolise [options] FILE...\n"
     "\n"
-    "Runs a C or C++ program that was built with `ouro cc` or `ouro c++` (or with\n"
-    "-finstrument-functions, or clang's -fxray-instrument), writes its profile, and shows a "
-    "summary.\n"
-    "Its other processes are in it, too.\n"
+    "Runs any program, writes its profile, and shows a summary. Its other processes are in it, "
+    "too.\n"
+    "A C or C++ program that was built with `ouro cc` or `ouro c++` (or with "
+    "-finstrument-functions,\n"
+    "or clang's -fxray-instrument) has all its calls counted; any other program is sampled.\n"
     "\n"
     "  -o, --output FILE   the profile (PROGRAM.pb); the extension tells the format\n"
     "  --view              show it in the viewer\n"
     "  -q, --quiet         show nothing\n"
-    "  --memory            count allocations and their bytes\n"
+    "  --pid PID           sample a process that runs, until Ctrl-C; it goes on\n"
+    "  --duration SECONDS  record so long\n"
+    "  --cpu, --wall       processor time (the default), or also time while waiting\n"
+    "  --sample            sample, also if the program is instrumented\n"
+    "  --timer             sample by a timer inside the program, without perf events\n"
+    "  --by thread         the names of threads are roots\n"
+    "  --off               begin switched off; `ouro record on PID` switches on\n"
+    "  --memory            count allocations and their bytes (instrumented programs)\n"
     "  --clock WHICH       time by a timer: cpu (processor time), wall, or off\n"
-    "  --hz N              ticks of the timer per second (997)\n"
+    "  --hz N              samples, or ticks of the timer, per second (997)\n"
     "  --compact RULE      loops, cycles, edges, edges:1 to edges:3, or none\n"
     "  --max-nodes N       the most paths to keep, of each process (262,144)\n"
     "  --live FOLDER       keep the live files there; `ouro view` can look at them meanwhile\n"
@@ -60,13 +80,16 @@ static const char help[] =
     "127 if there is no such program.\n"
     "\n"
     "Examples:\n"
+    "  ouro run gzip -9 file\n"
+    "  ouro run --pid 1234 --wall --duration 10 --view\n"
     "  CC='ouro cc' make && ouro run ./program input.txt\n"
     "  ouro run --memory --view -o program.pb.gz -- ./program -x\n"
     "  ouro run --live /dev/shm/mine ./server; ouro run --symbolise /dev/shm/mine/*.ouro -o s.pb\n";
 
 typedef struct {
     const char *output, *live, *debug_folders, *clock, *hz, *rule, *nodes;
-    bool view, quiet, memory, symbolise;
+    bool view, quiet, memory, symbolise, sample, by_thread, off, timer;
+    const char *pid, *duration;
     char **rest;
 } options;
 
@@ -107,12 +130,36 @@ static void check_options(const options *o) {
     if (o->hz && !is_number(o->hz, 100000)) fail_usage("--hz is 1 to 100000, not ", o->hz);
     if (o->nodes && (!is_number(o->nodes, OURO_MAX_NODES_MOST) || atol(o->nodes) < 2))
         fail_usage("--max-nodes is 2 to 134000000, not ", o->nodes);
-    if (!o->rest[0]) fail_usage(o->symbolise ? "which files?" : "which program?", "");
+    if (o->pid && !is_number(o->pid, INT_MAX)) fail_usage("--pid is a process, not ", o->pid);
+    if (o->duration && !(strtod(o->duration, NULL) > 0))
+        fail_usage("--duration is in seconds, not ", o->duration);
+    if (o->pid && (o->rest[0] || o->memory)) fail_usage("--pid samples a process that runs", "");
+    if (!o->rest[0] && !o->pid) fail_usage(o->symbolise ? "which files?" : "which program?", "");
     if (o->symbolise && !o->output) fail_usage("--symbolise needs -o FILE", "");
 }
 
 static void read_options(options *o, int argc, char **argv) {
-    enum { VIEW = 256, MEMORY, CLOCK, HZ, COMPACT, NODES, LIVE, DEBUG, SYMBOLISE, HELP, VERSION };
+    enum {
+        VIEW = 256,
+        MEMORY,
+        CLOCK,
+        HZ,
+        COMPACT,
+        NODES,
+        LIVE,
+        DEBUG,
+        SYMBOLISE,
+        HELP,
+        VERSION,
+        SAMPLE,
+        PID,
+        DURATION,
+        CPU,
+        WALL,
+        TIMER,
+        OFF,
+        BY
+    };
     static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
                                           {"view", no_argument, NULL, VIEW},
                                           {"quiet", no_argument, NULL, 'q'},
@@ -124,6 +171,14 @@ static void read_options(options *o, int argc, char **argv) {
                                           {"live", required_argument, NULL, LIVE},
                                           {"debug-folder", required_argument, NULL, DEBUG},
                                           {"symbolise", no_argument, NULL, SYMBOLISE},
+                                          {"sample", no_argument, NULL, SAMPLE},
+                                          {"pid", required_argument, NULL, PID},
+                                          {"duration", required_argument, NULL, DURATION},
+                                          {"cpu", no_argument, NULL, CPU},
+                                          {"wall", no_argument, NULL, WALL},
+                                          {"timer", no_argument, NULL, TIMER},
+                                          {"off", no_argument, NULL, OFF},
+                                          {"by", required_argument, NULL, BY},
                                           {"help", no_argument, NULL, HELP},
                                           {"version", no_argument, NULL, VERSION},
                                           {NULL, 0, NULL, 0}};
@@ -165,6 +220,31 @@ static void read_options(options *o, int argc, char **argv) {
             break;
         case SYMBOLISE:
             o->symbolise = true;
+            break;
+        case SAMPLE:
+            o->sample = true;
+            break;
+        case PID:
+            o->pid = optarg;
+            break;
+        case DURATION:
+            o->duration = optarg;
+            break;
+        case CPU:
+            o->clock = "cpu";
+            break;
+        case OFF:
+            o->off = true;
+            break;
+        case BY:
+            if (strcmp(optarg, "thread")) fail_usage("--by is thread, not ", optarg);
+            o->by_thread = true;
+            break;
+        case TIMER:
+            o->timer = o->sample = true;
+            break;
+        case WALL:
+            o->clock = "wall";
             break;
         case HELP:
             fputs(help, stdout);
@@ -347,48 +427,117 @@ static bool must_come_first(const char *program) {
     return found;
 }
 
+static int start_pipe[2]; // its end is closed by exec; an errno comes through it if that fails
+static int gate[2];       // the program starts when it is closed
+
 static _Noreturn void become_program(const options *o, const char *folder) {
-    if (!must_come_first(o->rest[0])) {
+    char none;
+    close(gate[1]);
+    // Where perf events are forbidden, the program samples itself, and is told so through the gate.
+    bool ticks = read(gate[0], &none, 1) == 1;
+    if (ticks) set("OURO_NATIVE_TICKS", o->hz ? o->hz : "997");
+    if (!must_come_first(o->rest[0]) && (ticks || !o->sample)) {
         preload("libouro-native.so");
         if (o->memory) preload("libouro-native-memory.so");
     }
+    unsetenv("OURO_NATIVE_NAMES");
     set("OURO_NATIVE", folder);
     set("OURO_NATIVE_NODES", o->nodes);
     set("OURO_NATIVE_COMPACT", o->rule);
     set("OURO_NATIVE_CLOCK", o->clock);
     set("OURO_NATIVE_HZ", o->hz);
     set("OURO_NATIVE_MEMORY", o->memory ? "1" : NULL);
+    set("OURO_NATIVE_OFF", o->off ? "1" : NULL);
+    set("OURO_NATIVE_BY", o->by_thread ? "thread" : NULL);
     execvp(o->rest[0], o->rest);
     int error = errno;
     ouro__say("ouro run: cannot run %s: %s", o->rest[0], strerror(error));
+    if (write(start_pipe[1], &error, sizeof error) < 0) _exit(126);
     _exit(error == ENOENT ? 127 : 126);
 }
 
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static sampling *start_sampling(const options *o, const char *folder, const char *name, pid_t pid,
+                                bool on_exec, bool by_timer) {
+    sampling_options so = {.folder = folder,
+                           .name = name,
+                           .rule = o->rule,
+                           .nodes = o->nodes,
+                           .debug_folders = o->debug_folders,
+                           .hz = o->hz ? (unsigned)atoi(o->hz) : HZ_DEFAULT,
+                           .waits = o->clock && strcmp(o->clock, "wall") == 0,
+                           .by_thread = o->by_thread,
+                           .by_timer = by_timer,
+                           .off = o->off};
+    return sampling_start(&so, pid, on_exec);
+}
+
+// Programs whose calls are not counted are sampled. A script may start one of either kind.
+static bool wants_sampling(const options *o) {
+    if (o->sample) return true;
+    bool timeless = o->memory || (o->clock && strcmp(o->clock, "off") == 0);
+    return !timeless && !is_instrumented(o->rest[0]);
+}
+
+static double duration_of(const options *o) { return o->duration ? strtod(o->duration, NULL) : 0; }
+
+static int stop; // sampling; set by signals
+
+// *started: it ran; its own status may be 126 or 127, too. *sampled_too: see wants_sampling.
 // Ctrl-C ends the program, not us: its profile up to then is still to be written.
-static int run_program(const options *o, const char *folder) {
+static int run_program(const options *o, const char *folder, bool *started, bool *sampled_too) {
+    int error;
+    if (pipe2(start_pipe, O_CLOEXEC) || pipe2(gate, O_CLOEXEC)) fail("cannot run", o->rest[0]);
     pid_t pid = start_child();
     if (pid < 0) fail("cannot run", o->rest[0]);
     if (pid == 0) become_program(o, folder);
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
+    close(start_pipe[1]);
+    sampling *s = NULL;
+    const char *name = base_name(o->rest[0]);
+    if (*sampled_too && !o->timer) {
+        s = start_sampling(o, folder, name, pid, true, false);
+        if (!s) tell_not_permitted(errno, true);
+    }
+    if (*sampled_too && !s) {
+        s = start_sampling(o, folder, name, pid, true, true);
+        if (s && write(gate[1], "t", 1) < 0) fail("cannot run", o->rest[0]);
+    }
+    close(gate[0]);
+    close(gate[1]);
+    *started = read(start_pipe[0], &error, sizeof error) <= 0;
+    close(start_pipe[0]);
+    if (s) sampling_run(s, &stop, duration_of(o));
+    if (s) *sampled_too = sampling_end(s, o->quiet) > 0;
     return wait_for_child();
 }
 
 // ---------------------------------------------------------------- the profile
 
 // Runs ouro. Its output goes to standard error, because standard output is the program's.
-static bool run_ouro(char **arguments, bool visible) {
+enum how { QUIETLY, HEARD, SHOWN }; // SHOWN: Ctrl-C ends it
+
+static int status_of_ouro(char **arguments, enum how how) {
     pid_t pid = start_child();
-    if (pid < 0) return false;
+    if (pid < 0) return EXIT_FAILED;
     if (pid == 0) {
+        int nowhere = how != QUIETLY ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
+        if (nowhere >= 0) dup2(nowhere, STDERR_FILENO);
         dup2(STDERR_FILENO, STDOUT_FILENO);
-        if (visible) signal(SIGINT, SIG_DFL);
+        if (how == SHOWN) signal(SIGINT, SIG_DFL);
         execvp(ouro, arguments);
         ouro__say("ouro run: cannot run %s: %s", ouro, strerror(errno));
         _exit(127);
     }
-    return wait_for_child() == 0;
+    return wait_for_child();
 }
+
+static bool run_ouro(char **arguments) { return status_of_ouro(arguments, HEARD) == 0; }
 
 // The sum of some files, as pprof.
 static bool merge(char **names, size_t count, const char *sum, const char *to) {
@@ -396,7 +545,7 @@ static bool merge(char **names, size_t count, const char *sum, const char *to) {
     size_t n = 6;
     if (sum) arguments[n++] = (char *)sum;
     for (size_t i = 0; i < count; i++) arguments[n++] = names[i];
-    return run_ouro(arguments, false);
+    return run_ouro(arguments);
 }
 
 static bool merge_all(const files *all, const char *folder, char merged[static PATH_MAX]) {
@@ -429,11 +578,13 @@ static bool write_profile(const options *o, const files *all, const char *folder
     if (!merge_all(all, folder, merged)) return false;
     snprintf(named, sizeof named, "%.4000s/named.pb", folder);
     symbols *known = symbols_new(o->debug_folders);
-    if (!known || rename_functions(merged, named, known, &counts)) fail("cannot write", named);
-    symbols_free(known);
+    bool renamed = known && rename_functions(merged, named, known, &counts) == 0;
+    if (!renamed) ouro__say("ouro run: cannot write %s: %s", named, strerror(errno));
+    if (known) symbols_free(known);
+    if (!renamed) return false;
     if (!o->quiet) tell_names(&counts);
     char *convert[] = {ouro, "convert", named, (char *)output, NULL};
-    return run_ouro(convert, false);
+    return run_ouro(convert);
 }
 
 // Says why processes could not make a profile; the names of their notes are PID.ERRNO.failed. How
@@ -486,36 +637,206 @@ static void show(const options *o, const char *output) {
     char *view[] = {ouro, "view", (char *)output, NULL};
     if (o->view) {
         signal(SIGINT, pass_on); // a terminal sends it to the viewer as well
-        run_ouro(view, true);
+        status_of_ouro(view, SHOWN);
     } else if (!o->quiet) {
         ouro__say("ouro run: the profile is in %s", output);
-        run_ouro(report, true);
+        status_of_ouro(report, SHOWN);
     }
+}
+
+// What `ouro` prints; freed by the caller.
+static char *heard_from_ouro(char **arguments) {
+    char *text = NULL;
+    size_t size = 0, n;
+    char buffer[4096];
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC)) return NULL;
+    pid_t pid = start_child();
+    if (pid == 0) {
+        int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); // not every output can be read again
+        if (nowhere >= 0) dup2(nowhere, STDERR_FILENO);
+        dup2(ends[1], STDOUT_FILENO);
+        execvp(ouro, arguments);
+        _exit(127);
+    }
+    close(ends[1]);
+    FILE *from = fdopen(ends[0], "r"), *to = open_memstream(&text, &size);
+    while (from && to && (n = fread(buffer, 1, sizeof buffer, from)) > 0) fwrite(buffer, 1, n, to);
+    if (to) fclose(to);
+    if (from) fclose(from);
+    if (pid > 0) wait_for_child();
+    return text;
+}
+
+// About a program whose calls were counted.
+static void advise(const options *o, const char *output) {
+    char *report[] = {ouro, "report", "--self", "--metric", "calls", "--csv", (char *)output, NULL};
+    char program[PATH_MAX];
+    if (find_program(o->rest[0], program)) tell_left_out(program);
+    char *rows = heard_from_ouro(report);
+    if (rows) tell_most_called(rows);
+    free(rows);
 }
 
 static const char *default_output(const char *program) {
     static char name[PATH_MAX];
-    const char *slash = strrchr(program, '/');
-    snprintf(name, sizeof name, "%.4000s.pb", slash ? slash + 1 : program);
+    snprintf(name, sizeof name, "%.4000s.pb", base_name(program));
     return name;
+}
+
+// An hour of recording must not be lost for a name: the extension and the folder of the output are
+// tried with an empty profile first. Says what is wrong.
+static bool can_write(const char *folder, const char *output) {
+    char empty[PATH_MAX], trial[PATH_MAX], *beside;
+    struct stat status;
+    const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
+    snprintf(empty, sizeof empty, "%.4000s/empty.pb", folder);
+    snprintf(trial, sizeof trial, "%.2000s/.trial-%.2000s", folder, name);
+    ouro_profile *profile = ouro_profile_new(NULL);
+    bool made = profile && ouro_profile_write(profile, empty) == 0;
+    ouro_profile_free(profile);
+    char *convert[] = {ouro, "convert", empty, trial, NULL};
+    int tried = made ? status_of_ouro(convert, QUIETLY) : 0;
+    unlink(empty);
+    unlink(trial);
+    if (tried == EXIT_USAGE) {
+        ouro__say("ouro run: cannot write %s: its extension names no format that can be written "
+                  "(`ouro help convert`)",
+                  output);
+        return false;
+    }
+    errno = stat(output, &status) == 0 && S_ISDIR(status.st_mode) ? EISDIR : 0;
+    int fd = errno ? -1 : ouro__open_beside(output, 0600, &beside);
+    if (fd < 0) {
+        ouro__say("ouro run: cannot write %s: %s", output, strerror(errno));
+        return false;
+    }
+    close(fd);
+    unlink(beside);
+    free(beside);
+    return true;
+}
+
+static void check_output(const options *o, const char *folder, const char *output) {
+    if (can_write(folder, output)) return;
+    if (!o->live) scratch_remove(folder);
+    exit(EXIT_FAILED);
+}
+
+// What was recorded and could not be written.
+static void keep(const options *o, char folder[static PATH_MAX]) {
+    if (!o->live) scratch_keep(folder);
+    ouro__say("ouro run: the recording is kept: ouro run --symbolise %s/*.ouro -o FILE", folder);
+}
+
+// The runtime leaves PID.deep when a stack has very many frames.
+static void tell_overflow(const char *folder, int status) {
+    files notes = {0};
+    list_files(folder, ".deep", &notes);
+    if (notes.count && status == 128 + SIGSEGV)
+        fputs("ouro run: the program died of SIGSEGV, with many thousands of calls open: its stack "
+              "may have overflowed.\nHooks keep tail calls from being jumps; `ouro cc --xray` "
+              "keeps them. A larger stack: ulimit -s.\n",
+              stderr);
+    for (size_t i = 0; i < notes.count; i++) unlink(notes.names[i]);
+    free_files(&notes);
+}
+
+// Counted calls say more than samples: where there are both, these are left out, and so is a file
+// without a sample.
+static void choose_files(files *all, bool sampled_too) {
+    size_t counted = 0, kept = 0;
+    for (size_t i = 0; i < all->count; i++) counted += !ends_in(all->names[i], SAMPLED_ENDING);
+    for (size_t i = 0; i < all->count; i++) {
+        bool leave = ends_in(all->names[i], SAMPLED_ENDING) && (counted || !sampled_too);
+        if (leave) {
+            unlink(all->names[i]);
+            free(all->names[i]);
+        } else {
+            all->names[kept++] = all->names[i];
+        }
+    }
+    all->count = kept;
 }
 
 static int run(const options *o) {
     char folder[PATH_MAX];
     files all = {0};
+    bool started, sampled_too = wants_sampling(o);
+    const char *output = o->output ? o->output : default_output(o->rest[0]);
     make_folder(o, o->live, folder);
     check_folder(o, folder);
-    int status = run_program(o, folder);
+    check_output(o, folder, output);
+    int status = run_program(o, folder, &started, &sampled_too);
     list_files(folder, ".ouro", &all);
+    choose_files(&all, sampled_too);
     size_t failed = tell_failures(folder);
-    const char *output = o->output ? o->output : default_output(o->rest[0]);
+    tell_overflow(folder, status);
     bool written = all.count && write_profile(o, &all, folder, output);
-    if (!all.count && !failed && status != 127) failed = tell_nothing(o, folder);
+    if (!all.count && !failed && started) failed = tell_nothing(o, folder);
     if ((all.count || failed) && !written) status = status ? status : EXIT_FAILED;
-    if (!o->live) scratch_remove(folder);
+    if (all.count && !written)
+        keep(o, folder);
+    else if (!o->live)
+        scratch_remove(folder);
+    if (written && !o->quiet && !ends_in(all.names[0], SAMPLED_ENDING)) advise(o, output);
     if (written) show(o, output);
     free_files(&all);
     return status;
+}
+
+static void stop_now(int signal_number) {
+    (void)signal_number;
+    stop = 1;
+}
+
+// The name of a process, for its profile.
+static void name_of(const char *pid, char name[static 64]) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%.20s/comm", pid);
+    FILE *in = fopen(path, "re");
+    if (!in || !fgets(name, 64, in)) strcpy(name, "process");
+    name[strcspn(name, "\n/")] = '\0';
+    if (in) fclose(in);
+}
+
+// `ouro run --pid`: the process goes on when we end.
+static int attach(const options *o) {
+    char folder[PATH_MAX], name[64];
+    files all = {0};
+    name_of(o->pid, name);
+    const char *output = o->output ? o->output : default_output(name);
+    make_folder(o, o->live, folder);
+    check_folder(o, folder);
+    check_output(o, folder, output);
+    struct sigaction end = {.sa_handler = stop_now};
+    sigaction(SIGINT, &end, NULL);
+    sigaction(SIGTERM, &end, NULL);
+    sampling *s = start_sampling(o, folder, name, atoi(o->pid), false, false);
+    if (!s) {
+        if (errno == ESRCH)
+            ouro__say("ouro run: there is no process %s", o->pid);
+        else
+            tell_not_permitted(errno, false);
+        if (!o->live) scratch_remove(folder);
+        return EXIT_FAILED;
+    }
+    if (!o->quiet && !o->duration)
+        ouro__say("ouro run: sampling %s (%s); Ctrl-C ends and shows", o->pid, name);
+    sampling_run(s, &stop, duration_of(o));
+    bool any = sampling_end(s, o->quiet) > 0;
+    signal(SIGINT, SIG_IGN);
+    pass_signals();
+    list_files(folder, ".ouro", &all);
+    if (!any) ouro__say("ouro run: %s did not run in that time: no samples (--wall?)", name);
+    bool written = any && write_profile(o, &all, folder, output);
+    if (any && !written)
+        keep(o, folder);
+    else if (!o->live)
+        scratch_remove(folder);
+    if (written) show(o, output);
+    free_files(&all);
+    return written ? 0 : EXIT_FAILED;
 }
 
 static int symbolise(const options *o) {
@@ -530,12 +851,74 @@ static int symbolise(const options *o) {
     return written ? 0 : EXIT_FAILED;
 }
 
+// For `ouro view` and `ouro report` of live files: a line `NAME TAB FILE` for each function, which
+// is answered by `name TAB file TAB line`, or by an empty line.
+static int answer_names(void) {
+    char *line = NULL;
+    size_t room = 0;
+    symbols *known = symbols_new(NULL);
+    for (ssize_t n; known && (n = getline(&line, &room, stdin)) > 0;) {
+        symbol found;
+        bool asks;
+        if (line[n - 1] == '\n') line[n - 1] = '\0';
+        char *file = strchr(line, '\t');
+        if (file) *file++ = '\0';
+        if (file && rename_find(known, line, file, &asks, &found) && !strpbrk(found.name, "\t\n") &&
+            !strpbrk(found.file, "\t\n"))
+            printf("%s\t%s\t%u", found.name, found.file, found.line);
+        putchar('\n');
+    }
+    free(line);
+    if (known) symbols_free(known);
+    return fflush(stdout) || !known ? EXIT_FAILED : 0;
+}
+
+// Copies a file to standard output.
+static bool copy_out(const char *path) {
+    char buffer[65536];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = -1;
+    while (fd >= 0 && (n = read(fd, buffer, sizeof buffer)) > 0) {
+        if (fwrite(buffer, 1, (size_t)n, stdout) != (size_t)n) break;
+    }
+    if (fd >= 0) close(fd);
+    return n == 0 && fflush(stdout) == 0;
+}
+
+// For `ouro view perf.data`: the file is standard input, and the profile goes to standard output,
+// as pprof. EXIT_USAGE: it has what we do not read, and what that is.
+static int read_perf_data(void) {
+    char folder[PATH_MAX], path[PATH_MAX];
+    struct stat status;
+    const char *problem = "it cannot be mapped";
+    bool is_file = fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode);
+    size_t size = is_file ? (size_t)status.st_size : 0;
+    void *bytes = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, STDIN_FILENO, 0) : MAP_FAILED;
+    sampled *s = NULL;
+    if (bytes != MAP_FAILED) s = perfdata_read(bytes, size, &(sampled_options){0}, &problem);
+    if (!s) {
+        fprintf(stderr, "%s", problem);
+        return EXIT_USAGE;
+    }
+    if (scratch_make(folder)) return EXIT_FAILED;
+    snprintf(path, sizeof path, "%.4000s/perf.pb", folder);
+    bool written = ouro_profile_write(sampled_profile(s), path) == 0 && copy_out(path);
+    scratch_remove(folder);
+    sampled_free(s);
+    return written ? 0 : EXIT_FAILED;
+}
+
 int main(int argc, char **argv) {
     options o = {0};
     ouro__hold_streams();
+    if (strcmp(base_name(argv[0]), "record") == 0) return record_switch(argc, argv);
+    if (argc == 2 && strcmp(argv[1], "--names") == 0) return answer_names();
+    if (argc == 2 && strcmp(argv[1], "--perf-data") == 0) return read_perf_data();
+    setenv("OURO_NATIVE_NAMES", "off", 1); // of the merges below; the program's is what it was
     argv[0] = "ouro run";
     read_options(&o, argc, argv);
     find_ouro(ouro);
     pass_signals();
+    if (o.pid) return attach(&o);
     return o.symbolise ? symbolise(&o) : run(&o);
 }

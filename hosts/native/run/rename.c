@@ -162,25 +162,12 @@ static uint64_t add_string(rewriter *w, const char *text) {
 
 // ---------------------------------------------------------------- functions
 
-// `name` is MODULE+0xOFFSET and `file` is PATH (build id HEX), or PATH alone.
 static bool find_name(rewriter *w, const char *name, char *file, symbol *found) {
-    static const char mark[] = " (build id ";
-    const char *plus = strrchr(name, '+');
-    char *end;
-    if (!plus || strncmp(plus, "+0x", 3) || file[0] != '/') return false;
-    uint64_t offset = strtoull(plus + 3, &end, 16);
-    if (*end || end == plus + 3) return false;
-    const char *build_id = "";
-    char *id = strstr(file, mark);
-    if (id) {
-        *id = '\0';
-        build_id = id + sizeof mark - 1;
-        id[sizeof mark - 1 + strcspn(build_id, ")")] = '\0';
-    }
-    w->counts->functions++;
-    if (!symbols_find(w->symbols, file, build_id, offset, found)) return false;
-    w->counts->named++;
-    return true;
+    bool asks;
+    bool known = rename_find(w->symbols, name, file, &asks, found);
+    w->counts->functions += asks;
+    w->counts->named += known;
+    return known;
 }
 
 static bool put_function(rewriter *w, const field *function) {
@@ -284,6 +271,25 @@ static bool map_file(const char *path, reader *message) {
     if (!ok || bytes == MAP_FAILED) return false;
     *message = (reader){bytes, (unsigned char *)bytes + size, false};
     return true;
+}
+
+bool rename_find(symbols *all, const char *name, char *file, bool *asks, symbol *found) {
+    static const char mark[] = " (build id ";
+    const char *plus = strrchr(name, '+');
+    char *end;
+    *asks = false;
+    if (!plus || strncmp(plus, "+0x", 3) || file[0] != '/') return false;
+    uint64_t offset = strtoull(plus + 3, &end, 16);
+    if (*end || end == plus + 3) return false;
+    const char *build_id = "";
+    char *id = strstr(file, mark);
+    if (id) {
+        *id = '\0';
+        build_id = id + sizeof mark - 1;
+        id[sizeof mark - 1 + strcspn(build_id, ")")] = '\0';
+    }
+    *asks = true;
+    return symbols_find(all, file, build_id, offset, found);
 }
 
 int rename_functions(const char *from, const char *to, symbols *all, rename_counts *counts) {

@@ -15,4 +15,8 @@ typedef struct {
 // From one file to another. 0, or -1 with errno; EILSEQ: not a pprof profile.
 int rename_functions(const char *from, const char *to, symbols *all, rename_counts *counts);
 
+// One function: `name` is MODULE+0xOFFSET and `file` is PATH (build id HEX), or PATH alone; `file`
+// is changed. *asks: they are of this form.
+bool rename_find(symbols *all, const char *name, char *file, bool *asks, symbol *found);
+
 #endif

@@ -82,6 +82,18 @@ void scratch_remove(const char *folder) {
     rmdir(folder);
 }
 
+// The next run does not take a folder of this name for one that was left.
+int scratch_keep(char folder[static PATH_MAX]) {
+    char kept[PATH_MAX];
+    const char *slash = strrchr(folder, '/');
+    if (!slash || strncmp(slash + 1, PREFIX, strlen(PREFIX)) != 0) return 0;
+    int n = snprintf(kept, sizeof kept, "%.*s/ouro-kept-%s", (int)(slash - folder), folder,
+                     slash + 1 + strlen(PREFIX));
+    if (n >= PATH_MAX || rename(folder, kept)) return -1;
+    strcpy(folder, kept);
+    return 0;
+}
+
 static bool is_ours(int fd) {
     struct stat status;
     return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&

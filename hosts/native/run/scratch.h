@@ -14,6 +14,10 @@
 int scratch_make(char folder[static PATH_MAX]);
 void scratch_remove(const char *folder);
 
+// Gives the folder a name under which later runs leave it alone. 0, or -1 with errno; `folder` is
+// where it is now.
+int scratch_keep(char folder[static PATH_MAX]);
+
 // Removes the folders of runs that are dead, if no program records into them any more. Calls `told`
 // for each, with the bytes that it took.
 void scratch_clean(void (*told)(const char *folder, uint64_t bytes));

@@ -1,28 +1,63 @@
 // SPDX-License-Identifier: MIT
 //
 // Symbols by libdw. A module is opened once: its own file if that still has the build id that ran,
-// else the debug file with that id. libdw finds the debug file of a stripped program. The address
-// is the start of a function, so a symbol must start there, too: in a stripped file, the symbol
-// before it would be a wrong name. File and line are the declaration of the outermost function at
-// that address, not of a function that was inlined at its very start.
+// else the debug file with that id. libdw finds the debug file of a stripped program, and unpacks
+// .gnu_debugdata. The symbols of a module are sorted by address once.
+//
+// Where the start of a function is asked for (hooks know it), a symbol must start there, too: in a
+// stripped file, the symbol before it would be a wrong name. Where an address inside is asked for
+// (samples), the symbol must cover it.
+//
+// File and line are the declaration of the function that begins at the address. All functions of a
+// compilation unit are listed once: a lambda and a member of a local class stand inside another
+// function, and a search by address from the outside would not find them.
 
 #include "symbols.h"
 
-#include <dwarf.h>
-#include <elfutils/libdwfl.h>
+#include "dw.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // Of libstdc++; there is no header for C.
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *size, int *status);
+
+// A function as the symbol table has it; `end` is `start` if its size is not known.
+typedef struct {
+    uint64_t start, end;
+    const char *name; // the module's
+    bool weak;
+} place;
+
+// A function as the debug information has it.
+typedef struct {
+    uint64_t start;
+    Dwarf_Off entry;
+} described;
+
+typedef struct unit {
+    struct unit *next;
+    Dwarf_Off offset;
+    described *functions; // sorted by start
+    size_t count, room;
+} unit;
 
 typedef struct module {
     struct module *next;
     char *path, *build_id;
     Dwfl *dwfl;
     Dwfl_Module *handle; // NULL: there is no such file
+    place *places;       // sorted by start
+    place **by_name;     // the same; NULL: not asked for yet
+    size_t place_count;
+    bool sorted;      // places are there
+    uint64_t *starts; // of functions, by the unwinding tables; sorted
+    size_t start_count;
+    bool has_starts; // they were looked for
+    unit *units;     // that were read
 } module;
 
 typedef struct text {
@@ -53,6 +88,14 @@ symbols *symbols_new(const char *debug_folders) {
 void symbols_free(symbols *all) {
     for (module *m = all->modules, *next; m; m = next) {
         next = m->next;
+        for (unit *u = m->units, *after; u; u = after) {
+            after = u->next;
+            free(u->functions);
+            free(u);
+        }
+        free(m->places);
+        free(m->by_name);
+        free(m->starts);
         if (m->dwfl) dwfl_end(m->dwfl);
         free(m->path);
         free(m->build_id);
@@ -123,9 +166,21 @@ static void open_debug_file(symbols *all, module *m) {
     }
 }
 
+// Opening a pipe or a device could wait for ever.
+static bool is_file(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// What is found is put first: an address is mostly in the module of the one before.
 static module *module_of(symbols *all, const char *path, const char *build_id) {
-    for (module *m = all->modules; m; m = m->next) {
-        if (strcmp(m->path, path) == 0 && strcmp(m->build_id, build_id) == 0) return m;
+    for (module **at = &all->modules; *at; at = &(*at)->next) {
+        module *m = *at;
+        if (!m->path || !m->build_id || strcmp(m->path, path) || strcmp(m->build_id, build_id))
+            continue;
+        *at = m->next;
+        m->next = all->modules;
+        return all->modules = m;
     }
     module *m = calloc(1, sizeof *m);
     if (!m) return NULL;
@@ -133,41 +188,235 @@ static module *module_of(symbols *all, const char *path, const char *build_id) {
     m->build_id = strdup(build_id);
     m->next = all->modules;
     all->modules = m;
-    if (!open_file(all, m, path)) open_debug_file(all, m);
+    if (!m->path || !m->build_id) return m;
+    if (!is_file(path) || !open_file(all, m, path)) open_debug_file(all, m);
     return m;
 }
 
-// ---------------------------------------------------------------- functions
+// ---------------------------------------------------------------- the symbol table
 
-static const char *symbol_name(Dwfl_Module *handle, uint64_t address) {
-    GElf_Off offset = 1;
-    GElf_Sym found;
-    const char *name = dwfl_module_addrinfo(handle, address, &offset, &found, NULL, NULL, NULL);
-    return name && offset == 0 ? name : NULL;
+static bool grow(void *array, size_t count, size_t *room, size_t size) {
+    void *old;
+    if (count < *room) return true;
+    memcpy(&old, array, sizeof old);
+    void *grown = realloc(old, (*room ? *room * 2 : 256) * size);
+    if (!grown) return false;
+    memcpy(array, &grown, sizeof grown);
+    *room = *room ? *room * 2 : 256;
+    return true;
 }
+
+// Which of several names of one address is taken: the smaller. The complete object's constructor
+// and destructor come before the base's, which compilers often make the same code; names for the
+// public come before those with underscores.
+static int rank(const place *p) {
+    bool base = strstr(p->name, "C2E") || strstr(p->name, "D2E");
+    bool hidden = p->name[0] == '_' && p->name[1] != 'Z';
+    return (p->end == p->start) * 8 + p->weak * 4 + hidden * 2 + base;
+}
+
+static int compare_places(const void *a, const void *b) {
+    const place *x = a, *y = b;
+    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    int order = rank(x) - rank(y);
+    size_t n = strlen(x->name), k = strlen(y->name);
+    if (!order && n != k) order = n > k ? -1 : 1; // the longer says more
+    return order ? order : strcmp(x->name, y->name);
+}
+
+// Functions, and names without a type or size, as assemblers write them.
+static bool is_code(const GElf_Sym *s, const char *name) {
+    int type = GELF_ST_TYPE(s->st_info);
+    return name && *name && s->st_shndx != SHN_UNDEF && s->st_shndx != SHN_ABS &&
+           (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
+}
+
+// Without memory the module has fewer names.
+static void sort_places(module *m) {
+    size_t room = 0;
+    int count = dwfl_module_getsymtab(m->handle);
+    m->sorted = true;
+    for (int i = 1; i < count; i++) {
+        GElf_Sym s;
+        GElf_Addr address;
+        const char *name = dwfl_module_getsym_info(m->handle, i, &s, &address, NULL, NULL, NULL);
+        if (!is_code(&s, name)) continue;
+        if (!grow(&m->places, m->place_count, &room, sizeof *m->places)) break;
+        m->places[m->place_count++] =
+            (place){address, address + s.st_size, name, GELF_ST_BIND(s.st_info) == STB_WEAK};
+    }
+    if (m->place_count) qsort(m->places, m->place_count, sizeof *m->places, compare_places);
+}
+
+// The last place that starts at `address` or before it, of those with one start the first.
+static const place *place_before(module *m, uint64_t address) {
+    if (!m->sorted) sort_places(m);
+    size_t low = 0, high = m->place_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (m->places[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low) return NULL;
+    const place *p = &m->places[low - 1];
+    while (p > m->places && p[-1].start == p->start) p--;
+    return p;
+}
+
+// ---------------------------------------------------------------- unwinding tables
+
+// .eh_frame_hdr: a table of where functions start, sorted, for unwinding at run time. A program
+// keeps it when it is stripped. It begins with a version and how numbers are written.
+static const unsigned char usual_head[] = {1, 0x1b, 0x03, 0x3b};
+
+static void read_starts(module *m, const unsigned char *bytes, size_t size, uint64_t address) {
+    uint32_t count;
+    int32_t distance;
+    if (size < 12 || memcmp(bytes, usual_head, sizeof usual_head)) return;
+    memcpy(&count, bytes + 8, sizeof count);
+    if (count > (size - 12) / 8) count = (uint32_t)((size - 12) / 8);
+    m->starts = malloc((count + 1) * sizeof *m->starts);
+    for (uint32_t i = 0; m->starts && i < count; i++) {
+        memcpy(&distance, bytes + 12 + (size_t)i * 8, sizeof distance);
+        m->starts[m->start_count++] = address + (uint64_t)(int64_t)distance;
+    }
+}
+
+static void find_starts(module *m) {
+    GElf_Addr bias;
+    GElf_Phdr header;
+    size_t count = 0;
+    Elf *elf = dwfl_module_getelf(m->handle, &bias);
+    m->has_starts = true;
+    if (!elf || elf_getphdrnum(elf, &count)) return;
+    for (size_t i = 0; i < count && !m->starts; i++) {
+        if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_GNU_EH_FRAME) continue;
+        Elf_Data *data =
+            elf_getdata_rawchunk(elf, (int64_t)header.p_offset, header.p_filesz, ELF_T_BYTE);
+        if (data && data->d_buf) read_starts(m, data->d_buf, data->d_size, header.p_vaddr);
+    }
+}
+
+// The start of the function that an address is in; 0: not known.
+static uint64_t start_before(module *m, uint64_t address) {
+    if (!m->has_starts) find_starts(m);
+    size_t low = 0, high = m->start_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (m->starts[middle] <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? m->starts[low - 1] : 0;
+}
+
+// A symbol without a size, as assemblers write them, covers what the unwinding tables say is of the
+// same function. _init would take all of the procedure linkage table otherwise.
+static bool covers(module *m, const place *p, uint64_t address) {
+    if (p->end > p->start) return address < p->end;
+    return start_before(m, address) <= p->start;
+}
+
+// ---------------------------------------------------------------- debug information
 
 // The compilation unit of an address. clang writes no index for this, so all units may be searched.
 static Dwarf_Die *unit_of(Dwfl_Module *handle, uint64_t address, Dwarf_Addr *bias) {
-    Dwarf_Die *unit = dwfl_module_addrdie(handle, address, bias);
-    if (unit) return unit;
-    while ((unit = dwfl_module_nextcu(handle, unit, bias))) {
-        if (dwarf_haspc(unit, address - *bias) > 0) return unit;
+    Dwarf_Die *found = dwfl_module_addrdie(handle, address, bias);
+    if (found) return found;
+    while ((found = dwfl_module_nextcu(handle, found, bias))) {
+        if (dwarf_haspc(found, address - *bias) > 0) return found;
     }
     return NULL;
 }
 
-static bool function_at(Dwfl_Module *handle, uint64_t address, Dwarf_Die *function) {
-    Dwarf_Addr bias = 0;
-    Dwarf_Die *unit = unit_of(handle, address, &bias), *scopes = NULL;
-    int n = unit ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
-    bool found = false;
-    for (int i = 0; i < n; i++) {
-        if (dwarf_tag(&scopes[i]) != DW_TAG_subprogram) continue;
-        *function = scopes[i];
-        found = true;
+static bool add_described(unit *u, Dwarf_Die *die) {
+    Dwarf_Addr start;
+    if (dwarf_tag(die) != DW_TAG_subprogram || dwarf_entrypc(die, &start)) return true;
+    if (!grow(&u->functions, u->count, &u->room, sizeof *u->functions)) return false;
+    u->functions[u->count++] = (described){start, dwarf_dieoffset(die)};
+    return true;
+}
+
+// Can there be a function inside?
+static bool has_functions(Dwarf_Die *die) {
+    switch (dwarf_tag(die)) {
+    case DW_TAG_subprogram:
+    case DW_TAG_lexical_block:
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+    case DW_TAG_compile_unit:
+    case DW_TAG_partial_unit:
+        return dwarf_haschildren(die) > 0;
+    default:
+        return false;
     }
-    free(scopes);
-    return found;
+}
+
+// All entries of the unit, each after the one that contains it. The stack is our own, because the
+// file decides how deep entries stand in each other.
+static void list_functions(unit *u, Dwarf_Die *top) {
+    Dwarf_Die *stack = NULL;
+    size_t depth = 0, room = 0;
+    Dwarf_Die at = *top;
+    bool more = true;
+    while (more && add_described(u, &at)) {
+        Dwarf_Die next;
+        if (has_functions(&at) && grow(&stack, depth, &room, sizeof at) &&
+            dwarf_child(&at, &next) == 0) {
+            stack[depth++] = at;
+            at = next;
+            continue;
+        }
+        while (depth && dwarf_siblingof(&at, &next) != 0) at = stack[--depth];
+        more = depth > 0;
+        if (more) at = next;
+    }
+    free(stack);
+}
+
+static int compare_described(const void *a, const void *b) {
+    const described *x = a, *y = b;
+    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    return x->entry < y->entry ? -1 : x->entry > y->entry;
+}
+
+static unit *read_unit(module *m, Dwarf_Die *top) {
+    Dwarf_Off offset = dwarf_dieoffset(top);
+    for (unit *u = m->units; u; u = u->next) {
+        if (u->offset == offset) return u;
+    }
+    unit *u = calloc(1, sizeof *u);
+    if (!u) return NULL;
+    u->offset = offset;
+    u->next = m->units;
+    m->units = u;
+    list_functions(u, top);
+    if (u->count) qsort(u->functions, u->count, sizeof *u->functions, compare_described);
+    return u;
+}
+
+// The description of the function that starts at an address.
+static bool function_at(module *m, uint64_t address, Dwarf_Die *function) {
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *top = unit_of(m->handle, address, &bias);
+    unit *u = top ? read_unit(m, top) : NULL;
+    size_t low = 0, high = u ? u->count : 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (u->functions[middle].start < address - bias)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!u || low == u->count || u->functions[low].start != address - bias) return false;
+    Dwarf *debug = dwfl_module_getdwarf(m->handle, &bias);
+    return debug && dwarf_offdie(debug, u->functions[low].entry, function) != NULL;
 }
 
 static const char *linkage_name(Dwarf_Die *function) {
@@ -184,37 +433,123 @@ static const char *declared_file(Dwarf_Die *function) {
     if (file) return file;
     Dwarf_Attribute *has = dwarf_attr_integrate(function, DW_AT_decl_file, &attribute);
     if (!has || dwarf_formudata(has, &number) || number != 0) return NULL;
-    Dwarf_Die unit;
+    Dwarf_Die top;
     Dwarf_Files *files;
     size_t count;
-    if (!dwarf_diecu(function, &unit, NULL, NULL) || dwarf_getsrcfiles(&unit, &files, &count))
+    if (!dwarf_diecu(function, &top, NULL, NULL) || dwarf_getsrcfiles(&top, &files, &count))
         return NULL;
     return count ? dwarf_filesrc(files, 0, NULL, NULL) : NULL;
 }
 
-static const char *demangled(symbols *all, const char *name) {
+// ---------------------------------------------------------------- names
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp((*(place *const *)a)->name, (*(place *const *)b)->name);
+}
+
+static int compare_name(const void *name, const void *b) {
+    return strcmp(name, (*(place *const *)b)->name);
+}
+
+// Has the module a function of this name, other than the one at `start`?
+static bool has_other(module *m, const char *name, uint64_t start) {
+    if (!m->sorted) sort_places(m);
+    if (!m->by_name && m->place_count) {
+        m->by_name = malloc(m->place_count * sizeof *m->by_name);
+        for (size_t i = 0; m->by_name && i < m->place_count; i++) m->by_name[i] = &m->places[i];
+        if (m->by_name) qsort(m->by_name, m->place_count, sizeof *m->by_name, compare_names);
+    }
+    if (!m->by_name) return false;
+    place **found = bsearch(name, m->by_name, m->place_count, sizeof *found, compare_name);
+    return found && (*found)->start != start;
+}
+
+// With `usual` in place of three characters, is it the name of another function that reads alike?
+static bool is_variant(module *m, uint64_t start, const char *mangled, size_t at, const char *usual,
+                       const char *readable) {
     int status;
-    char *readable = __cxa_demangle(name, NULL, NULL, &status);
-    const char *kept = keep(all, readable ? readable : name);
+    char *other = strdup(mangled);
+    if (other) memcpy(other + at, usual, 3);
+    char *same = other ? __cxa_demangle(other, NULL, NULL, &status) : NULL;
+    bool found = same && strcmp(same, readable) == 0 && has_other(m, other, start);
+    free(other);
+    free(same);
+    return found;
+}
+
+// The demangler prints all constructors of a class alike, and all destructors. In the mangled name
+// C1 is the complete object's, C2 the base's, D0 deletes the object. Where a class has only one,
+// there is nothing to tell apart.
+static const char *mark_of(module *m, uint64_t start, const char *mangled, const char *readable) {
+    static const struct {
+        const char *code, *usual, *mark;
+    } marks[] = {{"C2E", "C1E", " [base]"},
+                 {"D2E", "D1E", " [base]"},
+                 {"D0E", "D1E", " [deleting]"},
+                 {"D0E", "D2E", " [deleting]"}};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        for (const char *at = mangled; (at = strstr(at, marks[i].code)); at++) {
+            if (is_variant(m, start, mangled, (size_t)(at - mangled), marks[i].usual, readable))
+                return marks[i].mark;
+        }
+    }
+    return "";
+}
+
+// Names of C are not mangled, and some would mean something: `f` is a float to the demangler. What
+// follows an @ is the version of a library.
+static const char *demangled(symbols *all, module *m, uint64_t start, const char *name) {
+    int status;
+    char *readable = strncmp(name, "_Z", 2) == 0 ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
+    char *plain = readable ? NULL : strndup(name, strcspn(name, "@"));
+    const char *kept = readable ? NULL : keep(all, plain ? plain : name);
+    free(plain);
+    if (kept) return kept;
+    char *whole = NULL;
+    if (asprintf(&whole, "%s%s", readable, mark_of(m, start, name, readable)) < 0) whole = NULL;
+    kept = keep(all, whole ? whole : readable);
+    free(whole);
     free(readable);
     return kept;
+}
+
+// gcc says of a lambda's function neither file nor line; its first instruction has both.
+static const char *first_line(Dwfl_Module *handle, uint64_t address, int *line) {
+    Dwfl_Line *at = dwfl_module_getsrc(handle, address);
+    return at ? dwfl_lineinfo(at, NULL, line, NULL, NULL, NULL) : NULL;
+}
+
+static bool describe(symbols *all, module *m, uint64_t start, const char *name, symbol *found) {
+    Dwarf_Die function;
+    bool known = function_at(m, start, &function);
+    if (!name && known) name = linkage_name(&function);
+    if (!name) return false;
+    *found = (symbol){.name = demangled(all, m, start, name), .file = "", .start = start};
+    const char *file = known ? declared_file(&function) : NULL;
+    int line = 0;
+    if (file && dwarf_decl_line(&function, &line)) line = 0;
+    if (known && !file) file = first_line(m->handle, start, &line);
+    if (file) found->file = keep(all, file);
+    if (file && line > 0) found->line = (uint32_t)line;
+    return true;
 }
 
 bool symbols_find(symbols *all, const char *path, const char *build_id, uint64_t offset,
                   symbol *found) {
     module *m = module_of(all, path, build_id);
     if (!m || !m->handle) return false;
-    Dwarf_Die function;
-    bool known = function_at(m->handle, offset, &function);
-    const char *name = symbol_name(m->handle, offset);
-    if (!name && known) name = linkage_name(&function);
-    if (!name) return false;
-    *found = (symbol){demangled(all, name), "", 0};
-    const char *file = known ? declared_file(&function) : NULL;
-    int line = 0;
-    if (file) {
-        found->file = keep(all, file);
-        if (dwarf_decl_line(&function, &line) == 0 && line > 0) found->line = (uint32_t)line;
-    }
-    return true;
+    const place *p = place_before(m, offset);
+    return describe(all, m, offset, p && p->start == offset ? p->name : NULL, found);
+}
+
+bool symbols_containing(symbols *all, const char *path, const char *build_id, uint64_t offset,
+                        symbol *found) {
+    module *m = module_of(all, path, build_id);
+    if (!m || !m->handle) return false;
+    const place *p = place_before(m, offset);
+    if (p && covers(m, p, offset)) return describe(all, m, p->start, p->name, found);
+    uint64_t start = start_before(m, offset);
+    if (start && describe(all, m, start, NULL, found)) return true;
+    *found = (symbol){.start = start};
+    return false;
 }

@@ -14,6 +14,7 @@ typedef struct {
     const char *name; // demangled; lives as long as the symbols
     const char *file; // "" if not known
     uint32_t line;    // 0 if not known
+    uint64_t start;   // where the function begins, as the file counts addresses
 } symbol;
 
 // `debug_folders`: the folders of separate debug files, which are found by build id and by name,
@@ -26,5 +27,10 @@ void symbols_free(symbols *all);
 // not used. False if nothing is known.
 bool symbols_find(symbols *all, const char *path, const char *build_id, uint64_t offset,
                   symbol *found);
+
+// The function that `offset` is in. If it has no name, false; found->start is then where it begins
+// by the unwinding tables, or 0.
+bool symbols_containing(symbols *all, const char *path, const char *build_id, uint64_t offset,
+                        symbol *found);
 
 #endif

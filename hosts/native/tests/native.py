@@ -15,14 +15,15 @@ OURO = os.path.join(BUILD, "ouro")
 
 # The ways to build, by name: options of `ouro cc`, the compiler underneath and its options.
 WAYS = {
-    "gcc": ([], "gcc", ["-O2"]),
+    "default": ([], "gcc", ["-O2"]),
+    "gcc": (["--tiny"], "gcc", ["-O2"]),
     "gcc-O0": ([], "gcc", ["-O0"]),
-    "clang": ([], "clang", ["-O2"]),
-    "static": ([], "gcc", ["-O2", "-static"]),
-    "static-pie": ([], "gcc", ["-O2", "-static-pie"]),
-    "no-pie": ([], "gcc", ["-O2", "-no-pie", "-fno-pie"]),
-    "asan": ([], "gcc", ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]),
-    "tsan": ([], "gcc", ["-O1", "-fsanitize=thread"]),
+    "clang": (["--tiny"], "clang", ["-O2"]),
+    "static": (["--tiny"], "gcc", ["-O2", "-static"]),
+    "static-pie": (["--tiny"], "gcc", ["-O2", "-static-pie"]),
+    "no-pie": (["--tiny"], "gcc", ["-O2", "-no-pie", "-fno-pie"]),
+    "asan": (["--tiny"], "gcc", ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]),
+    "tsan": (["--tiny"], "gcc", ["-O1", "-fsanitize=thread"]),
     "xray": (["--xray"], "clang", ["-O2"]),
     "xray-static": (["--xray"], "clang", ["-O2", "-static"]),
 }

@@ -5,8 +5,8 @@
 A program says in `// want:` lines which paths it takes, and how often; the profile must have these and no others.
 """
 import os, signal
-from native import PROGRAMS, build, paths, record, totals, wanted
-from suite import ROOT, case, main, run, same, write
+from native import OURO, PROGRAMS, build, paths, record, totals, wanted
+from suite import ROOT, case, main, read, run, same, skip, write
 
 ALL = ["gcc", "gcc-O0", "clang", "static", "xray"]
 
@@ -29,6 +29,20 @@ each_way("coroutines.c", ["gcc", "gcc-O0", "clang", "static", "xray"])
 each_way("deep.c", ["gcc", "static", "xray"], "-pthread")
 each_way("tail.c", ["xray", "xray-static"])
 each_way("inlined.c", ["gcc", "gcc-O0", "clang"])
+
+
+@case
+def a_tail_call_by_xray_makes_no_system_call():
+    """The same number of system calls for a hundred tail calls and for a hundred thousand."""
+    exe = build("xray", ["tail_loop.c"], "program")
+    calls = []
+    for n in "100", "100000":
+        done = run("strace", "-f", "-c", "-o", "calls", OURO, "run", "-q", "--clock", "off", "-o", "out.pb", exe, n)
+        if done.status:
+            skip("strace cannot trace here")
+        calls.append(sum(int(line.split()[3]) for line in read("calls").splitlines() if "rt_sigprocmask" in line))
+    same(totals()["even"] + totals()["odd"], 100001)
+    assert calls[1] < calls[0] + 1000, calls
 
 
 def counts_what_it_prints(way, source, *flags, **more):

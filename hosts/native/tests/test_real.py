@@ -64,7 +64,7 @@ def callgrind_counts(path, exe, not_ours):
 def is_counted_as_by_callgrind(name, functions):
     builds, arguments = real.PROGRAMS[name]
     folder = os.getcwd()
-    exe = builds(folder, [OURO, "cc"], [OURO, "c++", "--all"], FLAGS)
+    exe = builds(folder, [OURO, "cc", "--all"], [OURO, "c++", "--all"], FLAGS)
     ours = record(exe, *arguments(folder, 2), options=("--clock", "off", "--max-nodes", "2000000"))
     theirs = run("valgrind", "--tool=callgrind", "--callgrind-out-file=callgrind.out", exe, *arguments(folder, 2),
                  status=0, timeout=900)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`ouro run`, `ouro cc` and `ouro c++` as commands, and names for addresses: test_run.py BUILD [WORD...]"""
-import io, os, re, signal, subprocess, tarfile
+import io, os, re, shutil, signal, subprocess, tarfile
 import real, sources
 from native import BUILD, OURO, build, paths, record, totals
 from suite import ROOT, case, has, main, read, run, same, skip, write
@@ -33,6 +33,75 @@ def functions_have_files_and_lines(way):
 
 for way in ("gcc", "clang", "xray", "static"):
     case(functions_have_files_and_lines, f"functions_have_files_and_lines_{way}", way)
+
+
+@case
+def names_of_c_are_not_demangled():
+    """`f` is float to a demangler, `v` void, `Pi` int*."""
+    write("c.c", "__attribute__((noinline)) int f(int n) { __asm__ volatile(\"\" : \"+r\"(n)); return n; }\n"
+          "__attribute__((noinline)) int v(int n) { return f(n) + 1; }\n"
+          "__attribute__((noinline)) int Pi(int n) { return v(n) + 1; }\nint main(void) { return Pi(5); }\n")
+    record(build("gcc", ["c.c"], "c"), status=7)
+    same(paths(), {"main": 1, "main;Pi": 1, "main;Pi;v": 1, "main;Pi;v;f": 1})
+
+
+def functions_inside_functions_have_lines(way):
+    """A lambda and a member of a local class, beside addr2line."""
+    source = write("inner.cpp", """template <class T> __attribute__((noinline)) int call(T t) { return t(3); }
+int main(int argc, char **) {
+    auto lambda = [argc](int n) __attribute__((noinline)) {
+        __asm__ volatile("" : "+r"(n));
+        return n + argc;
+    };
+    struct local {
+        __attribute__((noinline)) int member(int n) {
+            __asm__ volatile("" : "+r"(n));
+            return n;
+        }
+    };
+    return call(lambda) + local().member(2) + 1;
+}
+""")
+    record(build(way, [source], "inner"), status=7)
+    text = report()
+    for name, line in (("lambda\\(int\\)#1}::operator\\(\\)|operator\\(\\)", 3), ("local::member\\(int\\)", 8)):
+        assert re.search(rf"({name}).*inner\.cpp:{line}$", text, re.M), f"{name} is not at line {line}:\n{text}"
+    for address, name in re.findall(r"^(\w+) \w (.*)$", run("nm", "inner", status=0).out, re.M):
+        if name.startswith("_ZZ"):
+            place = run("addr2line", "-e", "inner", address, status=0).out.split("/")[-1].split()[0]
+            has(text, place)
+
+
+for way in ("gcc", "clang"):
+    case(functions_inside_functions_have_lines, f"functions_inside_functions_have_lines_{way}", way)
+
+
+@case
+def destructors_that_do_different_things_have_different_names():
+    source = write("d.cpp", """struct base { virtual ~base(); int n = 1; };
+__attribute__((noinline)) base::~base() { __asm__ volatile("" : "+m"(n)); }
+struct derived : virtual base { ~derived() override; };
+__attribute__((noinline)) derived::~derived() { __asm__ volatile("" : "+m"(n)); }
+struct last : derived { ~last() override; };
+__attribute__((noinline)) last::~last() { __asm__ volatile("" : "+m"(n)); }
+int main() { base *b = new last; delete b; derived d; return 0; }
+""")
+    record(build("gcc-O0", [source], "d"))
+    got = totals()
+    want = {"last::~last() [deleting]": 1, "last::~last()": 1,
+            "derived::~derived() [base]": 1, "derived::~derived()": 1}
+    same({n: got.get(n) for n in want}, want, got)
+
+
+@case
+def long_names_are_short_in_tables_and_whole_in_json():
+    write("t.cpp", "template <class A, class B> struct pair { A a; B b; };\nusing p = pair<pair<int, char>, pair<long, "
+          "pair<char, short>>>;\ntemplate <class T> __attribute__((noinline)) int take(T *t, int n) { __asm__ volatile"
+          "(\"\" : \"+r\"(n)); return t ? n : 0; }\nint main() { pair<p, pair<p, p>> x{}; return take(&x, 7); }\n")
+    record(build("gcc", ["t.cpp"], "t"), status=7)
+    has(report(), "  int take<...>(pair<...>*, int)  t.cpp:3\n")
+    whole = run(OURO, "report", "--self", "--metric", "calls", "--json", "out.pb", status=0).out
+    has(whole, "int take<pair<pair<pair<int, char>, pair<long, pair<char, short> > >", os.getcwd() + "/t.cpp")
 
 
 @case
@@ -177,7 +246,7 @@ def errors_say_what_to_do():
         return run(OURO, "run", *arguments).err
     has(stderr("/no/such"), "cannot run /no/such: No such file")
     run(OURO, "run", "/no/such", status=127)
-    has(stderr("true"), "Build it with `ouro cc`")
+    has(stderr("--clock", "off", "true"), "Build it with `ouro cc`")
     has(stderr("--memory"), "which program?")
     has(stderr("--clock", "sun", "true"), "--clock is cpu, wall or off")
     has(stderr("--hz", "0", "true"), "--hz is 1 to 100000")
@@ -188,6 +257,55 @@ def errors_say_what_to_do():
     garbage = write("garbage.ouro", "not a profile")
     run(OURO, "run", "--symbolise", garbage, "-o", "x.pb", status=1)
     assert not os.path.exists("x.pb")
+
+
+@case
+def an_output_that_cannot_be_written_is_told_before_the_program_runs():
+    exe = small()
+    for output, why in (("x.bogus", "its extension names no format"), ("no/such/x.pb", "No such file or directory"),
+                        (".", "Is a directory")):
+        done = run(OURO, "run", "-o", output, exe, status=1)
+        same(done.out, "", "the program ran")
+        has(done.err, f"cannot write {output}: ", why if output != "." else "")
+
+
+@case
+def a_recording_that_cannot_be_written_is_kept():
+    exe = small()
+    script = write("./remove", f"#!/bin/sh\n{exe}\nrm -rf there\n")
+    os.chmod(script, 0o755)
+    os.mkdir("there")
+    done = run(OURO, "run", "-q", "--clock", "off", "-o", "there/x.pb", script, status=1)
+    folder = re.search(r"kept: ouro run --symbolise (\S+)/\*\.ouro", done.err).group(1)
+    try:
+        run(OURO, "run", "-q", exe)  # a later run leaves it alone
+        live = [os.path.join(folder, f) for f in os.listdir(folder) if f.endswith(".ouro")]
+        run(OURO, "run", "--symbolise", "-q", "-o", "later.pb", *live, status=0)
+        same(paths("later.pb"), WANT)
+    finally:
+        shutil.rmtree(folder)
+
+
+@case
+def a_program_that_cannot_be_run_is_the_only_reason():
+    write("text", "no program")
+    done = run(OURO, "run", "./text", status=126)
+    same(done.err, "ouro run: cannot run ./text: Permission denied\n")
+    script = write("./126", "#!/bin/sh\nexit 126\n")
+    os.chmod(script, 0o755)
+    has(run(OURO, "run", "--clock", "off", script, status=126).err, "nothing was recorded")
+
+
+@case
+def a_stack_that_overflowed_is_suspected():
+    write("tail.c", "__attribute__((noinline)) int loop(long n) { __asm__ volatile(\"\" : \"+r\"(n)); "
+          "return n ? loop(n - 1) : 7; }\nint main(void) { return loop(10000000); }\n")
+    run("gcc", "-O2", "tail.c", "-o", "plain", status=0)
+    run("./plain", status=7)
+    done = run(OURO, "run", "-o", "x.pb", "--clock", "off", build("gcc", ["tail.c"], "tail"), status=128 + 11)
+    has(done.err, "its stack may have overflowed", "--xray")
+    done = run(OURO, "run", "-o", "x.pb", "--clock", "off", build("xray", ["tail.c"], "tail"), status=7)
+    assert "overflowed" not in done.err, done.err
 
 
 @case
@@ -268,8 +386,91 @@ def a_live_file_can_be_read_while_the_program_runs():
         live = os.path.join("live", os.listdir("live")[0])
         run(OURO, "run", "--symbolise", "-q", live, "-o", "now.pb", status=0)
         same(paths("now.pb"), {"main": 1, "main;tick": 1000})
+        same(paths(live), {"main": 1, "main;tick": 1000}, "without a step in between")
+        assert re.search(r"tick  loop\.c:2$", report(live), re.M), report(live)
         child.stdin.close()
         child.wait(60)
+
+
+# ---------------------------------------------------------------- on, off and threads
+
+SWITCHED = """#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((noinline)) void counted(void) { __asm__ volatile(""); }
+__attribute__((noinline)) void inner(int n) { for (int i = 0; i < n; i++) counted(); }
+static int lines(void) {
+    char line[64];
+    while (fgets(line, sizeof line, stdin)) {
+        int n = 0;
+        sscanf(line, "%d", &n);
+        inner(n);
+        printf("%d\\n", n);
+        fflush(stdout);
+    }
+    return 0;
+}
+static void *start(void *p) { inner(*(int *)p); return p; }
+int main(int argc, char **argv) {
+    (void)argv;
+    if (argc == 1) return lines();
+    pthread_t t[2];
+    int n[2] = {30, 40};
+    for (int i = 0; i < 2; i++) pthread_create(&t[i], NULL, start, &n[i]);
+    for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
+    pthread_setname_np(pthread_self(), "renamed");
+    inner(5);
+    return 0;
+}
+"""
+
+
+def children_of(pid):
+    return [int(p) for p in open(f"/proc/{pid}/task/{pid}/children").read().split()]
+
+
+def recording_is_switched_while_it_runs(way, *more):
+    """Each line is answered when its calls have been made, so a switch comes between two lines."""
+    exe = build(way, [write("switched.c", SWITCHED)], "switched", "-pthread", *more)
+    with subprocess.Popen([OURO, "run", "-q", "--off", "--clock", "off", "-o", "out.pb", exe], text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        def line(n):
+            child.stdin.write(f"{n}\n")
+            child.stdin.flush()
+            same(child.stdout.readline(), f"{n}\n")
+        line(1)
+        program = children_of(child.pid)[0]
+        for how, n in (("on", 10), ("off", 100), ("on", 1000), ("on", 10000), ("off", 100000)):
+            run(OURO, "record", how, str(program), status=0)
+            line(n)
+        child.stdin.close()
+        same(child.wait(60), 0)
+    same(paths(), {"main;lines;inner": 3, "main;lines;inner;counted": 11010})
+
+
+for way in ("gcc-O0", "static", "xray"):
+    case(recording_is_switched_while_it_runs, f"recording_is_switched_while_it_runs_{way}", way,
+         *(["-fno-inline"] if way != "gcc-O0" else []))
+
+
+@case
+def a_process_that_does_not_record_is_left_alone():
+    with subprocess.Popen(["sleep", "100"]) as child:
+        has(run(OURO, "record", "on", str(child.pid), status=1).err, "it does not record")
+        same(child.poll(), None)
+        child.kill()
+    has(run(OURO, "record", "on", str(child.pid), status=1).err, "No such process")
+    run(OURO, "record", "maybe", "1", status=2)
+    has(run(OURO, "record", "--help", status=0).out, "ouro record off PID")
+
+
+@case
+def names_of_threads_are_roots_if_asked():
+    exe = build("gcc-O0", [write("switched.c", SWITCHED)], "switched", "-pthread")
+    record(exe, "threads", options=("--clock", "off", "--by", "thread"))
+    same(paths(), {"switched;main": 1, "switched;start": 2, "switched;start;inner": 2,
+                   "switched;start;inner;counted": 70, "renamed;main;inner": 1, "renamed;main;inner;counted": 5})
 
 
 # ---------------------------------------------------------------- ouro cc
@@ -304,6 +505,160 @@ def cc_does_not_run_itself():
     assert shown.startswith("clang -g -finstrument-functions"), shown
     missing = run(OURO, "cc", "small.c", env=dict(os.environ, OURO_CC="no-such-compiler"), status=127)
     has(missing.err, "cannot run no-such-compiler")
+
+
+def cxx_links_programs_of_the_standard_library(standard):
+    write("v.cpp", "#include <map>\n#include <string>\n#include <vector>\nint main() { std::vector<std::string> v; "
+          "v.push_back(\"a\"); std::map<int, int> m; m[1] = 2; return (int)v.size() + m[1] - 3; }\n")
+    run(OURO, "c++", "-O2", "-std=" + standard, "v.cpp", "-o", "v", env=dict(os.environ, OURO_CXX="clang++"), status=0)
+    record("./v")
+    same(totals()["main"], 1)
+
+
+for standard in "c++11", "c++17", "c++20":
+    case(cxx_links_programs_of_the_standard_library, f"clang_links_programs_of_the_standard_library_{standard}",
+         standard)
+
+
+TINY = """static int tiny(int n) { return n * 3 + 1; }
+int tiny_in_name(int n);
+__attribute__((noinline)) int leaf(int n) { return n ^ 5; }
+__attribute__((noinline)) int tiny_in_name(int n) { for (int i = 0; i < 3; i++) n += leaf(n); return n; }
+int main(void) { int sum = 0; for (int i = 0; i < 10; i++) sum += tiny_in_name(tiny(i)); return sum == 0; }
+"""
+
+
+@case
+def tiny_functions_have_no_hooks_unless_asked():
+    """`leaf` is left out. `tiny` is, too, but gcc leaves out by a part of the name, and would leave out another."""
+    source = write("t.c", TINY)
+    exe = build("default", [source], "t")
+    record(exe)
+    same(totals(), {"main": 1, "tiny_in_name": 10, "tiny": 10})
+    has(run(OURO, "run", "-o", "x.pb", exe, status=0).err, "1 tiny functions are not counted (leaf)", "--tiny")
+    record(build("gcc", [source], "t"))
+    same(totals(), {"main": 1, "tiny_in_name": 10, "tiny": 10, "leaf": 30})
+    run(OURO, "cc", "-O2", "-c", source, "-o", "t.o", "-MMD", "-MF", "t.d", status=0)
+    same(read("t.d").split(), ["t.o:", "t.c"], "dependencies are those of one compilation")
+    same(sorted(f for f in os.listdir() if f.startswith("t.")), ["t.c", "t.d", "t.o"])
+
+
+@case
+def tiny_members_have_no_hooks_unless_asked():
+    source = write("t.cpp", """namespace here {
+struct box { int n; __attribute__((noinline)) int get() const { return n; } int far(); };
+__attribute__((noinline)) int box::far() { int sum = 0; for (int i = 0; i < 9; i++) sum += get(); return sum; }
+}
+int main() { here::box b{3}; return b.far() != 27; }
+""")
+    record(build("default", [source], "t"))
+    same(totals(), {"main": 1, "here::box::far()": 1})
+    record(build("gcc", [source], "t"))
+    same(totals()["here::box::get() const"], 9)
+
+
+@case
+def clang_leaves_out_what_it_inlines_unless_asked():
+    source = write("t.c", TINY)
+    for more, counted in (([], None), (["--tiny"], 10)):
+        run(OURO, "cc", *more, "-O2", source, "-o", "t", env=dict(os.environ, OURO_CC="clang"), status=0)
+        record("./t")
+        same(totals().get("tiny"), counted)
+
+
+@case
+def functions_that_are_called_most_are_named_with_the_option_that_leaves_them_out():
+    source = write("often.c", """__attribute__((noinline)) int often(int n) { __asm__ volatile("" : "+r"(n)); return n; }
+int main(void) { int s = 0; for (int i = 0; i < 2000000; i++) s += often(1); return s != 2000000; }
+""")
+    said = run(OURO, "run", "-o", "x.pb", "--clock", "off", build("gcc", [source], "often"), status=0).err
+    has(said, "1 functions make 100% of the calls")
+    option = re.search(r"CFLAGS='(.*)'", said).group(1)
+    same(option, "-finstrument-functions-exclude-function-list=often")
+    record(build("gcc", [source], "often", option))
+    same(paths(), {"main": 1})
+
+
+@case
+def what_the_hooks_cost_is_not_in_the_time():
+    """Nearly all that the program does is to call: so much time is the hooks', and both sum up to what it used."""
+    source = write("calls.c", """#include <stdio.h>
+#include <time.h>
+__attribute__((noinline)) static int often(int n) { __asm__ volatile("" : "+r"(n)); return n; }
+int main(void) {
+    struct timespec t;
+    do {
+        for (int i = 0; i < 100000; i++) often(i);
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    } while (t.tv_sec == 0 && t.tv_nsec < 400000000);
+    printf("%ld\\n", t.tv_sec * 1000000000 + t.tv_nsec);
+}
+""")
+    done = run(OURO, "run", "-o", "out.pb", build("gcc", [source], "calls"), status=0)
+    time, recording = (sum(totals(metric=m).values()) for m in ("time", "recording"))
+    assert recording > time / 4 > 0, (time, recording)
+    assert 0.8 < (time + recording) / int(done.out) < 1.2, (time, recording, done.out)
+    ticks = sum(totals(metric="samples").values())
+    assert 0 < ticks <= time / 1e9 * 997 + 1, (ticks, time)
+    assert re.search(r"^recording: \d+\.\d+%, taken out", done.err, re.M), done.err
+    assert re.search(r"self ms +overall ms +samples +calls  block", done.err), done.err
+
+
+# ---------------------------------------------------------------- build systems
+
+def project():
+    write("x.c", "int other(int);\nint main(void) { return other(6); }\n")
+    write("y.cpp", "extern \"C\" __attribute__((noinline)) int other(int n) { return n + 1; }\n")
+    write("CMakeLists.txt", "cmake_minimum_required(VERSION 3.10)\nproject(x C CXX)\nadd_executable(x x.c y.cpp)\n")
+    write("meson.build", "project('x', 'c', 'cpp')\nexecutable('x', 'x.c', 'y.cpp')\n")
+    write("configure.ac", "AC_INIT([x], [1])\nAM_INIT_AUTOMAKE([foreign])\nAC_PROG_CC\nAC_PROG_CXX\n"
+          "AC_CONFIG_FILES([Makefile])\nAC_OUTPUT\n")
+    write("Makefile.am", "bin_PROGRAMS = x\nx_SOURCES = x.c y.cpp\n")
+    # As a configure script begins: can the compiler make programs, and may a program be run?
+    configure = write("configure", """#!/bin/sh
+set -e
+for word; do case $word in CC=*) CC=${word#CC=} ;; CXX=*) CXX=${word#CXX=} ;; esac; done
+here=$(dirname "$0")
+echo 'int main(void) { return 0; }' > conftest.c
+$CC -o conftest conftest.c 2> conftest.err
+[ ! -s conftest.err ] && ./conftest
+$CC -E conftest.c > /dev/null
+rm -f conftest*
+printf 'x: x.o y.o\\n\\t%s -o x x.o y.o\\n' "$CXX" > Makefile
+printf 'x.o: %s/x.c\\n\\t%s -O2 -g -c %s/x.c\\n' "$here" "$CC" "$here" >> Makefile
+printf 'y.o: %s/y.cpp\\n\\t%s -O2 -g -c %s/y.cpp\\n' "$here" "$CXX" "$here" >> Makefile
+""")
+    os.chmod(configure, 0o755)
+    write("toolchain.cmake", "set(CMAKE_C_COMPILER ouro cc)\nset(CMAKE_CXX_COMPILER ouro c++)\n")
+    write("ouro.ini", "[binaries]\nc = ['ouro', 'cc']\ncpp = ['ouro', 'c++']\n")
+
+
+BY_VARIABLES = {"CC": "ouro cc", "CXX": "ouro c++"}
+BUILD_SYSTEMS = {
+    "cmake_with_ninja": (BY_VARIABLES, "cmake -G Ninja -B b . && cmake --build b"),
+    "cmake_with_make": (BY_VARIABLES, "cmake -G 'Unix Makefiles' -B b . && cmake --build b"),
+    "a_cmake_toolchain_file": ({}, "cmake -G Ninja --toolchain toolchain.cmake -B b . && cmake --build b"),
+    "meson": (BY_VARIABLES, "meson setup b && ninja -C b"),
+    "a_meson_native_file": ({}, "meson setup --native-file ouro.ini b && ninja -C b"),
+    "a_configure_script": ({}, "mkdir b && cd b && ../configure CC='ouro cc --tiny' CXX='ouro c++ --tiny' && make"),
+    "autotools": ({}, "autoreconf -i && mkdir b && cd b && "
+                  "../configure CC='ouro cc --tiny' CXX='ouro c++ --tiny' && make"),
+}
+
+
+def a_project_is_built(variables, commands):
+    for word in re.findall(r"cmake|meson|ninja|autoreconf|make", commands):
+        if not shutil.which(word):
+            skip(word + " is not installed")
+    project()
+    clean = {k: v for k, v in os.environ.items() if k not in ("CC", "CXX", "OURO_CC", "OURO_CXX")}
+    run("sh", "-ec", commands, env={**clean, "PATH": BUILD + ":" + os.environ["PATH"], **variables}, status=0)
+    record("b/x", status=7)
+    same(paths(), {"main": 1, "main;other": 1})
+
+
+for name, how in BUILD_SYSTEMS.items():
+    case(a_project_is_built, f"a_project_is_built_by_{name}", *how)
 
 
 @case

@@ -7,7 +7,9 @@
 
 #include "descriptors.h"
 #include "printable.h"
-#include "run/folders.h"
+#include "tiny.h"
+
+#include "../run/folders.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -18,8 +20,8 @@
 #include <unistd.h>
 
 static const char help[] =
-    "ouro cc [--xray] [--all] [arguments of the compiler]\n"
-    "ouro c++ [--xray] [--all] [arguments of the compiler]\n"
+    "ouro cc [--xray] [--tiny] [--all] [arguments of the compiler]\n"
+    "ouro c++ [--xray] [--tiny] [--all] [arguments of the compiler]\n"
     "\n"
     "Compiles and links as cc and c++ do, so that `ouro run` can profile the program.\n"
     "\n"
@@ -27,7 +29,13 @@ static const char help[] =
     "calls.\n"
     "            Only functions of the program itself are seen, not those of its shared "
     "libraries.\n"
-    "  --all     also functions of system headers, such as the inline ones of std:: (gcc)\n"
+    "  --tiny    also tiny functions. Without it, optimised code has no hooks in functions that "
+    "make\n"
+    "            no call and have at most 64 bytes of code (gcc; each file is compiled twice to "
+    "find\n"
+    "            them), or that are inlined (clang). `ouro run` says which ones were left out.\n"
+    "  --all     also tiny functions and those of system headers, such as the inline ones of "
+    "std::\n"
     "\n"
     "The compiler underneath is $OURO_CC or $OURO_CXX, else $CC or $CXX unless that is this\n"
     "program, else cc or c++ (with --xray: clang or clang++). -g is added, for lines.\n"
@@ -39,10 +47,11 @@ static const char help[] =
     "  ./configure CC='ouro cc' CXX='ouro c++'\n";
 
 typedef struct {
-    bool cxx, xray, all;
+    bool cxx, xray, tiny, all;
     bool links;      // an executable
     bool is_static;  // without shared libraries
     bool has_inputs; // else the command only asks for a version or the like
+    bool compiles;   // makes code, that is
     bool has_g, has_threshold;
     char **arguments;
     size_t count;
@@ -57,6 +66,12 @@ static bool begins(const char *text, const char *with) {
 static bool is_one_of(const char *word, const char *const *words) {
     while (*words && strcmp(*words, word)) words++;
     return *words != NULL;
+}
+
+// With one of these options no code is made.
+static bool forbids_code(const char *a) {
+    static const char *const words[] = {"-E", "-M", "-MM", "-fsyntax-only", NULL};
+    return is_one_of(a, words);
 }
 
 // With one of these options no executable with a C library is linked.
@@ -80,23 +95,29 @@ static bool forbids_linking(const char *a) {
 }
 
 static void look_at(command *c, int argc, char **argv) {
-    c->links = true;
+    c->links = c->compiles = true;
     for (int i = 1; i < argc; i++) {
         const char *a = argv[i];
         if (forbids_linking(a)) c->links = false;
+        if (forbids_code(a)) c->compiles = false;
         if (strcmp(a, "-static") == 0 || strcmp(a, "-static-pie") == 0) c->is_static = true;
         if (begins(a, "-g") && !begins(a, "-gcc") && !begins(a, "-gen")) c->has_g = true;
         if (begins(a, "-fxray-instruction-threshold")) c->has_threshold = true;
         if (strcmp(a, "--xray") == 0) c->xray = true;
-        if (strcmp(a, "--all") == 0) c->all = true;
+        if (strcmp(a, "--tiny") == 0) c->tiny = true;
+        if (strcmp(a, "--all") == 0) c->all = c->tiny = true;
         if (a[0] != '-' || !a[1]) c->has_inputs = true;
     }
 }
 
-// A value that names this program cannot be the compiler to run.
+// A value that names this program cannot be the compiler to run. CMake cuts `ouro cc` after its
+// first word when it starts compilers.
 static bool is_this(const char *value) {
-    return strstr(value, "ouro cc") || strstr(value, "ouro c++") || strstr(value, "ouro-cc") ||
-           strstr(value, "ouro-c++");
+    size_t length = strcspn(value, " "), name = length;
+    while (name && value[name - 1] != '/') name--;
+    bool is_ouro = length - name == 4 && strncmp(value + name, "ouro", 4) == 0;
+    return is_ouro || strstr(value, "ouro cc") || strstr(value, "ouro c++") ||
+           strstr(value, "ouro-cc") || strstr(value, "ouro-c++");
 }
 
 // The value may have arguments of its own (`ccache gcc`).
@@ -124,17 +145,34 @@ static bool is_clang(const char *name) {
     return false;
 }
 
-static void add_flags(command *c) {
+// `words`: the compiler's and the user's. What is tiny is found by compiling with them.
+static void add_left_out(command *c, char *const *words) {
+    static const char option[] = "-finstrument-functions-exclude-function-list=";
+    char *list = tiny_functions(words, c->cxx), *whole;
+    if (list && asprintf(&whole, "%s%s", option, list) > 0) add(c, whole);
+    free(list);
+}
+
+static void add_flags(command *c, char *const *words) {
     if (!c->has_g) add(c, "-g");
+    bool clang = is_clang(c->arguments[0]);
     if (!c->xray) {
-        add(c, "-finstrument-functions");
-        if (!c->all && !is_clang(c->arguments[0]))
+        // clang's other flag makes hooks of functions that are only inlined refer to functions
+        // that only other files have: programs with the standard library do not link then.
+        add(c, clang && (c->cxx || !c->tiny) ? "-finstrument-functions-after-inlining"
+                                             : "-finstrument-functions");
+        if (!c->all && !clang)
             add(c, "-finstrument-functions-exclude-file-list=/usr/include,/usr/lib/gcc");
+        if (!c->tiny && !clang && c->compiles) add_left_out(c, words);
         return;
     }
     add(c, "-fxray-instrument");
     // Else XRay skips small functions.
     if (!c->has_threshold) add(c, "-fxray-instruction-threshold=1");
+}
+
+static bool is_ours(const char *word) {
+    return strcmp(word, "--xray") == 0 || strcmp(word, "--tiny") == 0 || strcmp(word, "--all") == 0;
 }
 
 // The library's names are exported for the libraries that `ouro run` preloads, and its interposers
@@ -172,14 +210,20 @@ int main(int argc, char **argv) {
         return 0;
     }
     look_at(&c, argc, argv);
-    char *words = compiler(&c);
-    c.arguments = calloc((size_t)argc + 64 + strlen(words), sizeof *c.arguments);
-    if (!c.arguments) return 1;
-    for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) add(&c, word);
-    if (c.has_inputs) add_flags(&c);
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--xray") && strcmp(argv[i], "--all")) add(&c, argv[i]);
+    char *value = compiler(&c), **words = calloc((size_t)argc + 1 + strlen(value), sizeof *words);
+    c.arguments = calloc((size_t)argc + 64 + strlen(value), sizeof *c.arguments);
+    if (!c.arguments || !words) return 1;
+    size_t count = 0;
+    for (char *word = strtok(value, " "); word; word = strtok(NULL, " ")) {
+        add(&c, word);
+        words[count++] = word;
     }
+    for (int i = 1; i < argc; i++) {
+        if (!is_ours(argv[i])) words[count++] = argv[i];
+    }
+    char **own = words + c.count; // the user's, after the compiler's
+    if (c.has_inputs) add_flags(&c, words);
+    while (*own) add(&c, *own++);
     if (c.has_inputs && c.links) add_library(&c);
     if (secure_getenv("OURO_CC_SHOW")) {
         for (size_t i = 0; i < c.count; i++) {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+//
+// Where a tick of the clock goes. The hooks take time that the program without them does not take.
+// A tick that comes while a hook runs is charged to the metric `recording`, any other one to `time`,
+// at the position where the thread stands. So `time` has no part of the hooks, on neither side of a
+// call, without an estimate of what a hook costs: it is never negative, and both add up to the
+// processor time that was used.
+//
+// A hook runs if the instruction that was interrupted is one of the hooks' own (they are in a section
+// by themselves), if an enter has begun, or if the thread is on a slow path.
+
+#include "native.h"
+
+#include <ucontext.h>
+
+// The bounds of HOOK_SECTION, by the linker.
+extern const char __start_ouro_hooks[] __attribute__((weak, visibility("hidden")));
+extern const char __stop_ouro_hooks[] __attribute__((weak, visibility("hidden")));
+// XRay's trampolines, which save all registers and call us; the second comes after the others.
+extern const char __xray_FunctionEntry[] __attribute__((weak));
+extern const char __xray_ArgLoggerEntry[] __attribute__((weak));
+
+static uintptr_t interrupted(const void *context) {
+    const ucontext_t *c = context;
+#if defined(__x86_64__)
+    return (uintptr_t)c->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (uintptr_t)c->uc_mcontext.pc;
+#else
+    (void)c;
+    return 0;
+#endif
+}
+
+static bool is_between(uintptr_t at, const char *from, const char *to) {
+    return at - (uintptr_t)from < (uintptr_t)to - (uintptr_t)from;
+}
+
+static bool hits_hook(const void *context) {
+    const native_self *self = &ouro_native_self;
+    uintptr_t at = interrupted(context);
+    return self->slow || is_entering(self) ||
+           is_between(at, __start_ouro_hooks, __stop_ouro_hooks) ||
+           (__xray_FunctionEntry && is_between(at, __xray_FunctionEntry, __xray_ArgLoggerEntry));
+}
+
+void ouro_native_charge(ouro_thread *thread, ouro_metric metric, uint64_t amount,
+                        const void *context) {
+    bool recording = hits_hook(context);
+    ouro_count(thread, recording ? METRIC_RECORDING : metric, amount);
+    if (!recording) ouro_count(thread, METRIC_SAMPLES, 1);
+}

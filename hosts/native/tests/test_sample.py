@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs that are not instrumented, sampled by `ouro run`: test_sample.py BUILD [WORD...]
+
+Programs say themselves how long they run: until they have used so much processor time.
+"""
+import os, re, signal, subprocess, time
+from native import OURO, paths, totals
+from suite import case, has, main, run, same, skip, write
+
+BUSY = """#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static volatile long sink;
+static double used(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return t.tv_sec + t.tv_nsec / 1e9;
+}
+#define WORK(name) __attribute__((noinline, noclone)) void name(double seconds) { \\
+    double end = used(CLOCK_THREAD_CPUTIME_ID) + seconds; \\
+    while (used(CLOCK_THREAD_CPUTIME_ID) < end) for (int i = 0; i < 20000; i++) sink += i; \\
+    sink++; }
+"""
+
+def compile_plain(text, *flags, name="program"):
+    source = write(name + (".cpp" if "template" in text else ".c"), BUSY + text)
+    run("g++" if "template" in text else "gcc", "-O2", "-g", source, "-o", name, "-pthread", *flags, status=0)
+    return os.path.abspath(name)
+
+
+def sample(*command, options=(), status=0):
+    for _ in range(5):  # shares are true if no sample was lost; on a busy machine some may be
+        done = run(OURO, "run", "-o", "out.pb", *options, "--", *command, status=status)
+        if " lost" not in done.err:
+            break
+    if "perf events" in done.err:
+        skip("perf events are not permitted")
+    return done
+
+
+def wait_for_work(pid, seconds):
+    """Until the process has used so much more processor time."""
+    used = lambda: int(open(f"/proc/{pid}/schedstat").read().split()[0]) / 1e9
+    start = used()
+    while used() < start + seconds:
+        time.sleep(0.01)
+
+
+def shares(metric="time"):
+    """{function: its part of the whole, with what it calls}"""
+    got, whole = {}, 0
+    for path, n in paths(metric=metric).items():
+        whole += n
+        for block in set(path.split(";")):
+            got[block] = got.get(block, 0) + n
+    return {block: n / whole for block, n in got.items()}
+
+
+def about(got, want, error=0.15):
+    assert abs(got - want) <= error, f"{got:.2f} is not about {want}"
+
+
+TWO = "WORK(one) WORK(two)\nint main(void) { one(0.3); two(0.1); return 7; }\n"
+
+
+def a_program_that_is_not_instrumented_is_sampled(*flags):
+    done = sample(compile_plain(TWO, *flags), status=7)
+    has(done.err, "not instrumented, so sampled", "samples at 997 Hz", "the profile is in out.pb")
+    about(shares()["one"], 0.75)
+    about(shares()["two"], 0.25)
+    about(shares()["main"], 1, 0.05)
+    whole = sum(paths(metric="time").values())
+    assert 0.3e9 < whole < 0.6e9, whole
+
+
+for name, flags in {"": [], "_with_frame_pointers": ["-fno-omit-frame-pointer"], "_static": ["-static"],
+                    "_without_pie": ["-no-pie"]}.items():
+    case(a_program_that_is_not_instrumented_is_sampled, "a_program_that_is_not_instrumented_is_sampled" + name, *flags)
+
+
+@case
+def a_timer_samples_where_perf_events_are_forbidden():
+    exe = compile_plain("""WORK(in_thread) WORK(in_child) WORK(in_main)
+static void *start(void *p) { in_thread(0.2); return p; }
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, NULL, start, NULL);
+    pthread_join(t, NULL);
+    pid_t child = fork();
+    if (child == 0) { in_child(0.2); _exit(0); }
+    waitpid(child, NULL, 0);
+    in_main(0.2);
+    return 7;
+}""")
+    done = run(OURO, "run", "-o", "out.pb", "--timer", exe, status=7)
+    has(done.err, "samples at 997 Hz", "by a timer")
+    for name in "in_thread", "in_child", "in_main":
+        about(shares()[name], 1 / 3, 0.12)
+    whole = sum(paths(metric="time").values())
+    assert 0.4e9 < whole < 0.8e9, whole
+
+
+@case
+def a_stripped_program_has_its_functions_apart():
+    exe = compile_plain(TWO)
+    run("strip", exe, status=0)
+    sample(exe, status=7)
+    parts = sorted((n for name, n in totals(metric="time").items() if name.startswith("program+0x")), reverse=True)
+    about(parts[0] / sum(parts), 0.75)
+
+
+@case
+def a_debug_file_names_a_sampled_program_later():
+    exe = compile_plain(TWO)
+    run("objcopy", "--only-keep-debug", exe, "program.debug", status=0)
+    run("strip", exe, status=0)
+    run("objcopy", "--add-gnu-debuglink=program.debug", exe, status=0)
+    sample(exe, status=7)
+    about(shares()["one"], 0.75)
+
+
+@case
+def threads_forks_and_exec_are_followed():
+    other = compile_plain("WORK(other) int main(void) { other(0.1); return 0; }", name="other")
+    exe = compile_plain("""WORK(in_thread) WORK(in_child) WORK(in_main)
+static void *start(void *p) { in_thread(0.1); return p; }
+int main(int argc, char **argv) {
+    pthread_t t;
+    pthread_create(&t, NULL, start, NULL);
+    pthread_join(t, NULL);
+    pid_t child = fork();
+    if (child == 0) { in_child(0.1); _exit(0); }
+    waitpid(child, NULL, 0);
+    child = vfork();
+    if (child == 0) { execv(argv[argc - 1], argv); _exit(1); }
+    waitpid(child, NULL, 0);
+    in_main(0.1);
+}""")
+    sample(exe, other)
+    for name in "in_thread", "in_child", "in_main", "other":
+        about(shares()[name], 0.25)
+
+
+@case
+def recursion_is_compacted():
+    sample(compile_plain("""WORK(leaf) void even(int n); void odd(int n);
+__attribute__((noinline)) void even(int n) { if (n) odd(n - 1); else leaf(0.2); sink++; }
+__attribute__((noinline)) void odd(int n) { if (n) even(n - 1); else leaf(0.2); sink++; }
+int main(void) { even(60); }"""))
+    deepest = max(len(path.split(";")) for path in paths(metric="time"))
+    assert deepest < 20, deepest
+    about(shares()["leaf"], 1, 0.05)
+
+
+@case
+def a_stack_that_is_too_long_says_so():
+    sample(compile_plain("""WORK(leaf)
+__attribute__((noinline)) void deep(int n) { char room[512]; room[n] = 1; __asm__ volatile("" : : "r"(room) : "memory");
+    if (n) deep(n - 1); else leaf(0.2); sink++; }
+int main(void) { deep(400); }"""))
+    about(shares().get("[truncated]", 0), 1, 0.05)
+    about(shares()["leaf"], 1, 0.05)
+
+
+@case
+def waiting_is_charged_where_it_waits():
+    exe = compile_plain("WORK(works) __attribute__((noinline)) void waits(void) { usleep(300000); sink++; }\n"
+                        "int main(void) { works(0.1); waits(); }")
+    sample(exe)
+    assert shares().get("waits", 0) < 0.1, shares()
+    done = sample(exe, options=("--wall",))
+    if "without the kernel's part" in done.err:
+        skip("switches of threads are the kernel's")
+    waited = [n for p, n in paths(metric="waited").items() if "waits" in p.split(";")]
+    assert 0.25e9 < sum(waited), waited
+
+
+@case
+def a_process_that_runs_is_attached_to_and_left():
+    exe = compile_plain("""WORK(busy)
+int main(void) { if (write(1, "x", 1) < 0) return 1; for (;;) busy(0.1); }""")
+    with subprocess.Popen([exe], stdout=subprocess.PIPE) as child:
+        try:
+            child.stdout.read(1)
+            done = run(OURO, "run", "--pid", str(child.pid), "--duration", "0.5", "-o", "out.pb")
+            if "perf events" in done.err:
+                skip("perf events are not permitted")
+            same(done.status, 0, done.err)
+            about(shares()["busy"], 1, 0.1)
+            same(child.poll(), None, "it goes on")
+            with subprocess.Popen([OURO, "run", "--pid", str(child.pid), "-o", "again.pb"], text=True,
+                                  stderr=subprocess.PIPE) as recorder:
+                has(recorder.stderr.readline(), "Ctrl-C ends")
+                wait_for_work(child.pid, 0.3)
+                recorder.send_signal(signal.SIGINT)
+                has(recorder.stderr.read(), "the profile is in again.pb")
+                same(recorder.wait(60), 0)
+            same(child.poll(), None, "it goes on")
+        finally:
+            child.kill()
+    gone = run(OURO, "run", "--pid", str(child.pid), status=1)
+    has(gone.err, "there is no process")
+
+
+@case
+def an_instrumented_program_is_counted_unless_samples_are_asked_for():
+    source = write("i.c", BUSY + TWO)
+    run(OURO, "cc", "-O2", source, "-o", "program", status=0)
+    run(OURO, "run", "-q", "-o", "out.pb", "./program", status=7)
+    same(totals()["one"], 1)
+    done = sample("./program", options=("--sample",), status=7)
+    has(done.err, "sampled")
+    got = paths(metric="samples")
+    assert any(path.endswith(";one") for path in got), got  # how many of them is luck on a busy machine
+    same(sum(paths().values()), 0, "no calls are counted")
+
+
+@case
+def a_program_that_ends_at_once_says_why_there_is_nothing():
+    has(run(OURO, "run", "-o", "out.pb", "--hz", "1", "true", status=0).err, "nothing was recorded")
+
+
+def self_shares_of_perf(file):
+    text = run("perf", "report", "-i", file, "--no-children", "--stdio", "-g", "none", "-F", "overhead,sym",
+               status=0).out
+    rows = re.findall(r"^\s*([\d.]+)%\s+\[[.k]\] (\S+)", text, re.M)
+    return {name: float(share) / 100 for share, name in rows}
+
+
+@case
+def the_functions_are_those_of_perf():
+    """Beside perf record on the same program; shares within 4 points, because both are samples of a short run."""
+    exe = compile_plain("WORK(a) WORK(b) WORK(c) WORK(d)\n"
+                        "int main(void) { a(0.4); b(0.3); c(0.2); d(0.1); return 0; }\n")
+    if run("perf", "record", "-q", "-e", "cpu-clock", "-F", "997", "-g", "-o", "perf.data", exe).status:
+        skip("perf cannot record here")
+    sample(exe)
+    theirs, ours = self_shares_of_perf("perf.data"), totals(metric="time")
+    whole = sum(ours.values())
+    top = sorted(theirs, key=lambda name: -theirs[name])[:4]
+    same(sorted(top), ["a", "b", "c", "d"], theirs)
+    for name in top:
+        about(ours.get(name, 0) / whole, theirs[name], 0.06)
+
+
+@case
+def perf_data_is_read_directly_and_says_what_perf_says():
+    exe = compile_plain("WORK(a) WORK(b)\nint main(void) { a(0.3); b(0.1); return 0; }\n")
+    for more in ["-g"], ["--call-graph", "dwarf"], []:
+        if run("perf", "record", "-q", "-e", "cpu-clock", "-F", "997", *more, "-o", "perf.data", exe).status:
+            skip("perf cannot record here")
+        done = run(OURO, "convert", "perf.data", "out.pb", status=0)
+        same(done.err, "", "it was not read directly")
+        theirs, ours = self_shares_of_perf("perf.data"), totals(metric="time")
+        for name in "a", "b":  # the same samples: the same shares, to what perf prints
+            about(ours.get(name, 0) / sum(ours.values()), theirs[name], 0.0002)
+        has(run(OURO, "report", "perf.data", status=0).out, "perf.data: ")
+    about(shares()["a"], 0.75)
+
+
+@case
+def perf_data_that_is_not_read_directly_is_read_by_perf():
+    exe = compile_plain("WORK(a)\nint main(void) { a(0.1); return 0; }\n")
+    if run("perf", "record", "-q", "-e", "cpu-clock,task-clock", "-g", "-o", "perf.data", exe).status:
+        skip("perf cannot record here")
+    done = run(OURO, "report", "--overall", "perf.data", status=0)
+    has(done.err, "perf.data: read by perf script, because it has several events")
+    has(done.out, " a  ")
+
+
+@case
+def broken_perf_data_is_refused():
+    exe = compile_plain("WORK(a)\nint main(void) { a(0.05); return 0; }\n")
+    if run("perf", "record", "-q", "-e", "cpu-clock", "-g", "-o", "perf.data", exe).status:
+        skip("perf cannot record here")
+    whole = open("perf.data", "rb").read()
+    for size in (8, 20, 103, 104, 200, 300, len(whole) // 2):
+        with open("cut.data", "wb") as f:
+            f.write(whole[:size])
+        done = run(OURO, "report", "cut.data")
+        assert done.status in (0, 1), (size, done.status, done.err)
+
+
+main()
