@@ -30,8 +30,8 @@ def found(pattern, text):
 
 
 class Piece:
-    """One program. `truth` is by question; a question that ends with % asks for a share. None: there is no truth, what the
-    tools say is only shown."""
+    """One program. `truth` is by question; a question that ends with % asks for a share. None: there is no truth, what
+    the tools say is only shown."""
 
     def __init__(self, build, work):
         self.build, self.work, self.answers, self.truth = build, work, [], {}
@@ -96,8 +96,8 @@ class Piece:
         answer = self.rows(profile, "--overall", *options)
         return 100 * sum(row["overall"] for row in answer["rows"] if row["name"] == name) / answer["total"]
 
-    def calls(self, profile, name):
-        return sum(row["calls"] for row in self.rows(profile, "--overall")["rows"] if row["name"] == name)
+    def calls(self, profile, name, *options):
+        return sum(row["calls"] for row in self.rows(profile, "--overall", *options)["rows"] if row["name"] == name)
 
     def asked_by(self, profile, block, caller, *options):
         """Of a block that calls nothing: the share of what it was charged below this caller, in percent."""
@@ -109,17 +109,19 @@ class Circle(Piece):
     title = "More than 100 percent"
     file, language = "circle.c", "c"
     FRAMES = ["-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls"]
-    reported = """A function that calls itself, or that is called again by what it calls, is on the stack many times. Who adds
-up the time of each of these frames counts the same second again and again. People see 1,074%, 1,277% or 561,365% and ask:
-[rbspy](https://github.com/rbspy/rbspy/issues/23), [Tracy](https://github.com/wolfpld/tracy/issues/159),
+    reported = """A function that calls itself, or that is called again by what it calls, is on the stack many
+times. Who adds up the time of each of these frames counts the same second again and again. People see 1,074%,
+1,277% or 561,365% and ask: [rbspy](https://github.com/rbspy/rbspy/issues/23),
+[Tracy](https://github.com/wolfpld/tracy/issues/159),
 [honest-profiler](https://github.com/jvm-profiling-tools/honest-profiler/issues/186),
-[pprofile](https://github.com/vpelletier/pprofile/issues/24), [ProFi](https://github.com/mindreframer/ProFi.lua/issues/3),
-[Python's sampling profiler](https://github.com/python/cpython/issues/142374),
-[webgrind](https://github.com/jokkedk/webgrind/issues/33). gprof avoids it by making one function of the circle, and then
-divides time by the number of calls. perf counts a frame once, but cuts the stack after 127 frames, so that the
+[pprofile](https://github.com/vpelletier/pprofile/issues/24),
+[ProFi](https://github.com/mindreframer/ProFi.lua/issues/3), [Python's sampling
+profiler](https://github.com/python/cpython/issues/142374),
+[webgrind](https://github.com/jokkedk/webgrind/issues/33). gprof avoids it by making one function of the circle, and
+then divides time by the number of calls. perf counts a frame once, but cuts the stack after 127 frames, so that the
 beginning of the program has next to nothing."""
-    moral = """In Ouro, overall is what was charged to the paths that contain a block, and each path counts once. There is
-nothing to cut: a turn around the circle is the same path."""
+    moral = """In Ouro, overall is what was charged to the paths that contain a block, and each path counts once.
+There is nothing to cut: a turn around the circle is the same path."""
 
     def measure(self):
         even, odd = map(float, run(self.compile("plain", *self.FRAMES), "20").split())
@@ -151,12 +153,13 @@ nothing to cut: a turn around the circle is the same path."""
 class Deep(Piece):
     title = "Stacks that are cut off"
     file, language = "deep.go", "go"
-    reported = """Most recorders keep a number of frames and drop the rest, on the side of the root. Then a deep call seems to
-come from nowhere, and what began it looks cheap: [Go keeps 64](https://github.com/golang/go/issues/56029),
-[32 for memory](https://github.com/golang/go/issues/43669), [gperftools 64](https://github.com/gperftools/gperftools/issues/1194),
-[Dart 128](https://github.com/flutter/devtools/issues/579), and perf 127."""
-    moral = """Nobody can put back what the recorder dropped, so Ouro says the same of this file. What Ouro records itself has no
-such limit: see `main` in the first piece, whose stack is a thousand frames deep."""
+    reported = """Most recorders keep a number of frames and drop the rest, on the side of the root. Then a deep
+call seems to come from nowhere, and what began it looks cheap: [Go keeps
+64](https://github.com/golang/go/issues/56029), [32 for memory](https://github.com/golang/go/issues/43669),
+[gperftools 64](https://github.com/gperftools/gperftools/issues/1194), [Dart
+128](https://github.com/flutter/devtools/issues/579), and perf 127."""
+    moral = """Nobody can put back what the recorder dropped, so Ouro says the same of this file. What Ouro records
+itself has no such limit: see `main` in the first piece, whose stack is a thousand frames deep."""
 
     def measure(self):
         program, profile = self.path("deep"), self.path("deep.pb.gz")
@@ -172,18 +175,19 @@ class States(Piece):
     title = "Tail calls that leave no trace"
     file, language = "states.c", "c"
     FRAMES = ["-O2", "-fno-omit-frame-pointer"]
-    reported = """A call at the end of a function may take its caller's place on the stack. Who looks at the stack sees
-`main` and `work`, and nothing between them ([an example](https://github.com/oven-sh/bun/issues/16704), and
-[what LLVM does about it](https://github.com/llvm/llvm-project/pull/75823)). Who follows calls and returns
-waits for returns that never come: callgrind takes the states for ever deeper recursion, and uftrace stops at its limit of
+    reported = """A call at the end of a function may take its caller's place on the stack. Who looks at the stack
+sees `main` and `work`, and nothing between them ([an example](https://github.com/oven-sh/bun/issues/16704), and
+[what LLVM does about it](https://github.com/llvm/llvm-project/pull/75823)). Who follows calls and returns waits for
+returns that never come: callgrind takes the states for ever deeper recursion, and uftrace stops at its limit of
 1,024."""
-    moral = """Ouro's third event beside `enter` and `exit` is `replace`. A million tail calls are the same few paths, and each
-is counted."""
+    moral = """Ouro's third event beside `enter` and `exit` is `replace`. A million tail calls are the same few
+paths, and each is counted."""
 
     def measure(self):
         size = "600000"
         calls, share = run(self.compile("plain", *self.FRAMES), size).split()
-        self.truth = {"calls of `parse`": float(calls), "in `parse`, %": 100, "`work` that `parse` asked for, %": float(share)}
+        self.truth = {"calls of `parse`": float(calls), "in `parse`, %": 100,
+                      "`work` that `parse` asked for, %": float(share)}
         count, inside, asked = self.truth
         if shutil.which("clang"):
             program = self.compile("ours", "-O2", compiler=(self.ouro, "cc", "--xray"))
@@ -210,8 +214,9 @@ is counted."""
 class StatesInLua(Piece):
     title = "Tail calls in a language that has them"
     file, language = "states.lua", "lua"
-    reported = """Lua, Scheme and most functional languages promise that a call in tail position takes no stack, and programs
-rely on it. A profiler that reads the stack finds the function that began the chain, or the one that stands there now."""
+    reported = """Lua, Scheme and most functional languages promise that a call in tail position takes no stack, and
+programs rely on it. A profiler that reads the stack finds the function that began the chain, or the one that stands
+there now."""
     moral = """Ouro's Lua host sees tail calls as what they are. `--instructions` counts, so the share is exact."""
 
     def measure(self):
@@ -228,13 +233,13 @@ class Fan(Piece):
     title = "Every stack another one"
     file, language = "fan.c", "c"
     FRAMES = ["-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls"]
-    reported = """A program with two functions can have more different stacks than samples. Profiles get as large as the run is
-long, and flame graphs become a field of grass:
-[samply](https://github.com/mstange/samply/issues/16), [Firefox](https://github.com/firefox-devtools/profiler/issues/243),
+    reported = """A program with two functions can have more different stacks than samples. Profiles get as large as
+the run is long, and flame graphs become a field of grass: [samply](https://github.com/mstange/samply/issues/16),
+[Firefox](https://github.com/firefox-devtools/profiler/issues/243),
 [async-profiler](https://github.com/async-profiler/async-profiler/issues/234),
 [inferno](https://github.com/jonhoo/inferno/issues/275)."""
-    moral = """Ouro folds turns around a circle while it records. The number of paths follows the code: run it ten times
-longer, and there are as many."""
+    moral = """Ouro folds turns around a circle while it records. The number of paths follows the code: run it ten
+times longer, and there are as many."""
 
     def measure(self):
         lefts, rights = map(float, run(self.compile("plain", *self.FRAMES), "12000").split())
@@ -262,19 +267,18 @@ longer, and there are as many."""
 class Tree(Piece):
     title = "Whose recursion is it?"
     file, language = "tree.py", "python"
-    reported = """A table of callers ends after one step. If two callers share a function that calls itself, the leaves are
-called by that function, whoever began: the question that matters cannot be asked any more."""
-    moral = """Ouro keeps paths. `ouro report --select job --overall` is the answer, and reading a `.prof` file says that it
-has callers only."""
+    reported = """A table of callers ends after one step. If two callers share a function that calls itself, the
+leaves are called by that function, whoever began: the question that matters cannot be asked any more."""
+    moral = """Ouro keeps paths. `ouro report --select job --overall` is the answer, and reading a `.prof` file says
+that it has callers only."""
 
     def measure(self):
         self.truth = {"calls of `leaf` for `job`, %": float(run("python3", self.source, "10"))}
         (asked,) = self.truth
         if glob.glob(os.path.join(self.build, "ouro-python")):
             profile = self.record("python", "--precise", self.source, "10")
-            left, all_ = (sum(r["calls"] for r in self.rows(profile, "--overall", *select)["rows"] if r["name"] == "leaf")
-                          for select in (["--select", "job"], []))
-            self.says("Ouro", asked, 100 * left / all_)
+            left, whole = (self.calls(profile, "leaf", *select) for select in (["--select", "job"], []))
+            self.says("Ouro", asked, 100 * left / whole)
         out = self.path("tree.prof")
         run("python3", "-m", "cProfile", "-o", out, self.source, "10")
         text = run("python3", "-c", "import pstats, sys; pstats.Stats(sys.argv[1]).print_callers('leaf')", out)
@@ -302,8 +306,8 @@ def table(piece):
     tools = list(dict.fromkeys(answer.tool for answer in piece.answers))
     cells = {(answer.tool, answer.what): answer for answer in piece.answers}
     head = ["", *(what.replace(", %", "") for what in piece.truth)]
-    truth = ["**counted by the program**", *("" if v is None else f"**{number(k, v)}**" for k, v in piece.truth.items())]
-    lines = [head, ["---"] * len(head), truth]
+    truth = ["" if v is None else f"**{number(k, v)}**" for k, v in piece.truth.items()]
+    lines = [head, ["---"] * len(head), ["**counted by the program**", *truth]]
     for tool in tools:
         row = [cells.get((tool, what)) for what in piece.truth]
         lines.append([tool, *("" if a is None else figure(piece, a) for a in row)])
@@ -313,17 +317,19 @@ def table(piece):
 def section(piece):
     with open(piece.source) as f:
         source = f.read().rstrip()
-    return f"## {piece.title}\n\n{piece.reported}\n\n```{piece.language}\n{source}\n```\n\n{table(piece)}\n\n{piece.moral}\n"
+    code = f"```{piece.language}\n{source}\n```"
+    return "\n\n".join([f"## {piece.title}", piece.reported, code, table(piece), piece.moral]) + "\n"
 
 
 HEAD = """# The gallery of recursion
 
-What profilers say of programs that recurse and tail call, beside what the programs counted themselves. Each program is in
-[docs/gallery](gallery/README.md); `docs/gallery/make.py build` runs it through Ouro and through the others that are installed
-(Debian 12's, with the options that their manuals give for call graphs) and writes this page. ✗ is a figure that is off by more
-than 12 points, or by a tenth. The tests ask again and hold this page against what they find.
+What profilers say of programs that recurse and tail call, beside what the programs counted themselves. Each program is
+in [docs/gallery](gallery/README.md); `docs/gallery/make.py build` runs it through Ouro and through the others that are
+installed (Debian 12's, with the options that their manuals give for call graphs) and writes this page. ✗ is a figure
+that is off by more than 12 points, or by a tenth. The tests ask again and hold this page against what they find.
 
-None of these tools is bad: each is right about the programs it was made for. Recursion is where the usual way of adding up ends.
+None of these tools is bad: each is right about the programs it was made for. Recursion is where the usual way of adding
+up ends.
 """
 
 
