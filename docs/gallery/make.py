@@ -110,8 +110,8 @@ class Circle(Piece):
     file, language = "circle.c", "c"
     FRAMES = ["-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls"]
     reported = """A function that calls itself, or that is called again by what it calls, is on the stack many
-times. Who adds up the time of each of these frames counts the same second again and again. People see 1,074%,
-1,277% or 561,365% and ask: [rbspy](https://github.com/rbspy/rbspy/issues/23),
+times. Who adds up the time of each of these frames counts the same second again and again. People see 1,277%,
+15,903% or 561,365% and ask: [rbspy](https://github.com/rbspy/rbspy/issues/23),
 [Tracy](https://github.com/wolfpld/tracy/issues/159),
 [honest-profiler](https://github.com/jvm-profiling-tools/honest-profiler/issues/186),
 [pprofile](https://github.com/vpelletier/pprofile/issues/24),
