@@ -5,8 +5,8 @@
 //
 // With words, only those that have one of them in their names.
 //
-// Records the game of life as `make run` does, follows the tutorials, opens the viewer in the system's Chromium, headless,
-// and writes docs/pictures. Run it when the viewer looks different, after `tools/bootstrap test`. The scale factor is
+// Records the game of life as `make run` does, follows the tutorials, opens the viewer in the system's Chromium
+// (headless) and writes docs/pictures. Run it when the viewer looks different, after `tools/bootstrap test`. The scale is
 // above 1 because pages show the pictures smaller than they are.
 
 import {execFileSync} from "node:child_process";
