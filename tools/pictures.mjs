@@ -1,12 +1,14 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: MIT
 //
-// Takes new screenshots for the documents: tools/pictures.mjs BUILD [NAME...]
+// Takes new screenshots for the documents: tools/pictures.mjs BUILD [WORD...]
 //
-// Records the game of life as `make run` and the tutorial do, and a game loop with jank (on a machine that does nothing
-// else, or all frames are slow), opens the viewer in the system's Chromium, headless, and
-// writes docs/pictures. Run it when the viewer looks different, after `tools/bootstrap test`. The scale factor is above
-// 1 because pages show the pictures smaller than they are.
+// With words, only those that have one of them in their names.
+//
+// Records the game of life as `make run` does, follows the tutorials, and records a game loop with jank (on a machine
+// that does nothing else, or all frames are slow), opens the viewer in the system's Chromium (headless) and writes
+// docs/pictures. Run it when the viewer looks different, after `tools/bootstrap test`. The scale is above 1 because pages
+// show the pictures smaller than they are.
 
 import {execFileSync} from "node:child_process";
 import fs from "node:fs";
@@ -21,36 +23,53 @@ const WIDTH = 1080;
 // The paths in the pictures are the ones that the tutorial's commands give.
 process.env.FBLE_PACKAGE_PATH = "packages";
 fs.symlinkSync(path.join(build, "packages"), path.join(folder, "packages"));
-function record(profile, ...options) {
-  run(path.join(build, "fble"), "run", "--profile", profile, ...options, "-p", "std", "Life.fble", "--", "60");
-}
 // Only what the pictures need that are taken.
 const wanted = process.argv.slice(3);
 const takes = name => !wanted.length || wanted.some(word => name.includes(word));
-if (takes("life") || takes("tutorial")) {
+if (takes("life")) {
   fs.copyFileSync(life, path.join(folder, "Life.fble"));
-  record("life.pb.gz", "--profile-metrics", "instructions,time,objects");
-  const tutorial = fs.readFileSync(path.join(root, "docs/tutorial.md"), "utf8");
-  const mend = tutorial.match(/^sed -i [^]*?Life\.fble$/m)[0];
-  record("before.pb.gz");
-  execFileSync("sh", ["-ec", mend], {cwd: folder});
-  record("after.pb.gz");
+  const metrics = ["--profile-metrics", "instructions,time,objects"];
+  run(path.join(build, "fble"), "run", "--profile", "life.pb.gz", ...metrics, "-p", "std", "Life.fble", "--", "60");
 }
 if (takes("time")) run(path.join(build, "tests", "web_frames"), "game.pb", "1500", "1");
 
+/** Runs the commands of a tutorial in a folder of its own, which gets its profiles. @param {string} page */
+function follow(page) {
+  const text = fs.readFileSync(path.join(root, "docs", page + ".md"), "utf8");
+  const commands = [...text.matchAll(/^```sh\n([^]*?)^```$/gm)].map(block => block[1]);
+  const own = path.join(folder, page);
+  fs.mkdirSync(own);
+  fs.symlinkSync(build, path.join(own, "build"));
+  fs.symlinkSync(path.join(root, "hosts"), path.join(own, "hosts"));
+  fs.symlinkSync(path.join(build, "packages"), path.join(own, "packages"));
+  execFileSync("sh", ["-ec", commands.join("")], {cwd: own, stdio: "ignore"});
+}
+["tutorial", "tutorial-python", "tutorial-lua", "tutorial-c"].filter(takes).forEach(follow);
+
+// `of` is the folder that the files are from.
+const before = ["before.pb.gz"],
+  both = ["before.pb.gz", "after.pb.gz"],
+  changed = "/compare?view=flame&metric=calls",
+  counted = "metric=instructions";
 const PICTURES = [
-  {name: "life-overview", files: ["life.pb.gz"], page: "/", height: 900, theme: "light"},
+  {name: "life-overview", files: ["life.pb.gz"], page: "/", height: 900},
   {name: "life-flame-dark", files: ["life.pb.gz"], page: "/flame", height: 600, theme: "dark"},
-  {name: "tutorial-overview", files: ["before.pb.gz"], page: "/", height: 860, theme: "light"},
-  {name: "tutorial-block", files: ["before.pb.gz"], page: "/block?block=%2FLife%25.Wrap", height: 700, theme: "light"},
-  {name: "tutorial-compare", files: ["before.pb.gz", "after.pb.gz"], page: "/compare", height: 640, theme: "light"},
+  {name: "tutorial-overview", of: "tutorial", files: before, page: "/", height: 860},
+  {name: "tutorial-block", of: "tutorial", files: before, page: "/block?block=%2FLife%25.Wrap", height: 700},
+  {name: "tutorial-compare", of: "tutorial", files: both, page: "/compare", height: 640},
+  {name: "tutorial-python-flame", of: "tutorial-python", files: before, page: "/flame?metric=calls", height: 560},
+  {name: "tutorial-python-compare", of: "tutorial-python", files: both, page: changed, height: 600},
+  {name: "tutorial-lua-recursion", of: "tutorial-lua", files: before, page: "/recursion?" + counted, height: 640},
+  {name: "tutorial-lua-compare", of: "tutorial-lua", files: both, page: "/compare?" + counted, height: 640},
+  {name: "tutorial-c-flame", of: "tutorial-c", files: before, page: "/flame?metric=calls", height: 440},
+  {name: "tutorial-c-compare", of: "tutorial-c", files: both, page: changed, height: 540},
 ];
 // A store with the last hours of a fleet, which is the same for every time that it is filled.
 if (takes("fleet")) run(path.join(root, "tools/fleet-demo"), build, "--fill", "fleet.db");
 const store = ["--store", "fleet.db"];
-PICTURES.push({name: "fleet", files: [], options: store, page: "/fleet", height: 860, theme: "light"});
+PICTURES.push({name: "fleet", files: [], options: store, page: "/fleet", height: 860});
 const versus = "/compare?slices=slowest&against=typical";
-const time = (name, page, height, theme = "light") => ({name, files: ["game.pb"], page, height, theme});
+const time = (name, page, height, theme) => ({name, files: ["game.pb"], page, height, theme});
 PICTURES.push(
   time("time-first", "/time", 560),
   time("time-slowest", "/time?slices=slowest", 660),
@@ -58,7 +77,9 @@ PICTURES.push(
   time("time-flame", versus + "&view=flame", 520, "dark"),
 );
 const chromium = await browser();
-for (const {name, files, options, page, height, theme} of PICTURES.filter(one => takes(one.name))) {
+for (const {name, of, files, options, page, height, theme = "light"} of PICTURES.filter(one => takes(one.name))) {
+  // The pages show the names of the files as they are given.
+  if (of) files.forEach(file => fs.copyFileSync(path.join(folder, of, file), path.join(folder, file)));
   const server = await view(files, options);
   const context = await chromium.newContext({
     viewport: {width: WIDTH, height},

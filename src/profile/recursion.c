@@ -7,6 +7,7 @@
 // through a back edge, of these `direct`. The canonical path has the same blocks as the stack, so a
 // block was on the stack already if its node has the block above it, or is entered through a back
 // edge. How deep the stack was is only known where there was no back edge: then the path tells it.
+// Each turn through a back edge hides what stands below the node that it leads to.
 // Where nodes are moved together, by folding, compacting or merging, the metrics add up and no
 // longer tell it: what they told is kept by block then (ouro__tell_recursion).
 //
@@ -34,12 +35,17 @@ static void count_entries(recursion *to, uint32_t times, int64_t calls, int64_t 
     if (times > to->deepest) to->deepest = times;
 }
 
-// Along the nodes in preorder; standing[b] is how often block b stands on the path to the node.
+// Along the nodes in preorder; standing[b] is how often block b stands on the path to the node, and
+// `turns` how many nodes of that path were entered through a back edge.
 static void count_nodes(const profile *p, uint32_t *standing, recursion *rows, uint8_t *turned) {
     const int64_t *calls = column(p, "calls"), *recursions = column(p, "recursions"),
                   *direct = column(p, "direct");
+    uint32_t turns = 0;
     for (uint32_t n = 1, open = 0; n < p->node_count; open = n++) {
-        for (; open && p->end[open] <= n; open = p->parent[open]) standing[p->block[open]]--;
+        for (; open && p->end[open] <= n; open = p->parent[open]) {
+            standing[p->block[open]]--;
+            turns -= recursions[open] > 0;
+        }
         uint32_t b = p->block[n];
         // Without compaction, what a block calls itself is a child of it.
         bool itself = p->parent[n] && p->block[p->parent[n]] == b;
@@ -47,7 +53,8 @@ static void count_nodes(const profile *p, uint32_t *standing, recursion *rows, u
                       itself   ? calls[n]
                       : direct ? direct[n]
                                : 0);
-        turned[b] |= recursions[n] > 0;
+        turns += recursions[n] > 0;
+        turned[b] |= recursions[n] > 0 || (turns && standing[b] > 1);
     }
 }
 

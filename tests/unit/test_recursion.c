@@ -223,8 +223,9 @@ TEST(every_format_of_stacks_tells_the_same) {
 
 // ---------------------------------------------------------------- the recorder's metrics
 
-// Enters and exits at random, as the recorder counts them, and in the model a plain stack.
-static profile *recorded(int rule, recursion model[LETTERS]) {
+// Enters and exits at random, as the recorder counts them, and in the model a plain stack. `circle`:
+// most blocks call the next one, and the last calls the first.
+static profile *recorded_of(int rule, uint32_t steps, bool circle, recursion model[LETTERS]) {
     enum { CALLS = 1, RECURSIONS, DIRECT };
     profile *p = empty_profile();
     ouro__profile_add_metric(p, "calls", "count");
@@ -232,12 +233,14 @@ static profile *recorded(int rule, recursion model[LETTERS]) {
     ouro__profile_add_metric(p, "direct", "count");
     builder *b = ouro__builder_new(p, rule, 0);
     uint32_t nodes[LONGEST] = {0}, letters[LONGEST];
-    for (int i = 0, depth = 0; i < 600; i++) {
+    int depth = 0;
+    for (uint32_t i = 0; i < steps; i++) {
         if (depth && (random_below(5) < 2 || depth == LONGEST - 1)) {
             depth--;
             continue;
         }
         uint32_t x = random_below(LETTERS), before = p->node_count, times = 1;
+        if (circle && depth && random_below(8)) x = (letters[depth - 1] + 1) % LETTERS;
         uint32_t at = depth ? nodes[depth - 1] : 0, to = ouro__builder_enter(b, at, x);
         bool back = p->node_count == before && p->parent[to] != at;
         ouro__charge(p, CALLS, to, 1);
@@ -256,16 +259,22 @@ static profile *recorded(int rule, recursion model[LETTERS]) {
     return p;
 }
 
+static profile *recorded(int rule, recursion model[LETTERS]) {
+    return recorded_of(rule, 600, false, model);
+}
+
 TEST(the_recorders_metrics_tell_the_same) {
     for (int round = 0; round < ROUNDS && !test_failures(); round++) {
         recursion model[LETTERS] = {0};
-        profile *p = recorded(RULE_LOOPS, model);
+        uint32_t steps = random_below(600);
+        profile *p = recorded_of(RULE_LOOPS, steps, random_below(2), model);
         recursion *got = ouro__recursion(p);
         for (uint32_t x = 0; CHECK(got) && x < LETTERS; x++) {
             CHECK_EQUAL(got[x].direct, model[x].direct);
             CHECK_EQUAL(got[x].through, model[x].through);
-            // A back edge hides how deep the stack was.
+            // A back edge hides how deep the stack was, for all blocks below it.
             if (model[x].direct) CHECK_EQUAL(got[x].deepest, 0);
+            if (got[x].deepest) CHECK_EQUAL(got[x].deepest, model[x].deepest);
         }
         free(got);
         ouro__profile_free(p);

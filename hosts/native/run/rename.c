@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // A pprof message (uncompressed, as `ouro merge` writes it) is a list of fields. Functions get
-// other strings, and locations get the line of their function; all other fields are copied byte by
-// byte. New strings are added after the old ones, so every old index stays valid.
+// other strings, locations get the line of their function, and comments that tell of recursion get
+// both; all other fields are copied byte by byte. New strings are added after the old ones, so
+// every old index stays valid.
 
 #include "rename.h"
 
@@ -236,6 +237,45 @@ static void put_location(rewriter *w, const field *location) {
     put_field(w->out, LINE_LINE, line);
 }
 
+// ---------------------------------------------------------------- comments
+
+// A comment that tells of a block's recursion, see docs/pprof-mapping.md, names the block by the
+// old name and file: it gets the new ones and the line. NULL: another text, or one without a name.
+static char *rename_comment(rewriter *w, const char *text) {
+    unsigned long long direct, through;
+    unsigned deepest;
+    size_t length;
+    int size = 0;
+    symbol found;
+    sscanf(text, "# ouro recursion %llu %llu %u %*u %*u %zu%n", &direct, &through, &deepest,
+           &length, &size);
+    const char *place = text + size;
+    if (!size || length + 2 > strlen(place) || place[1 + length] != ' ') return NULL;
+    char *name = strndup(place + 1, length), *file = strdup(place + length + 2), *renamed = NULL;
+    rename_counts counted = *w->counts; // the function itself is counted, not what tells of it
+    if (!name || !file || !find_name(w, name, file, &found) ||
+        asprintf(&renamed, "# ouro recursion %llu %llu %u %llu 0 %zu %s %s", direct, through,
+                 deepest, (unsigned long long)found.line, strlen(found.name), found.name,
+                 found.file) < 0)
+        renamed = NULL;
+    *w->counts = counted;
+    free(name);
+    free(file);
+    return renamed;
+}
+
+static void put_string(rewriter *w, const field *string) {
+    const reader *bytes = &string->inside;
+    char *text = strndup((const char *)bytes->at, (size_t)(bytes->end - bytes->at));
+    char *renamed = text ? rename_comment(w, text) : NULL;
+    if (renamed)
+        put_bytes(w->out, PROFILE_STRING, renamed, strlen(renamed));
+    else
+        fwrite(string->start, 1, string->size, w->out);
+    free(renamed);
+    free(text);
+}
+
 // ---------------------------------------------------------------- the message
 
 // Functions first, because the locations need their lines. The order of fields with different
@@ -251,6 +291,8 @@ static bool rewrite(rewriter *w, reader message) {
     for (field f; next_field(&again, &f);) {
         if (f.number == PROFILE_LOCATION) {
             put_location(w, &f);
+        } else if (f.number == PROFILE_STRING) {
+            put_string(w, &f);
         } else if (f.number != PROFILE_FUNCTION) {
             fwrite(f.start, 1, f.size, w->out);
         }

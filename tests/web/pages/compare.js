@@ -224,6 +224,10 @@ test("the_difference_flame_graph_is_red_where_it_grew_and_blue_where_it_shrank",
   assert.match(await page.locator(".note").last().textContent(), /What is gone has no width after/);
   const names = await page.locator(".difference .legend li").allTextContents();
   assert.deepEqual([names[0], names.at(-1)], ["−50% or more", "new"]);
+  const shown = await page
+    .locator(".difference .legend .swatch")
+    .evaluateAll(all => all.map(one => getComputedStyle(one).backgroundColor));
+  assert.equal(new Set(shown).size, names.length, `each has a colour of its own: ${shown}`);
 });
 
 test("the_difference_flame_graph_works_by_keyboard_and_says_both_amounts", async page => {
