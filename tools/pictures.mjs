@@ -7,8 +7,8 @@
 //
 // Records the game of life as `make run` does, follows the tutorials, and records a game loop with jank (on a machine
 // that does nothing else, or all frames are slow), opens the viewer in the system's Chromium (headless) and writes
-// docs/pictures. Run it when the viewer looks different, after `tools/bootstrap test`. The scale is above 1 because pages
-// show the pictures smaller than they are.
+// docs/pictures. Run it when the viewer looks different, after `tools/bootstrap test`. The scale is above 1 because
+// pages show the pictures smaller than they are.
 
 import {execFileSync} from "node:child_process";
 import fs from "node:fs";
