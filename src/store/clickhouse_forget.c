@@ -54,13 +54,21 @@ bool ouro__clickhouse_same_parts(clickhouse *c, const char *parts, bool *same, e
 
 static uint64_t part_of_time(uint64_t seconds) { return seconds * 1000 << RANDOM_BITS; }
 
-static bool new_part(uint64_t *part, error *e) {
+// The largest of a list, which is the first behind "0, ".
+static uint64_t last_part(const char *parts) {
+    return parts[1] == ',' ? strtoull(parts + 2, NULL, 10) : 0;
+}
+
+// Larger than those before, even if the clock was set back: of two that have the same sums, the
+// older one may be dropped while it is read.
+static bool new_part(const char *parts, uint64_t *part, error *e) {
     uint32_t dice;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     if (getrandom(&dice, sizeof dice, 0) != sizeof dice)
         return ouro__fail(e, EIO, "the system gives no random numbers");
-    *part = part_of_time((uint64_t)now.tv_sec) + (dice & ((1u << RANDOM_BITS) - 1));
+    uint64_t time = part_of_time((uint64_t)now.tv_sec), last = last_part(parts) + 1;
+    *part = (time > last ? time : last) + (dice & ((1u << RANDOM_BITS) - 1));
     return true;
 }
 
@@ -190,7 +198,8 @@ static bool sum_slices(const summing *s, statement of, error *e) {
     return ok;
 }
 
-// What the parts before have of the recordings is theirs from now on up to the new number.
+// What the parts before have of the recordings is theirs from now on up to the new number. Of two
+// parts that have the same, the newer one is read: the other may be dropped at this moment.
 static bool copy_sums(const summing *s, statement of, error *e) {
     const char *all = ouro__clickhouse_suffix(s->c);
     http_answer a;
@@ -200,10 +209,11 @@ static bool copy_sums(const summing *s, statement of, error *e) {
             "INSERT INTO ouro_forgotten%s (part, recording, upto, metric, node, value)"
             " SELECT toUInt64(%llu), recording, new, metric, node, sum(value)"
             " FROM ouro_forgotten%s GLOBAL ANY INNER JOIN (SELECT recording, last AS part, new"
-            " FROM (SELECT recording, argMax(part, upto) AS last FROM ouro_forgotten%s"
-            " WHERE part IN (%s) GROUP BY recording) ANY INNER JOIN (SELECT k AS recording,"
-            " toUInt64(n) AS new FROM keys) USING recording) USING recording, part"
-            " GROUP BY recording, new, metric, node",
+            " FROM (SELECT recording, last FROM (SELECT recording, upto, max(part) AS last"
+            " FROM ouro_forgotten%s WHERE part IN (%s) GROUP BY recording, upto)"
+            " ORDER BY recording, upto DESC LIMIT 1 BY recording)"
+            " ANY INNER JOIN (SELECT k AS recording, toUInt64(n) AS new FROM keys)"
+            " USING recording) USING recording, part GROUP BY recording, new, metric, node",
             all, (unsigned long long)s->part, all, all, s->parts))
         return false;
     ouro__http_answer_free(&a);
@@ -239,7 +249,7 @@ static bool commit(const summing *s, error *e) {
 // *same false: another process was faster, and may have dropped what was to be summed up.
 static bool try_to_sum(summing *s, bool *same, error *e) {
     *same = false;
-    return ouro__clickhouse_parts(s->c, &s->parts, e) && new_part(&s->part, e) &&
+    return ouro__clickhouse_parts(s->c, &s->parts, e) && new_part(s->parts, &s->part, e) &&
            read_recordings(s, e) && sum_all(s, e) &&
            ouro__clickhouse_same_parts(s->c, s->parts, same, e) && (!*same || commit(s, e));
 }

@@ -166,8 +166,11 @@ static bool tell_timeout(const exchange *x, const char *host, error *e) {
                           "%s did not answer in time; is it busy or stopped? Try again, or ask for "
                           "less",
                           host);
-    return ouro__fail(e, ECONNREFUSED,
-                      "%s: no connection in time; is the host up, and no firewall between?", host);
+    // A port that is not for TLS waits for the rest of a request.
+    bool greeted = strncmp(x->c->detail, "SSL", 3) == 0;
+    return ouro__fail(e, ECONNREFUSED, "%s: no %s", host,
+                      greeted ? "secure connection in time; is it a port for https?"
+                              : "connection in time; is the host up, and no firewall between?");
 }
 
 static bool tell_tls(const exchange *x, const char *host, error *e) {

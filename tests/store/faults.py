@@ -341,6 +341,13 @@ def a_certificate_of_another_name_or_no_certificate_at_all_is_refused():
         has(ouro("report", "--store", url, status=1), file)
 
 
+@alone
+def a_port_that_does_not_answer_a_secure_greeting_is_told():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"https://127.0.0.1:{silent.getsockname()[1]}/x"
+        has(ouro("report", "--store", url, status=1), "no secure connection in time; is it a port for https?")
+
+
 @case
 def who_may_only_read_reads():
     push(one())
