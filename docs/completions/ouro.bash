@@ -49,7 +49,7 @@ _ouro() {
         python) words='--output --view --quiet --hz --precise --memory --gil --wall --cpu --live --max-nodes --compact
                     --slice --slice-by --python --help --version' ;;
         run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder
-                    --symbolise --help --version' ;;
+                    --slice --slice-by --symbolise --help --version' ;;
         cc | c++) words='--xray --all --help' ;;
         help) words=$commands ;;
         esac

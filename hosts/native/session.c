@@ -12,6 +12,8 @@
 //   OURO_NATIVE_CLOCK    cpu, wall or off
 //   OURO_NATIVE_HZ       ticks of the clock per second
 //   OURO_NATIVE_MEMORY   1: count allocations
+//   OURO_NATIVE_SLICE    the function whose calls are slices
+//   OURO_NATIVE_SLICE_BY the metric that slow slices have most of
 //
 // A child of fork(2) makes a profile of its own when it enters or leaves its first function. It
 // gets the same blocks with the same numbers, so the cache of functions stays valid.
@@ -108,6 +110,7 @@ static ouro_profile *open_profile(const char *folder) {
     if (!options.max_nodes) options.max_nodes = NODES_DEFAULT;
     read_compaction(&options);
     read_clock(&options);
+    options.slices = ouro_native_slice_options(metrics, options.metric_count);
     return ouro_profile_new(&options);
 }
 
