@@ -73,14 +73,19 @@ typedef struct {
     size_t size;
 } file;
 
-static const void *part(const file *f, uint64_t offset, uint64_t size) {
+static const void *bytes_at(const file *f, uint64_t offset, uint64_t size) {
     return offset <= f->size && size <= f->size - offset ? f->bytes + offset : NULL;
+}
+
+// Structures: NULL also where none can be.
+static const void *part(const file *f, uint64_t offset, uint64_t size) {
+    return offset % sizeof(uint64_t) == 0 ? bytes_at(f, offset, size) : NULL;
 }
 
 static void take_symbols(const file *f, const ElfW(Shdr) * table, const ElfW(Shdr) * texts,
                          uintptr_t base, const char *name, const char *mangled) {
     const ElfW(Sym) *symbols = part(f, table->sh_offset, table->sh_size);
-    const char *strings = part(f, texts->sh_offset, texts->sh_size);
+    const char *strings = bytes_at(f, texts->sh_offset, texts->sh_size);
     if (!symbols || !strings || !texts->sh_size || strings[texts->sh_size - 1]) return;
     for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
         const ElfW(Sym) *s = &symbols[i];
