@@ -50,7 +50,7 @@ _ouro() {
         python) words='--output --view --quiet --hz --precise --memory --gil --wall --cpu --live --max-nodes --compact
                     --slice --slice-by --python --help --version' ;;
         run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder
-                    --symbolise --pid --duration --cpu --wall --sample --timer --by --off --help --version' ;;
+                    --symbolise --pid --duration --cpu --wall --sample --timer --by --off --slice --slice-by --help --version' ;;
         record) words='on off --help' ;;
         cc | c++) words='--xray --all --help' ;;
         help) words=$commands ;;

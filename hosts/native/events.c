@@ -41,6 +41,9 @@ static void pop(native_self *self) {
         ouro_exit(self->thread, self->top[-1].token);
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         self->top--;
+        if (UNLIKELY(self->slice_stack == self->stack) &&
+            (size_t)(self->top - self->stack->frames) <= self->slice_frame)
+            ouro_native_slice_exit(self);
     }
 }
 
@@ -186,7 +189,8 @@ static uint64_t settle(native_self *self, uintptr_t sp, bool entering) {
 static void enter(native_self *self, uintptr_t function, uintptr_t sp) {
     uint64_t height = settle(self, sp, true);
     abandon(self, height);
-    push(self, height, (uint32_t)function, ouro_native_block_of(function));
+    ouro_block block = ouro_native_block_of(function);
+    push(self, height, ouro_native_slice_enter(self, function), block);
 }
 
 // Leaves a function. If it is not on top, the frames above it were abandoned. A function that was
@@ -198,7 +202,8 @@ static void leave(native_self *self, uintptr_t function, uintptr_t sp) {
         return;
     }
     native_frame *f = self->top;
-    while (f > self->stack->frames + 1 && f[-1].key != (uint32_t)function) f--;
+    uint32_t key = (uint32_t)function;
+    while (f > self->stack->frames + 1 && f[-1].key != key && f[-1].key != ~key) f--;
     if (f == self->stack->frames + 1) return;
     while (self->top >= f) pop(self);
 }
@@ -214,7 +219,9 @@ static void xray_enter(native_self *self, uintptr_t function, uintptr_t sp) {
         ouro_replace(self->thread, block);
         *under = (native_frame){height, (uint32_t)function, under->token};
     } else {
-        push(self, height, (uint32_t)function, block);
+        uint32_t key = ouro_native_slice_enter(self, function);
+        // The height of a call that is a slice is not that of its exit, which is so noticed.
+        push(self, key == (uint32_t)function ? height : height - 2 * LEFT_BY_TAIL_CALL, key, block);
     }
 }
 
@@ -321,7 +328,7 @@ void ouro_native_unwind(uintptr_t sp) {
     native_section section;
     if (!self->started) return;
     if (is_entering(self)) self->top = (native_frame *)~(uintptr_t)self->top;
-    if (self->limit && is_on(self->stack, sp) && !self->stack->unsaved) {
+    if (self->limit && is_on(self->stack, sp) && !self->stack->unsaved && !self->slice_stack) {
         abandon(self, sp - self->low);
         return;
     }

@@ -114,6 +114,7 @@ static ouro_block block_new(const module *m) {
     if (m->found) {
         put_path(m);
         put_file(m);
+        ouro_native_slice_module(m->base, text.path);
         const char *slash = strrchr(text.path, '/');
         snprintf(text.name, sizeof text.name, "%.*s+0x%zx", NAME_MAX, slash ? slash + 1 : text.path,
                  m->address - m->base);
@@ -164,7 +165,7 @@ static bool reserve(void) {
 }
 
 static void cache_put(uintptr_t function, ouro_block block) {
-    if (block >> CACHE_BLOCK_BITS || function >> 47) return;
+    if (block >> CACHE_BLOCK_BITS || function >> 47 || ouro_native_is_sliced(function)) return;
     __atomic_store_n(cache_place(function), function << CACHE_BLOCK_BITS | block, __ATOMIC_RELAXED);
 }
 
@@ -224,7 +225,8 @@ ouro_block ouro_native_block_by_key(uint32_t key) {
     ouro_block block = OURO_PHANTOM;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < size && block == OURO_PHANTOM; i++) {
-        if (table[i].function > 1 && (uint32_t)table[i].function == key) block = table[i].block;
+        uint32_t low = (uint32_t)table[i].function;
+        if (table[i].function > 1 && (low == key || low == ~key)) block = table[i].block;
     }
     pthread_mutex_unlock(&lock);
     return block;

@@ -72,6 +72,8 @@ typedef struct native_self {
     native_event *queue;
     size_t queued, queue_room;
     native_stack own;
+    native_stack *slice_stack; // the open slice ends with a frame of this one; NULL: it does not
+    size_t slice_frame;        // its number
     struct native_self *next; // of all OS threads
 } native_self;
 
@@ -159,6 +161,14 @@ ouro_block ouro_native_block_by_key(uint32_t key);
 ouro_block ouro_native_block_of_name(const char *name); // of a thread
 void ouro_native_forget_unloaded(void);
 void ouro_native_functions_lock(bool lock);
+
+// slices.c
+void ouro_native_slice_module(uintptr_t base, const char *path); // looks for the function there
+bool ouro_native_is_sliced(uintptr_t function);
+// A function is about to be entered: the key of its frame. A slice begins if it is its turn.
+uint32_t ouro_native_slice_enter(native_self *self, uintptr_t function);
+void ouro_native_slice_exit(native_self *self);
+ouro_slice_options ouro_native_slice_options(const ouro_metric_info *metrics, size_t count);
 
 // xray.c
 void ouro_native_xray_start(void);

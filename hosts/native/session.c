@@ -14,6 +14,8 @@
 //   OURO_NATIVE_MEMORY   1: count allocations
 //   OURO_NATIVE_OFF      1: begin switched off, see switch.c
 //   OURO_NATIVE_BY       thread: the names of threads are roots
+//   OURO_NATIVE_SLICE    the function whose calls are slices
+//   OURO_NATIVE_SLICE_BY the metric that slow slices have most of
 //
 // A child of fork(2) makes a profile of its own when it enters or leaves its first function. It
 // gets the same blocks with the same numbers, so the cache of functions stays valid.
@@ -129,6 +131,7 @@ static ouro_profile *open_profile(const char *folder) {
     read_compaction(&options);
     read_clock(&options);
     options.metric_count = ouro_native_session.memory ? 5 : ouro_native_session.hz ? 3 : 1;
+    options.slices = ouro_native_slice_options(metrics, options.metric_count);
     return ouro_profile_new(&options);
 }
 

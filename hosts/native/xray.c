@@ -104,7 +104,9 @@ static NATIVE_COLD void measure(uintptr_t frame, uint32_t id, int kind) {
 static NATIVE_COLD void enter_slowly(uint32_t id, uintptr_t sp) {
     ouro_native_event(functions[id].function, sp, NATIVE_XRAY_ENTER);
     native_section section;
-    if (functions[id].block != OURO_PHANTOM || !ouro_native_section_begin(&section)) return;
+    if (functions[id].block != OURO_PHANTOM || ouro_native_is_sliced(functions[id].function) ||
+        !ouro_native_section_begin(&section))
+        return;
     functions[id].block = ouro_native_block_of(functions[id].function);
     ouro_native_section_end(&section);
 }

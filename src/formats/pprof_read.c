@@ -353,8 +353,8 @@ static bool take_comments(reader *r, const wire *top, const wire_field *field) {
 }
 
 // After the types and the strings: it is written last. The first metrics are calls and recursions,
-// and direct in a file that was made of a live file; in one that was made of a pprof file, direct is
-// behind the program's own.
+// and direct in a file that was made of a live file. In one that was made of a pprof file, direct
+// is behind the program's own.
 static bool take_slices(reader *r, const wire *top, const wire_field *field) {
     wire in = ouro__wire_in(top, field);
     uint32_t not_own = 2, types = (uint32_t)r->type_count, n = ouro__pprof_slices_metrics(in);

@@ -129,7 +129,7 @@ static bool same_header(const rereader *r) {
 bool ouro__live_read_again(int fd, ouro__live_profile *profile) {
     _Alignas(uint64_t) char chunk[CHUNK];
     const struct ouro__live_again *again = profile->again;
-    if (!again || profile->slices.count) return false; // slices are read anew
+    if (!again) return false;
     rereader r = {fd, &again->header, profile->rows, ouro__row_width(profile->metric_count)};
     if (!same_header(&r)) return false;
     memset(r.rows->values, 0, (size_t)r.rows->count * r.width * sizeof *r.rows->values);

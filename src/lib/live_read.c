@@ -977,10 +977,21 @@ static bool read_file(reader *r, ouro__live_profile *p) {
     return read_texts_and_blocks(r, p);
 }
 
+static bool has_slices(const reader *r) {
+    for (size_t i = 0; i < r->segment_count; i++) {
+        if (r->segments[i].kind == LIVE_SLICES) return true;
+    }
+    return false;
+}
+
 static int read_profile(reader *r, ouro__live_profile *profile) {
     memset(profile, 0, sizeof *profile);
     memset(r->error, 0, sizeof *r->error);
     bool ok = read_file(r, profile);
+    if (r->again && has_slices(r)) {
+        ouro__live_again_free(r->again); // there may be slices the next time
+        r->again = NULL;
+    }
     free(r->segments);
     free(r->first_of_lane);
     profile->again = r->again;

@@ -14,7 +14,13 @@
 #include <sys/mman.h>
 #include <time.h>
 
-enum { FIRST_ROWS = 256, FIRST_RECORDS = 16, FIT_LEAST = 16, HEAT_FIRST_STEP = 1 << 20 };
+enum {
+    UNROLLED = 6,
+    FIRST_ROWS = 256,
+    FIRST_RECORDS = 16,
+    FIT_LEAST = 16,
+    HEAT_FIRST_STEP = 1 << 20
+};
 
 // ---------------------------------------------------------------- buckets
 
@@ -164,55 +170,100 @@ static bool slices_ready(ouro__lane *lane) {
 
 // ---------------------------------------------------------------- what has changed
 
-static slices_record *record_add(struct ouro__slices *s, uint32_t block, uint32_t parent) {
-    slices_record *record = slices_record_at(s->records, s->width, s->record_count++);
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+static ALWAYS_INLINE slices_record *record_add(struct ouro__slices *s, uint32_t width,
+                                               uint32_t block, uint32_t parent) {
+    slices_record *record = slices_record_at(s->records, width, s->record_count++);
     record->block = block;
     record->parent = parent; // a node, until records_link
     return record;
 }
 
-// The difference of one node or account; true: it has changed.
-static inline bool take_change(const uint64_t *node, uint64_t *before, uint32_t width,
-                               uint64_t *change) {
-    const uint64_t *metrics = node + NODE_HEAD_WORDS - ENTRY_KINDS; // by the number of the value
-    uint64_t any = (counter_load(node) ^ before[0]) | (counter_load(node + 1) ^ before[1]) |
-                   (counter_load(node + 2) ^ before[2]);
-    for (uint32_t v = ENTRY_KINDS; v < width; v++) any |= counter_load(metrics + v) ^ before[v];
-    if (OURO_LIKELY_(!any)) return false;
-    // Read again: a clock may have added to it.
-    for (uint32_t v = 0; v < width; v++) {
-        uint64_t value = counter_load(v < ENTRY_KINDS ? node + v : metrics + v);
-        change[v] = value - before[v];
-        before[v] = value;
-    }
-    return true;
+// The place of a value among the words of a node.
+#define VALUE_AT(node, v) ((node) + ((v) < ENTRY_KINDS ? (v) : NODE_HEAD_WORDS - ENTRY_KINDS + (v)))
+
+static ALWAYS_INLINE uint64_t differs(const uint64_t *node, const uint64_t *before, uint32_t width,
+                                      uint32_t v) {
+    return v < width ? counter_load(VALUE_AT(node, v)) ^ before[v] : 0;
 }
 
-static void scan(ouro__lane *lane, bool accounts, uint64_t *totals) {
+// Has any of them changed? All are compared, without a branch. Written out, because compilers do
+// not unroll such a loop.
+static ALWAYS_INLINE bool has_changed(const uint64_t *node, const uint64_t *before,
+                                      uint32_t width) {
+    uint64_t any = differs(node, before, width, 0) | differs(node, before, width, 1) |
+                   differs(node, before, width, 2) | differs(node, before, width, 3) |
+                   differs(node, before, width, 4) | differs(node, before, width, 5);
+    for (uint32_t v = UNROLLED; v < width; v++) any |= differs(node, before, width, v);
+    return any != 0;
+}
+
+static ALWAYS_INLINE void take_value(const uint64_t *node, uint64_t *before, uint32_t width,
+                                     uint32_t v, uint64_t *change, uint64_t *totals) {
+    if (v >= width) return;
+    uint64_t value = counter_load(VALUE_AT(node, v)); // a clock may have added to it
+    change[v] = value - before[v];
+    before[v] = value;
+    totals[v] += change[v];
+}
+
+// The difference of a node or account.
+static ALWAYS_INLINE void take_change(const uint64_t *node, uint64_t *before, uint32_t width,
+                                      uint64_t *change, uint64_t *totals) {
+    take_value(node, before, width, 0, change, totals);
+    take_value(node, before, width, 1, change, totals);
+    take_value(node, before, width, 2, change, totals);
+    take_value(node, before, width, 3, change, totals);
+    take_value(node, before, width, 4, change, totals);
+    take_value(node, before, width, 5, change, totals);
+    for (uint32_t v = UNROLLED; v < width; v++) take_value(node, before, width, v, change, totals);
+}
+
+// What an unused place has is what it had.
+static ALWAYS_INLINE void scan(ouro__lane *lane, bool accounts, uint64_t *totals, uint32_t width) {
     struct ouro__slices *s = lane->slices;
-    uint32_t width = s->width, stride = lane->stride;
+    uint32_t stride = lane->stride, used = lane->state->used;
     const uint64_t *node = lane->nodes + (accounts ? lane->account_offset : 0);
     uint64_t *before = before_of(lane, accounts ? lane->account_offset : 0);
-    uint32_t used = lane->state->used;
     for (uint32_t i = 0; i < used; i++, node += stride, before += width) {
-        uint64_t change[SLICE_VALUES];
+        if (OURO_LIKELY_(!has_changed(node, before, width))) continue;
         const ouro_node_ *head = (const ouro_node_ *)(const void *)node;
-        if (!head->block || !take_change(node, before, width, change)) continue;
-        slices_record *record;
+        if (!head->block) continue;
         if (!accounts && i == 0) {
-            record = slices_record_at(s->records, width, 0);
-            memset(change, 0, ENTRY_KINDS * sizeof *change); // the root is not called
-        } else {
-            if (!accounts) {
-                s->where[s->record_count] = i;
-                s->mark[i] = s->record_count + 1;
-            }
-            record = record_add(s, head->block, accounts ? i : head->parent / stride);
+            slices_record *root = slices_record_at(s->records, width, 0);
+            uint64_t entries[ENTRY_KINDS];
+            memcpy(entries, totals, sizeof entries);
+            take_change(node, before, width, root->values, totals);
+            memset(root->values, 0, sizeof entries); // the root is not called
+            memcpy(totals, entries, sizeof entries);
+            continue;
         }
-        for (uint32_t v = 0; v < width; v++) {
-            record->values[v] = change[v];
-            totals[v] += change[v];
+        if (!accounts) {
+            s->where[s->record_count] = i;
+            s->mark[i] = s->record_count + 1;
         }
+        slices_record *record =
+            record_add(s, width, head->block, accounts ? i : head->parent / stride);
+        take_change(node, before, width, record->values, totals);
+    }
+}
+
+// Most profiles have one to three metrics: a loop for each, which the compiler unrolls.
+static void scan_all(ouro__lane *lane, bool accounts, uint64_t *totals) {
+    uint32_t width = lane->slices->width;
+    switch (width) {
+    case ENTRY_KINDS + 1:
+        scan(lane, accounts, totals, ENTRY_KINDS + 1);
+        break;
+    case ENTRY_KINDS + 2:
+        scan(lane, accounts, totals, ENTRY_KINDS + 2);
+        break;
+    case ENTRY_KINDS + 3:
+        scan(lane, accounts, totals, ENTRY_KINDS + 3);
+        break;
+    default:
+        scan(lane, accounts, totals, width);
     }
 }
 
@@ -226,7 +277,8 @@ static void records_link(ouro__lane *lane) {
             const ouro_node_ *node = node_at(lane, parent * lane->stride);
             s->where[s->record_count] = parent;
             s->mark[parent] = s->record_count + 1;
-            slices_record *added = record_add(s, node->block, node->parent / lane->stride);
+            slices_record *added =
+                record_add(s, s->width, node->block, node->parent / lane->stride);
             memset(added->values, 0, s->width * sizeof *added->values);
         }
         record->parent = s->mark[parent] - 1;
@@ -237,13 +289,13 @@ static void records_link(ouro__lane *lane) {
 static void collect(ouro__lane *lane, uint64_t *totals) {
     struct ouro__slices *s = lane->slices;
     s->record_count = 0;
-    slices_record *root = record_add(s, ROOT_BLOCK, 0);
+    slices_record *root = record_add(s, s->width, ROOT_BLOCK, 0);
     memset(root->values, 0, s->width * sizeof *root->values);
     s->mark[0] = 1;
     s->where[0] = 0;
-    scan(lane, false, totals);
+    scan_all(lane, false, totals);
     uint32_t nodes = s->record_count;
-    if (lane->has_accounts) scan(lane, true, totals);
+    if (lane->has_accounts) scan_all(lane, true, totals);
     uint32_t accounts = s->record_count;
     records_link(lane);
     for (uint32_t i = 0; i < s->record_count; i++) {

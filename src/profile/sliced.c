@@ -146,20 +146,21 @@ static uint32_t tag_of(const profile *p, uint32_t key, uint32_t lane, uint64_t n
     return key == NO_ROW || value == NO_ROW ? NO_ROW : ouro__tags_find(p->tags, key, value);
 }
 
-static int class_of(const lane_slices *l, const kept_slice *k, uint64_t p90) {
+// Where most are equal, those are typical.
+static int class_of(const lane_slices *l, const kept_slice *k, const slice_times *t) {
     uint64_t weight = ouro__slice_weight(l, k->duration, k->totals);
-    if (weight >= p90) return k->why & SLICE_SLOWEST ? SLOW : NEITHER;
+    if (weight >= t->p90 && weight > t->median) return k->why & SLICE_SLOWEST ? SLOW : NEITHER;
     return k->why & SLICE_EVENLY ? TYPICAL : NEITHER;
 }
 
-static void classify(const profile *p, const slices *s, uint64_t p90, unsigned char *classes,
-                     slice_difference *d) {
+static void classify(const profile *p, const slices *s, const slice_times *t,
+                     unsigned char *classes, slice_difference *d) {
     uint32_t text = p->tags ? text_of(p, "slice") : NO_ROW;
     uint32_t key = text == NO_ROW ? NO_ROW : ouro__tags_key(p->tags, text);
     for (uint32_t i = 0; i < s->count; i++) {
         const lane_slices *l = &s->lanes[i];
         for (uint32_t k = 0; k < l->kept_count; k++) {
-            int class = class_of(l, &l->kept[k], p90);
+            int class = class_of(l, &l->kept[k], t);
             uint32_t tag = tag_of(p, key, l->lane, l->kept[k].number);
             d->slow_count += class == SLOW;
             d->typical_count += class == TYPICAL;
@@ -202,7 +203,7 @@ bool ouro__slice_difference(const profile *p, const slices *s, uint32_t m, slice
     d->typical = calloc((size_t)p->block_count + 1, sizeof *d->typical);
     bool ok = classes && d->slow && d->typical;
     if (ok) {
-        classify(p, s, times.p90, classes, d);
+        classify(p, s, &times, classes, d);
         sum_rows(p, m, classes, d);
     } else {
         ouro__slice_difference_free(d);

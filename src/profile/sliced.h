@@ -77,7 +77,8 @@ static inline uint64_t ouro__slice_weight(const lane_slices *l, uint64_t duratio
 }
 
 // What slow slices do that others do not: self values by block, per slice. Slow are those of the
-// kept ones that are among the slowest tenth; typical are others that were chosen evenly.
+// kept ones that are among the slowest tenth and above the median; typical are others that were
+// chosen evenly.
 typedef struct {
     uint64_t slow_count, typical_count;
     uint32_t block_count;

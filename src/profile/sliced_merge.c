@@ -55,8 +55,8 @@ static bool copy_lane(const lane_slices *from, uint32_t width, lane_slices *to) 
            (to->values || !from->values) && copy_kept(from, width, to);
 }
 
-// The program's own metrics of a part are side by side in the sum, too, behind calls and recursions,
-// and are those of the slices that are there.
+// The program's own metrics of a part are side by side in the sum, too, behind calls and
+// recursions, and are those of the slices that are there.
 static bool fit(const profile *sum, const profile *p, const uint32_t *column) {
     const slices *s = p->slices;
     if (s->width == 3) return !sum->slices || sum->slices->width == 3;

@@ -148,6 +148,18 @@ static void add_slice(void *user, const ouro_slice_info *slice) {
 static void add_lane(void *user, const ouro_slice_summary *summary) {
     visit_sum *sum = user;
     sum->lanes++;
+    // The histogram and the heat map agree on the slices that there are, in buckets that exist.
+    uint64_t counted = 0, shown = 0;
+    for (uint32_t b = 0; b < OURO_SLICE_BUCKETS; b++) {
+        counted += summary->durations[b];
+        if (b && ouro_slice_bucket_least(b) <= ouro_slice_bucket_least(b - 1))
+            fail(sum->machine, "buckets are not in order");
+    }
+    for (uint32_t i = 0; i < OURO_SLICE_HEAT_COLUMNS * OURO_SLICE_HEAT_ROWS; i++)
+        shown += summary->heat[i];
+    if (ouro_slice_heat_least(0) != 0) fail(sum->machine, "the heat map does not begin at 0");
+    if (counted != summary->count || shown != summary->count)
+        fail(sum->machine, "slices are not counted once each");
     add_slice(user, &summary->outside);
     add_slice(user, &summary->open);
 }

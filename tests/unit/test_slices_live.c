@@ -186,6 +186,37 @@ TEST(the_file_has_the_slices_of_the_profile) {
     CHECK_EQUAL(check_file(path, true), 698); // 501 to 1199 began after the reset
 }
 
+// A file with slices is read anew each time, also if it has none at the moment: those that come
+// after a reset change no segment.
+TEST(a_followed_file_with_slices_is_read_anew) {
+    const char *path = test_path("followed.ouro");
+    ouro_block first = 0;
+    uint64_t random = random_next();
+    ouro__live_error error;
+    ouro_profile *profile = profile_new(path, 3000, 700, &first);
+    ouro_thread *thread = ouro_thread_new(profile);
+    work(thread, first, &random);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ouro__live_profile file;
+    CHECK_EQUAL(ouro__live_read_first(fd, &file, &error), 0);
+    CHECK(file.slices.count == 0 && ouro__live_read_again(fd, &file));
+    ouro_slice(thread);
+    CHECK(!ouro__live_read_again(fd, &file));
+    ouro__live_profile_free(&file);
+    CHECK_EQUAL(ouro__live_read_first(fd, &file, &error), 0);
+    CHECK(file.slices.count == 1 && !ouro__live_read_again(fd, &file));
+    ouro__live_profile_free(&file);
+    CHECK_EQUAL(ouro_profile_reset(profile), 0);
+    CHECK_EQUAL(ouro__live_read_first(fd, &file, &error), 0);
+    CHECK(file.slices.count == 0);
+    ouro_slice(thread);
+    CHECK(!ouro__live_read_again(fd, &file));
+    ouro__live_profile_free(&file);
+    close(fd);
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
 // ---------------------------------------------------------------- killed
 
 static void slice_until_killed(const char *path, uint32_t cap, bool resets, uint64_t seed) {

@@ -145,7 +145,8 @@ def a_slice_that_is_open_at_the_end_is_shown_as_open():
 def a_name_that_nobody_has_is_said_with_those_that_are_near():
     for host in HOSTS:
         text = "local function frame() end frame()"
-        has(record(host, text, "--slice", "ram").err, "no function ram was called, so there are no slices; there are frame")
+        has(record(host, text, "--slice", "ram").err,
+            "no function ram was called, so there are no slices; there are frame")
         has(record(host, text, "--slice", "nobody").err, "no function nobody was called, so there are no slices\n")
         has(record(host, text, "--slice", "frame", "--slice-by", "calls", status=1).err,
             'there is no metric "calls" to slice by')
@@ -179,7 +180,8 @@ def a_program_says_itself_where_a_slice_ends():
             same(report()["slices"], 10, f"{version} {mode}")
         if version != "luajit":
             same(calls_of(3)["work"], 1)
-            run(version, write("script.lua", textwrap.dedent(PROGRAM % 'mode = "precise", slice = "work"')), folder=folder)
+            program = textwrap.dedent(PROGRAM % 'mode = "precise", slice = "work"')
+            run(version, write("script.lua", program), folder=folder)
             same(report()["slices"], 12)
 
 

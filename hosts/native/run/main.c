@@ -70,6 +70,8 @@ static const char help[] =
     "  --hz N              samples, or ticks of the timer, per second (997)\n"
     "  --compact RULE      loops, cycles, edges, edges:1 to edges:3, or none\n"
     "  --max-nodes N       the most paths to keep, of each process (262,144)\n"
+    "  --slice FUNCTION    every call of it is a slice: the report says what slow ones do\n"
+    "  --slice-by METRIC   which slices are slow: time, allocated, allocations (duration)\n"
     "  --live FOLDER       keep the live files there; `ouro view` can look at them meanwhile\n"
     "  --debug-folder DIR  where separate debug files are, `:` between several (/usr/lib/debug)\n"
     "  --symbolise         put names into live files or profiles of an earlier run\n"
@@ -84,12 +86,13 @@ static const char help[] =
     "  ouro run --pid 1234 --wall --duration 10 --view\n"
     "  CC='ouro cc' make && ouro run ./program input.txt\n"
     "  ouro run --memory --view -o program.pb.gz -- ./program -x\n"
+    "  ouro run --slice Game::frame -o game.pb.gz ./game\n"
     "  ouro run --live /dev/shm/mine ./server; ouro run --symbolise /dev/shm/mine/*.ouro -o s.pb\n";
 
 typedef struct {
     const char *output, *live, *debug_folders, *clock, *hz, *rule, *nodes;
     bool view, quiet, memory, symbolise, sample, by_thread, off, timer;
-    const char *pid, *duration;
+    const char *pid, *duration, *slice, *slice_by;
     char **rest;
 } options;
 
@@ -130,6 +133,10 @@ static void check_options(const options *o) {
     if (o->hz && !is_number(o->hz, 100000)) fail_usage("--hz is 1 to 100000, not ", o->hz);
     if (o->nodes && (!is_number(o->nodes, OURO_MAX_NODES_MOST) || atol(o->nodes) < 2))
         fail_usage("--max-nodes is 2 to 134000000, not ", o->nodes);
+    static const char *const metrics[] = {"duration", "time", "allocated", "allocations", NULL};
+    if (o->slice && !*o->slice) fail_usage("--slice needs a function's name", "");
+    if (o->slice_by && !is_one_of(o->slice_by, metrics))
+        fail_usage("--slice-by is duration, time, allocated or allocations, not ", o->slice_by);
     if (o->pid && !is_number(o->pid, INT_MAX)) fail_usage("--pid is a process, not ", o->pid);
     if (o->duration && !(strtod(o->duration, NULL) > 0))
         fail_usage("--duration is in seconds, not ", o->duration);
@@ -158,7 +165,9 @@ static void read_options(options *o, int argc, char **argv) {
         WALL,
         TIMER,
         OFF,
-        BY
+        BY,
+        SLICE,
+        SLICE_BY
     };
     static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
                                           {"view", no_argument, NULL, VIEW},
@@ -179,6 +188,8 @@ static void read_options(options *o, int argc, char **argv) {
                                           {"timer", no_argument, NULL, TIMER},
                                           {"off", no_argument, NULL, OFF},
                                           {"by", required_argument, NULL, BY},
+                                          {"slice", required_argument, NULL, SLICE},
+                                          {"slice-by", required_argument, NULL, SLICE_BY},
                                           {"help", no_argument, NULL, HELP},
                                           {"version", no_argument, NULL, VERSION},
                                           {NULL, 0, NULL, 0}};
@@ -214,6 +225,12 @@ static void read_options(options *o, int argc, char **argv) {
             break;
         case LIVE:
             o->live = optarg;
+            break;
+        case SLICE:
+            o->slice = optarg;
+            break;
+        case SLICE_BY:
+            o->slice_by = optarg;
             break;
         case DEBUG:
             o->debug_folders = optarg;
@@ -449,6 +466,8 @@ static _Noreturn void become_program(const options *o, const char *folder) {
     set("OURO_NATIVE_MEMORY", o->memory ? "1" : NULL);
     set("OURO_NATIVE_OFF", o->off ? "1" : NULL);
     set("OURO_NATIVE_BY", o->by_thread ? "thread" : NULL);
+    set("OURO_NATIVE_SLICE", o->slice);
+    set("OURO_NATIVE_SLICE_BY", o->slice_by);
     execvp(o->rest[0], o->rest);
     int error = errno;
     ouro__say("ouro run: cannot run %s: %s", o->rest[0], strerror(error));
@@ -633,7 +652,7 @@ static bool tell_nothing(const options *o, const char *folder) {
 }
 
 static void show(const options *o, const char *output) {
-    char *report[] = {ouro, "report", (char *)output, NULL};
+    char *report[] = {ouro, "report", (char *)output, o->slice ? "--slices" : NULL, NULL};
     char *view[] = {ouro, "view", (char *)output, NULL};
     if (o->view) {
         signal(SIGINT, pass_on); // a terminal sends it to the viewer as well

@@ -147,7 +147,8 @@ def a_slice_that_is_open_at_the_end_is_shown_as_open():
 @case
 def a_name_that_nobody_has_is_said_with_those_that_are_near():
     text = "def frame_of_mine(): pass\nframe_of_mine()\n"
-    has(record(text, "--slice", "ame_of").err, "no function ame_of was called, so there are no slices; there are frame_of_mine")
+    has(record(text, "--slice", "ame_of").err,
+        "no function ame_of was called, so there are no slices; there are frame_of_mine")
     has(record(text, "--slice", "nobody").err, "no function nobody was called, so there are no slices\n")
     has(record(text, "--slice", "frame_of_mine", "--slice-by", "calls", status=None).err,
         "there is no metric calls to slice by")
@@ -178,8 +179,8 @@ def a_program_says_itself_where_a_slice_ends():
 
 @case
 def the_example_says_why_some_of_its_frames_are_slow():
-    run(OURO, "python", "--python", PYTHON, "-q", "--memory", "--slice", "frame", "--slice-by", "allocated", "-o", "x.pb",
-        os.path.join(EXAMPLES, "game.py"))
+    run(OURO, "python", "--python", PYTHON, "-q", "--memory", "--slice", "frame", "--slice-by", "allocated",
+        "-o", "x.pb", os.path.join(EXAMPLES, "game.py"))
     got = report("--metric", "allocated")
     same((got["slices"], got["metric"]), (400, "allocated"))
     same(got["slowest"] > 5 * got["median"], True)
