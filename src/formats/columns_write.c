@@ -118,19 +118,29 @@ static void put_labels(const profile *p, output *out) {
 
 enum { TABLES_MOST = 1 << 18 }; // bytes that all slices may have in a page
 
-// A message without its table: then the heat map and the histogram say how slices were.
-static void put_without_table(const lane_slices *l, output *out) {
+// A message without its table: then the heat map and the histogram say how slices were. Returns its
+// size; `out` NULL: nothing is written.
+static size_t put_without_table(const lane_slices *l, output *out) {
     size_t size = 0;
-    for (int writing = 0; writing < 2; writing++) {
-        error e;
-        wire in = {l->message, l->message, l->message + l->message_size, &e, false, 0};
-        if (writing) put_number(out, size);
-        for (wire_field field; ouro__wire_next(&in, &field);) {
-            if (field.number == SLICES_TABLE_ROWS) continue;
-            if (writing) ouro__put(out, field.start, (size_t)(in.at - field.start));
-            if (!writing) size += (size_t)(in.at - field.start);
-        }
+    error e;
+    wire in = {l->message, l->message, l->message + l->message_size, &e, false, 0};
+    for (wire_field field; ouro__wire_next(&in, &field);) {
+        size_t bytes = (size_t)(in.at - field.start);
+        if (field.number == SLICES_TABLE_ROWS) continue;
+        if (out) ouro__put(out, field.start, bytes);
+        size += bytes;
     }
+    return size;
+}
+
+// The lane stands once more at the end, where it counts: a sum gives lanes other numbers.
+static void put_lane(const lane_slices *l, bool table, output *out) {
+    size_t lane = 1 + ouro__varint_size(l->lane);
+    put_number(out, (table ? l->message_size : put_without_table(l, NULL)) + lane);
+    if (table) ouro__put(out, l->message, l->message_size);
+    if (!table) put_without_table(l, out);
+    put_number(out, SLICES_LANE << 3 | WIRE_VARINT);
+    put_number(out, l->lane);
 }
 
 static void put_slices(const profile *p, output *out) {
@@ -141,15 +151,7 @@ static void put_slices(const profile *p, output *out) {
     put_number(out, s->width - 3);
     put_number(out, s->own);
     for (uint32_t i = 0; i < s->count; i++) bytes += s->lanes[i].message_size;
-    for (uint32_t i = 0; i < s->count; i++) {
-        const lane_slices *l = &s->lanes[i];
-        if (bytes > TABLES_MOST) {
-            put_without_table(l, out);
-        } else {
-            put_number(out, l->message_size);
-            ouro__put(out, l->message, l->message_size);
-        }
-    }
+    for (uint32_t i = 0; i < s->count; i++) put_lane(&s->lanes[i], bytes <= TABLES_MOST, out);
 }
 
 static void put_part(const part_info *w, uint32_t metrics, output *out) {

@@ -50,6 +50,7 @@ static void add_slices(profile *p, uint32_t frames) {
     const lane_slices *l = &read->slices->lanes[0];
     wire in = {l->message, l->message, l->message + l->message_size, &e, false, 0};
     CHECK(ouro__pprof_slices_read(p, 1, 0, in));
+    if (p->slices) p->slices->lanes[0].lane = random_below(1000); // as in a sum
     ouro__profile_free(read);
 }
 
@@ -94,6 +95,7 @@ static void check_same_slices(const profile *p, const profile *q, bool table) {
     if (!CHECK(q->slices && p->slices->count == q->slices->count)) return;
     CHECK(p->slices->width == q->slices->width && p->slices->own == q->slices->own);
     const lane_slices *a = &p->slices->lanes[0], *b = &q->slices->lanes[0];
+    CHECK_EQUAL(a->lane, b->lane);
     CHECK(a->count == b->count && a->kept_count == b->kept_count && a->slowest == b->slowest);
     CHECK_EQUAL(b->row_count, table ? a->row_count : 0);
     CHECK(memcmp(a->durations, b->durations, SLICE_BUCKETS * sizeof *a->durations) == 0);

@@ -15,6 +15,7 @@
 #include "posted.h"
 #include "questions.h"
 #include "remote.h"
+#include "sliced.h"
 #include "store.h"
 #include "test.h"
 
@@ -454,6 +455,54 @@ TEST(the_viewer_says_in_one_way_that_memory_ran_out) {
         char target[128];
         snprintf(target, sizeof target, "%s%s", API_PATH, targets[i]);
         sweep_question(target);
+    }
+}
+
+// Two slices, of which the second has a tree.
+static profile *with_slices(profile *p) {
+    enum { WIDTH = 5 };
+    slices *s = p->slices = ouro__slices_new(WIDTH - 3, 0);
+    lane_slices *l = s ? ouro__slices_add_lane(s) : NULL;
+    if (!CHECK(l)) return p;
+    l->name = strdup("frame");
+    l->count = l->row_count = 2;
+    l->slowest = 300;
+    l->table = calloc(2, (2 + WIDTH) * sizeof *l->table);
+    l->table[1] = 200;
+    l->table[2 + WIDTH] = 200;
+    l->table[3 + WIDTH] = 300;
+    l->durations[200] = l->durations[278] = 1;
+    l->heat[0] = 2;
+    l->heat_step = 1000;
+    l->kept = calloc(1, sizeof *l->kept);
+    l->kept_count = 1;
+    *l->kept = (kept_slice){.number = 2, .start = 200, .duration = 300, .why = SLICE_EVENLY};
+    l->kept->totals = calloc(WIDTH, sizeof *l->kept->totals);
+    l->kept->rest = calloc(WIDTH, sizeof *l->kept->rest);
+    return p;
+}
+
+TEST(choices_of_slices_run_out_of_memory_in_the_same_way) {
+    static const char *const targets[] = {
+        "slices?slices=0-1,0.0000001-",
+        "blocks?slices=slowest&label=thread=1",
+        "labels?slices=typical",
+        "compare?slices=slowest&against=typical",
+        "difference?slices=2&against=last&side=after&limit=9&path=AAAAAAAAAAA&nearest=true",
+    };
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        shelf s;
+        cache c;
+        error e = {0};
+        char target[128];
+        server_options options = {.files = {{"a", with_slices(profile_of(9)), NULL}},
+                                  .file_count = 1};
+        snprintf(target, sizeof target, "%s%s", API_PATH, targets[i]);
+        CHECK(ouro__shelf_open(&s, &options, &e));
+        ouro__cache_init(&c, &s);
+        sweep(target, ask_the_api, &(asking){{&s, &c, "test", false}, target});
+        ouro__cache_free(&c);
+        ouro__shelf_close(&s);
     }
 }
 

@@ -13,7 +13,12 @@ const SECOND = 1e9;
 /** A duration with three digits: 11.6 ms. @param {number} nanoseconds */
 export function durationText(nanoseconds) {
   const {text, unit} = compact(nanoseconds, "nanoseconds", 0);
-  return [text.replace(/\.0+$/, ""), unit].filter(Boolean).join(" ");
+  return unit ? `${text} ${unit}` : text;
+}
+
+/** The same in a sentence: 30 ms, not 30.0 ms. @param {number} nanoseconds */
+function durationWords(nanoseconds) {
+  return durationText(nanoseconds).replace(/\.0+(?= |$)/, "");
 }
 
 /** Seconds as an address has them, without needless digits. @param {number} nanoseconds */
@@ -60,7 +65,7 @@ export function choiceText(choice) {
   const region = readRegion(choice);
   if (!region) return choice;
   const times = rangeWords(region.from, region.until, n => runText(n / 1e6), ["after", "before"]);
-  const durations = rangeWords(region.least, region.most, durationText, ["at least", "less than"]);
+  const durations = rangeWords(region.least, region.most, durationWords, ["at least", "less than"]);
   return [times && `begun ${times}`, durations && `that took ${durations}`].filter(Boolean).join(", ") || "all";
 }
 

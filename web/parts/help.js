@@ -50,7 +50,7 @@ const HINTS = {
   tree: "→ opens a row and ← closes it.",
   recursion: "Point at a box to see its arrows. ↻ tells how deep it stood on one stack.",
   source: "The darker the line number, the more is spent there. Press n for the next hot line.",
-  compare: "Orange takes more than before, blue takes less. Side chooses the file on the other pages.",
+  compare: "Orange takes more than before, blue takes less. Of two files, Side chooses one on the other pages.",
 };
 
 /** Whether hints are wanted; stored by the browser. */

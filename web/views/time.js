@@ -165,15 +165,18 @@ class Slices {
       one("Slowest 1%", "slowest"),
       one("Typical", "typical"),
       one("Last 10 s", "last"),
-      h(
-        "a.button.small.versus",
-        {
-          href: href(versus),
-          data: {key: "time versus"},
-          title: `What the slowest 1% do that typical ${namesOf(name)} do not, per ${name}`,
-        },
-        "Slow against typical",
-      ),
+      // Two files are compared with each other.
+      this.app.profile.compare
+        ? null
+        : h(
+            "a.button.small.versus",
+            {
+              href: href(versus),
+              data: {key: "time versus"},
+              title: `What the slowest 1% do that typical ${namesOf(name)} do not, per ${name}`,
+            },
+            "Slow against typical",
+          ),
     );
   }
 
