@@ -4,8 +4,8 @@
 _ouro() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
     local filters='--select --exclude --fold --select-match --exclude-match --fold-match --label'
-    local commands='view report diff convert merge push store serve lua lua5.1 lua5.3 lua5.4 luajit python run record'
-    commands="$commands cc c++"
+    local commands='view report diff convert merge push store serve'
+    commands="$commands lua lua5.1 lua5.3 lua5.4 luajit python run record cc c++"
     local reading='--from --compact --limit --help --version' words=
     local choosing='--store --where --paths --strict'
     COMPREPLY=()
@@ -50,9 +50,10 @@ _ouro() {
         python) words='--output --view --quiet --hz --precise --memory --gil --wall --cpu --live --max-nodes --compact
                     --slice --slice-by --python --help --version' ;;
         run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder
-                    --symbolise --pid --duration --cpu --wall --sample --timer --by --off --slice --slice-by --help --version' ;;
+                    --symbolise --pid --duration --cpu --wall --sample --timer --by --off
+                    --slice --slice-by --help --version' ;;
         record) words='on off --help' ;;
-        cc | c++) words='--xray --all --help' ;;
+        cc | c++) words='--xray --tiny --all --help' ;;
         help) words=$commands ;;
         esac
         if [ "$command" != help ] && [ "${current#-}" = "$current" ]; then

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // Where a tick of the clock goes. The hooks take time that the program without them does not take.
-// A tick that comes while a hook runs is charged to the metric `recording`, any other one to `time`,
-// at the position where the thread stands. So `time` has no part of the hooks, on neither side of a
-// call, without an estimate of what a hook costs: it is never negative, and both add up to the
-// processor time that was used.
+// A tick that comes while a hook runs is charged to the metric `recording`, any other to `time`, at
+// the position where the thread stands. So `time` has no part of the hooks, on neither side of a
+// call, and nobody has to estimate what a hook costs: time is never negative, and both metrics add
+// up to the processor time that was used.
 //
-// A hook runs if the instruction that was interrupted is one of the hooks' own (they are in a section
-// by themselves), if an enter has begun, or if the thread is on a slow path.
+// A hook runs if the instruction that was interrupted is one of the hooks' own (they are in a
+// section by themselves), if an enter has begun, or if the thread is on a slow path.
 
 #include "native.h"
 

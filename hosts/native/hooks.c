@@ -29,8 +29,6 @@ static NATIVE_COLD HOOK_SECTION void event(uintptr_t function, uintptr_t sp, int
     ouro_native_event(function, sp, kind);
 }
 
-#define APART __attribute__((noinline)) HOOK_SECTION
-
 // They complete the enter. Functions of their own, so that the hook saves no registers.
 static NATIVE_COLD HOOK_SECTION void search(native_frame *top, ouro_thread *thread,
                                             ouro_block block) {

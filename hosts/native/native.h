@@ -101,6 +101,7 @@ static inline bool is_entering(const native_self *self) { return (intptr_t)self-
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define NATIVE_COLD __attribute__((noinline, cold))
 #define HOOK_SECTION __attribute__((section("ouro_hooks"))) // see charge.c
+#define APART __attribute__((noinline)) HOOK_SECTION // so that the hook saves fewer registers
 
 // events.c: everything that is not the hot path of hooks.c
 void ouro_native_event(uintptr_t function, uintptr_t sp, int kind);

@@ -17,6 +17,7 @@
 // Nothing is guessed.
 
 #include "native.h"
+#include "ouro_site.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,8 +113,7 @@ static NATIVE_COLD void enter_slowly(uint32_t id, uintptr_t sp) {
 }
 
 // The callee of a tail call takes the place of its caller's frame.
-static HOOK_SECTION void replace(native_self *self, native_frame *top, uint64_t height,
-                                 xray_function f) {
+static APART void replace(native_self *self, native_frame *top, uint64_t height, xray_function f) {
     self->top = (native_frame *)~(uintptr_t)top;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     ouro_replace(self->thread, f.block);
@@ -142,7 +142,8 @@ static HOOK_SECTION void enter(uint32_t id, uintptr_t sp) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     top->height = height;
     top->key = (uint32_t)f.function;
-    top->token = ouro_enter(self->thread, f.block);
+    top->token = ouro_thread_position(self->thread);
+    if (UNLIKELY(!ouro_try_enter(self->thread, f.block))) ouro_enter(self->thread, f.block);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     self->top = top + 1;
 }
@@ -159,7 +160,7 @@ static HOOK_SECTION void leave(uint32_t id, uintptr_t sp) {
     self->top = top - 1;
 }
 
-static HOOK_SECTION void leave_by_jump(uint32_t id, uintptr_t frame, uintptr_t sp) {
+static APART void leave_by_jump(uint32_t id, uintptr_t frame, uintptr_t sp) {
     uintptr_t sled = find_sled(frame, id, XRAY_TAIL);
     uintptr_t target = sled ? jump_target(*(uintptr_t *)sled) : 0;
     if (!target || !is_instrumented(target)) {

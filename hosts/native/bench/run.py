@@ -55,7 +55,7 @@ class Bench:
         ways = {
             "bare": ("gcc", "g++", []),
             "flag": ("gcc", "g++", ["-finstrument-functions"]),
-            "ours": (self.ouro + " cc", self.ouro + " c++ --all", []),
+            "ours": (self.ouro + " cc --all", self.ouro + " c++ --all", []),
             "gprof": ("gcc", "g++", ["-pg"]),
             "clang": ("clang", "clang++", []),
             "xray": (self.ouro + " cc --xray", self.ouro + " c++ --xray", []),

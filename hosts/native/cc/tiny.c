@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// Tiny functions. gcc puts its hooks in before it inlines, so a function of three instructions that is
-// called everywhere pays for two calls each time, and what it was inlined into can no longer be
+// Tiny functions. gcc puts its hooks in before it inlines, so a function of three instructions that
+// is called everywhere pays for two calls each time, and what it was inlined into can no longer be
 // optimised. So each source is compiled without hooks first, and the debug information of that says
 // what became of each function: a function is tiny if it makes no call, and no copy of it, of its
 // own or inlined, has more than TINY_BYTES of code. main is never tiny.
 //
-// gcc leaves out functions whose name contains a given text. A tiny function whose name is a part of
-// the name of one that is not tiny keeps its hooks.
+// gcc leaves out functions whose name contains a given text. A tiny function whose name is a part
+// of the name of one that is not tiny keeps its hooks.
 
 #include "tiny.h"
 
+#include "descriptors.h"
+
 #include "../run/dw.h"
 
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +45,8 @@ typedef struct {
 
 // ---------------------------------------------------------------- names
 
-// C: the name. C++: with its classes and namespaces, without parameters. NULL: gcc writes it in a way
-// that we do not know.
+// C: the name. C++: with its classes and namespaces, without parameters. NULL: gcc writes it in a
+// way that we do not know.
 static char *name_of(const functions *all, Dwarf_Die *die) {
     Dwarf_Die *scopes = NULL, at;
     char *text = NULL;
@@ -115,7 +116,8 @@ static function *function_of(functions *all, Dwarf_Die *die) {
 static uint64_t size_of(Dwarf_Die *die) {
     Dwarf_Addr base, low, high;
     uint64_t size = 0;
-    for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &low, &high)) > 0;) size += high - low;
+    for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &low, &high)) > 0;)
+        size += high - low;
     return size;
 }
 
@@ -210,8 +212,8 @@ static bool ends_in(const char *text, const char *ending) {
 }
 
 static bool is_source(const char *word) {
-    static const char *const endings[] = {".c",   ".cc",  ".cpp", ".cxx",
-                                          ".c++", ".C",   ".i",   ".ii", NULL};
+    static const char *const endings[] = {".c", ".cc", ".cpp", ".cxx", ".c++",
+                                          ".C", ".i",  ".ii",  NULL};
     if (word[0] == '-') return false;
     for (size_t i = 0; endings[i]; i++) {
         if (ends_in(word, endings[i])) return true;
@@ -225,8 +227,8 @@ static bool begins(const char *text, const char *with) {
 
 // Options that take the next word, and those that write files of their own.
 static bool takes_word(const char *word) {
-    static const char *const words[] = {"-o",  "-MF", "-MT",       "-MQ", "-dumpbase",
-                                        "-aux-info", "-Xlinker", "-T", NULL};
+    static const char *const words[] = {"-o",        "-MF",      "-MT", "-MQ", "-dumpbase",
+                                        "-aux-info", "-Xlinker", "-T",  NULL};
     for (size_t i = 0; words[i]; i++) {
         if (strcmp(word, words[i]) == 0) return true;
     }
@@ -246,7 +248,7 @@ static bool run(char **words) {
     int status;
     pid_t child = fork();
     if (child == 0) {
-        int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+        int nowhere = ouro__open("/dev/null", O_RDWR, 0);
         for (int i = 0; i < 3 && nowhere >= 0; i++) dup2(nowhere, i);
         execvp(words[0], words);
         _exit(127);

@@ -7,9 +7,9 @@
 
 #include <stdbool.h>
 
-// The tiny functions of some source files, with commas, as gcc's
-// -finstrument-functions-exclude-function-list takes them; freed by the caller. NULL: there are none,
-// or nobody knows. `words` is the compiler and all its arguments, ended by NULL; each source among
+// The tiny functions of some source files, with commas, as gcc takes them
+// (-finstrument-functions-exclude-function-list); freed by the caller. NULL: there are none, or
+// nobody knows. `words` is the compiler and all its arguments, ended by NULL. Each source among
 // them is compiled without hooks, into a folder that is removed again.
 char *tiny_functions(char *const *words, bool cxx);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What is left out, and what could be. gcc notes its options in the debug information, so a program
-// tells itself which tiny functions got no hooks. Which functions are called most is in the profile.
+// tells itself which tiny functions got no hooks. The profile has the calls of all others.
 
 #include "advice.h"
 

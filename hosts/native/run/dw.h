@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// libdw, for the files of this folder that need it: symbols.c (names) and unwind.c (stacks).
+// libdw, for the files that need it: symbols.c (names), unwind.c (stacks), advice.c (gcc's notes)
+// and ../cc/tiny.c (sizes of functions).
 
 #ifndef OURO_NATIVE_DW_H
 #define OURO_NATIVE_DW_H

@@ -59,7 +59,7 @@ struct sampled {
     known_address *functions; // by the start of the function
     size_t function_count, function_size;
     thread_state *threads[THREAD_BUCKETS];
-    ouro_block truncated;
+    ouro_block truncated, lost;
     unsigned both, agreed; // samples that were unwound both ways; of these with one result
     sampled_counts counts;
     uint64_t frames[FRAMES_MOST];
@@ -414,6 +414,13 @@ static void take_sample(sampled *s, const record_shape *shape, const record *r) 
     charge(s, s->path, length, (uint64_t[]){r->period, 1, 0});
 }
 
+void sampled_lost(sampled *s, uint64_t count) {
+    s->counts.lost += count;
+    if (!count || !s->options.lost_period) return;
+    if (!s->lost) s->lost = add_block(s, "[lost]", "", 0);
+    charge(s, &s->lost, 1, (uint64_t[]){count * s->options.lost_period, count, 0});
+}
+
 // The kernel is at another place after each boot, and only here its names are right.
 static void check_kernel(sampled *s, const record *r) {
     if (!s->options.check_kernel || strncmp(r->name, "[kernel.kallsyms]", 17) != 0) return;
@@ -465,7 +472,7 @@ void sampled_record(sampled *s, const record_shape *shape, const unsigned char *
         if (!r.out) come_back(s, *thread_place(s, r.tid), r.time);
         break;
     case RECORD_LOST:
-        s->counts.lost += r.lost;
+        sampled_lost(s, r.lost);
         break;
     case RECORD_OTHER:
         break;

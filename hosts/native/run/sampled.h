@@ -20,6 +20,7 @@ typedef struct {
     bool by_thread;            // the name of the thread is the root
     bool waits;                // charge waiting, from context switches
     volatile bool *off;        // while it is true, samples are dropped; NULL: never
+    uint64_t lost_period;      // what a lost sample weighs; 0: it is only counted
     bool check_kernel;         // the samples may be of another boot: names only if the kernel is
                                // mapped where it is now
 } sampled_options;
@@ -36,6 +37,8 @@ void sampled_attach(sampled *s, uint32_t pid);
 void sampled_expect(sampled *s, const char *path, const unsigned char *build_id, size_t size);
 // In the order of their times.
 void sampled_record(sampled *s, const record_shape *shape, const unsigned char *bytes, size_t size);
+// So many samples found no room: they are charged to [lost].
+void sampled_lost(sampled *s, uint64_t count);
 // Threads that wait are charged until `time`.
 void sampled_end(sampled *s, uint64_t time);
 sampled_counts sampled_count(const sampled *s);

@@ -96,7 +96,8 @@ sampling *sampling_start(const sampling_options *options, pid_t pid, bool on_exe
     sampled_options so = {.debug_folders = options->debug_folders,
                           .by_thread = options->by_thread,
                           .waits = options->waits,
-                          .off = &switched_off};
+                          .off = &switched_off,
+                          .lost_period = 1000000000u / options->hz};
     switched_off = options->off;
     record_listen(&switched_off);
     snprintf(path, sizeof path, "%.3000s/%.200s.%d" SAMPLED_ENDING, options->folder, options->name,

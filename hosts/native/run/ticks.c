@@ -126,6 +126,7 @@ void ticks_close(ticks *t) {
     take_round(t);
     for (reader *r = t->readers, *next; r; r = next) {
         next = r->next;
+        sampled_lost(t->to, __atomic_load_n(&r->ring->lost, __ATOMIC_RELAXED));
         munmap(r->ring, sizeof *r->ring);
         free(r->name);
         free(r);

@@ -89,6 +89,50 @@ def build_sqlite(folder, cc, cxx, flags):
     return os.path.join(folder, "sqlite", "sqlite3")
 
 
+def build_cmark(folder, cc, cxx, flags):
+    """By its own CMakeLists.txt."""
+    run(["cmake", "-B", "cmark", "-DCMAKE_BUILD_TYPE=None", "-DCMARK_TESTS=OFF", "-DCMARK_SHARED=OFF",
+         "-DCMAKE_C_FLAGS=" + " ".join(flags), sources.debian_source("cmark")], folder, {"CC": " ".join(cc)})
+    run(["cmake", "--build", "cmark", "--target", "cmark"], folder)
+    return os.path.join(folder, "cmark", "src", "cmark")
+
+
+def build_lua(folder, cc, cxx, flags):
+    """By its own Makefile."""
+    shutil.copytree(sources.debian_source("lua5.4"), folder + "/lua")
+    run(["make", "-C", "src", "lua", "CC=" + " ".join(cc), "MYCFLAGS=-DLUA_USE_POSIX " + " ".join(flags)],
+        folder + "/lua")
+    return os.path.join(folder, "lua", "src", "lua")
+
+
+def build_pigz(folder, cc, cxx, flags):
+    """By its own Makefile."""
+    shutil.copytree(sources.debian_source("pigz"), folder + "/pigz")
+    run(["make", "pigz", "CC=" + " ".join(cc), "CFLAGS=" + " ".join(flags)], folder + "/pigz")
+    return os.path.join(folder, "pigz", "pigz")
+
+
+def markdown(path, n):
+    with open(os.path.join(sources.debian_source("cmark"), "test", "spec.txt")) as f:
+        return write(path, f.read() * n)
+
+
+LUA = """local function fib(n) if n < 2 then return n end return fib(n-1) + fib(n-2) end
+local sum = 0
+for round = 1, %d do
+  sum = sum + fib(24)
+  local t, parts, m = {}, {}, {}
+  for i = 1, 20000 do t[i] = (i * 7919) %% 10007 end
+  table.sort(t)
+  for i = 1, 8000 do parts[#parts + 1] = string.format("%%d:%%s", i, tostring(i * 2)) end
+  for w in table.concat(parts, ","):gmatch("%%d+") do sum = sum + #w end
+  for i = 1, 20000 do local k = "k" .. (i %% 500); m[k] = (m[k] or 0) + i end
+  local o = setmetatable({}, {__index = function(_, k) return k end})
+  for i = 1, 20000 do sum = sum + o[i] end
+end
+print(sum)
+"""
+
 # Name: how to build it, and its arguments for a run of a size, files made in a folder.
 PROGRAMS = {
     "minigzip": (build_minigzip, lambda folder, n: ["-c", text_file(folder + "/text", 20000 * n)]),
@@ -98,6 +142,10 @@ PROGRAMS = {
     "sqlite3": (build_sqlite, lambda folder, n: ["-batch", "-init",
                                                  write(folder + "/input.sql", SQL.format(rows=300 * n)),
                                                  ":memory:", ""]),
+    "cmark": (build_cmark, lambda folder, n: [markdown(folder + "/spec.md", n)]),
+    "lua": (build_lua, lambda folder, n: [write(folder + "/script.lua", LUA % n)]),
+    "pigz": (build_pigz, lambda folder, n: ["-11", "-c", "-p", "2", markdown(folder + "/text.md", 1),
+                                            *[folder + "/text.md"] * ((n - 1) // 4)]),
 }
 
 

@@ -6,13 +6,19 @@ They come from Debian's packages and from packages of the npm registry that carr
 $OURO_CACHE (~/.cache/ouro). Nothing of them is in this repository. A package of npm must have the hash that stands
 here; apt checks Debian's against their signed list.
 """
-import glob, hashlib, os, shutil, subprocess, sys, tarfile
+import glob, hashlib, os, re, shutil, subprocess, sys, tarfile, urllib.request
 
 CACHE = os.environ.get("OURO_CACHE") or os.path.expanduser("~/.cache/ouro")
 NPM = {  # version and SHA-256 of the archive
     "sqlite3": ("5.1.7", "44cc9bdee02705a7b636f76968d745e21c1d0b2f1c62810c678bc3b0ececab1b"),
     "node-zopfli": ("2.1.4", "4e778272f2f1deb1cbffc29f185242af1673e1a3f0be6de1f1b340edb9ae87e4"),
     "duktape": ("0.3.0", "bac1bccdc262582cb8b01e27424af6f2f53a9096bf5102d9dd4e8d030ad30fdb"),
+}
+
+DEBIAN = {  # the archive in the folder of the package of that name, and its SHA-256
+    "cmark": ("cmark_0.30.2.orig.tar.gz", "6c7d2bcaea1433d977d8fed0b55b71c9d045a7cdf616e3cd2dce9007da753db3"),
+    "lua5.4": ("lua5.4_5.4.4.orig.tar.gz", "164c7849653b80ae67bec4b7473b884bf5cc8d2dca05653475ec2ed27b9ebf61"),
+    "pigz": ("pigz_2.8.orig.tar.xz", "bec34f9d61e28b9b069da9efd53e73d22cd207a4798ed664832dc9b17aa486aa"),
 }
 
 
@@ -71,6 +77,27 @@ def zopfli():
 
 def duktape():
     return os.path.join(npm_package("duktape"), "lib", "duktape")
+
+
+def debian_source(name):
+    """The folder of a source package of Debian, unpacked, from the mirror that apt uses."""
+    file, wanted = DEBIAN[name]
+    folder = os.path.join(CACHE, file.split(".orig")[0])
+    if not os.path.isdir(folder):
+        os.makedirs(CACHE, exist_ok=True)
+        found = subprocess.run(["apt-get", "download", "--print-uris", name], capture_output=True, text=True)
+        place = re.match(r"'(https?://[^']*/)[^/']*'", found.stdout)
+        if not place:
+            sys.exit(f"sources: apt does not know {name}: {found.stderr.strip()[-400:]}")
+        archive = os.path.join(CACHE, file)
+        with urllib.request.urlopen(place.group(1) + file, timeout=120) as answer, open(archive, "wb") as f:
+            shutil.copyfileobj(answer, f)
+        check_hash(archive, wanted)
+        shutil.rmtree(folder + ".part", ignore_errors=True)
+        unpack(archive, folder + ".part")
+        os.rename(folder + ".part", folder)
+        os.remove(archive)
+    return glob.glob(folder + "/*")[0]
 
 
 def minigzip():

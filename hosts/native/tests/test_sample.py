@@ -207,6 +207,30 @@ int main(void) { if (write(1, "x", 1) < 0) return 1; for (;;) busy(0.1); }""")
 
 
 @case
+def samples_that_were_lost_are_charged_to_lost():
+    """The recorder stands still while the program runs, so that its rings become full."""
+    exe = compile_plain("""WORK(busy)
+int main(void) { if (write(1, "x", 1) < 0) return 1; char c; return read(0, &c, 1) < 0 || (busy(1), 0); }""")
+    with subprocess.Popen([OURO, "run", "-o", "out.pb", "--hz", "20000", exe], stdin=subprocess.PIPE, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as recorder:
+        recorder.stdout.read(1)
+        program = int(open(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read().split()[0])
+        recorder.send_signal(signal.SIGSTOP)
+        recorder.stdin.write("x")
+        recorder.stdin.flush()
+        while open(f"/proc/{program}/stat").read().rsplit(")", 1)[1].split()[0] != "Z":
+            time.sleep(0.01)
+        recorder.send_signal(signal.SIGCONT)
+        said = recorder.stderr.read()
+        same(recorder.wait(60), 0)
+    if "perf events" in said or " lost" not in said:
+        skip("nothing is lost here")
+    lost = int(re.search(r" ([\d,]+) lost", said).group(1))
+    same(paths(metric="samples")["[lost]"], lost)
+    same(paths(metric="time")["[lost]"], lost * 50000)
+
+
+@case
 def an_instrumented_program_is_counted_unless_samples_are_asked_for():
     source = write("i.c", BUSY + TWO)
     run(OURO, "cc", "-O2", source, "-o", "program", status=0)
