@@ -5,9 +5,9 @@
 //
 // With words, only those that have one of them in their names.
 //
-// Records the game of life as `make run` does, follows the tutorials, opens the viewer in the system's Chromium
-// (headless) and writes docs/pictures. Run it when the viewer looks different, after `tools/bootstrap test`. The scale is
-// above 1 because pages show the pictures smaller than they are.
+// Records the game of life as `make run` does, follows the tutorials, opens the viewer in the system's Chromium, and
+// writes docs/pictures. Run it when the viewer looks different, after `tools/bootstrap test`. The scale factor is above
+// 1 because pages show the pictures smaller than they are.
 
 import {execFileSync} from "node:child_process";
 import fs from "node:fs";
