@@ -223,8 +223,8 @@ TEST(every_format_of_stacks_tells_the_same) {
 
 // ---------------------------------------------------------------- the recorder's metrics
 
-// Enters and exits at random, as the recorder counts them, and in the model a plain stack. `circle`:
-// most blocks call the next one, and the last calls the first.
+// Enters and exits at random, as the recorder counts them, and in the model a plain stack. In a
+// `circle`, most blocks call the next one, and the last calls the first.
 static profile *recorded_of(int rule, uint32_t steps, bool circle, recursion model[LETTERS]) {
     enum { CALLS = 1, RECURSIONS, DIRECT };
     profile *p = empty_profile();

@@ -105,19 +105,6 @@ def long_names_are_short_in_tables_and_whole_in_json():
 
 
 @case
-def recursion_is_told_of_functions_and_not_of_addresses():
-    record(build("gcc", [ROOT + "/hosts/native/examples/ranking.c"], "ranking"))
-    shown = run(OURO, "report", "--block", "sort", "out.pb", status=0).out
-    has(shown, f"recursed {totals()['sort'] - 2:,} times directly\n")
-    has(run(OURO, "report", "--knots", "out.pb", status=0).out, "\nsort\n")
-    mutual = write("mutual.c", "void odd(int); void even(int n) { if (n) odd(n - 1); }\nvoid odd(int n) { even(n); }\n"
-                   "int main(void) { even(9); }\n")
-    record(build("gcc", [mutual], "mutual"))
-    has(run(OURO, "report", "--block", "odd", "out.pb", status=0).out, "recursed 8 times through others")
-    has(run(OURO, "report", "out.pb", status=0).out, "3 blocks\n")  # nothing else came into being
-
-
-@case
 def a_stripped_program_without_debug_file_has_offsets():
     exe = small()
     run("strip", exe, status=0)
@@ -690,6 +677,19 @@ def cxx_leaves_system_headers_out_unless_asked():
 
 
 # ---------------------------------------------------------------- examples
+
+@case
+def recursion_is_told_of_functions_and_not_of_addresses():
+    record(build("gcc", [ROOT + "/hosts/native/examples/ranking.c"], "ranking"))
+    shown = run(OURO, "report", "--block", "sort", "out.pb", status=0).out
+    has(shown, f"recursed {totals()['sort'] - 2:,} times directly\n")
+    has(run(OURO, "report", "--knots", "out.pb", status=0).out, "\nsort\n")
+    mutual = write("mutual.c", "void odd(int); void even(int n) { if (n) odd(n - 1); }\nvoid odd(int n) { even(n); }\n"
+                   "int main(void) { even(9); }\n")
+    record(build("gcc", [mutual], "mutual"))
+    has(run(OURO, "report", "--block", "odd", "out.pb", status=0).out, "recursed 8 times through others")
+    has(run(OURO, "report", "out.pb", status=0).out, "3 blocks\n")  # nothing else came into being
+
 
 @case
 def the_examples_work():
