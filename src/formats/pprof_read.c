@@ -897,7 +897,7 @@ profile *ouro__pprof_read(input *in, const read_options *options, error *e) {
     return NULL;
 }
 
-// Of the bytes below 32 a text has tabs and ends of lines alone; a message has its tags and lengths.
+// Of the bytes below 32 a text has tabs and ends of lines alone; a message has tags and lengths.
 static bool is_text(const unsigned char *bytes, size_t size) {
     for (size_t i = 0; i < size && i < BYTES_PROBED; i++) {
         if (bytes[i] < ' ' && (bytes[i] == '\0' || !strchr("\t\n\r", bytes[i]))) return false;
