@@ -46,7 +46,7 @@ class Bench:
         self.arguments = arguments(folder, PROGRAMS[name])
 
     def run(self, *command, **more):
-        return real.run(list(command), self.folder, **more).stdout.decode()
+        return real.run(list(command), self.folder, **more).stdout.decode(errors="replace")
 
     def folded(self, file, metric="time"):
         lines = self.run(self.ouro, "convert", "--to", "folded", "--metric", metric, file, "-").splitlines()
