@@ -46,7 +46,7 @@ class Bench:
         self.arguments = arguments(folder, PROGRAMS[name])
 
     def run(self, *command, **more):
-        return real.run(list(command), self.folder, **more).stdout.decode()
+        return real.run(list(command), self.folder, **more).stdout.decode(errors="replace")
 
     def folded(self, file, metric="time"):
         lines = self.run(self.ouro, "convert", "--to", "folded", "--metric", metric, file, "-").splitlines()
@@ -68,7 +68,8 @@ class Bench:
             self.record("ours")
             ours += self.folded("out.pb")
             taken += sum(n for _, n in self.folded("out.pb", "recording"))
-        both = self.symbols() & {path[-1] for path, _ in self.folded("out.pb", "calls")}
+        seen = {block for path, _ in plain for block in path}  # else it was inlined wherever it matters
+        both = self.symbols() & seen & {path[-1] for path, _ in self.folded("out.pb", "calls")}
         a, b = self_shares(plain, both), self_shares(ours, both)
         worst = sorted(set(a) | set(b), key=lambda f: -abs(a.get(f, 0) - b.get(f, 0)))
         spent = sum(n for _, n in ours)
@@ -111,9 +112,9 @@ class Bench:
         """{way: processor seconds}, the best of several that take turns."""
         best = {}
         for _ in range(ROUNDS):
-            for way, exe, env in (("plain", "plain", {}), ("idle", "ours", {}), ("recorded", "ours", {"OURO_NATIVE": ""})):
+            for way, exe in (("plain", "plain"), ("idle", "ours"), ("recorded", "ours")):
                 data = tempfile.mkdtemp(prefix="ouro-bench-", dir="/dev/shm")
-                env = {key: data for key in env}
+                env = {"OURO_NATIVE": data} if way == "recorded" else {}
                 before = resource.getrusage(resource.RUSAGE_CHILDREN)
                 real.run([self.made[exe], *self.arguments], self.folder, env)
                 after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -140,15 +141,16 @@ def main():
     for name in wanted:
         os.mkdir(f"{folder}/{name}")
         benches[name] = Bench(build, f"{folder}/{name}", name)
-    heading("instrumented", "recording, taken out", "time by plain time", "largest differences of a share (plain, ours)")
+    heading("instrumented", "recording, taken out", "time by plain time",
+            "largest differences of a share (plain, ours)")
     for name, bench in benches.items():
         gaps, taken, ratio = bench.honest()
         row(name, f"{100 * taken:.0f}%", f"{ratio:.2f}", "; ".join(f"{f} {a:.1f}, {b:.1f}" for f, a, b in gaps))
         gap = abs(gaps[0][1] - gaps[0][2])
         figure("native", f"{name}: shares of an instrumented program, against samples of the plain one",
                "within 3 points", f"{gap:.1f}", gap <= 3)
-    heading("sampled", "shares, largest difference", "of perf's top ten", "bare", "perf", "ouro", "memory: perf", "ouro",
-            "file: perf", "ouro")
+    heading("sampled", "shares, largest difference", "of perf's top ten", "bare", "perf", "ouro", "memory: perf",
+            "ouro", "file: perf", "ouro")
     for name, bench in benches.items():
         shares, used, sizes = bench.beside_perf()
         top = sorted(shares["perf"], key=lambda f: -shares["perf"][f])[:10]
@@ -158,7 +160,8 @@ def main():
         row(name, f"{gap:.1f} ({worst})", len(set(top) & set(ours)), f"{used['bare'][0]:.2f} s",
             f"{used['perf'][0]:.2f} s", f"{used['ouro'][0]:.2f} s", f"{used['perf'][1]:.0f} MB",
             f"{used['ouro'][1]:.0f} MB", f"{sizes['perf'] / 1e3:,.0f} KB", f"{sizes['ouro'] / 1e3:,.0f} KB")
-        figure("native", f"{name}: shares of a sampled program, against perf's", "within 2 points", f"{gap:.1f}", gap <= 2)
+        figure("native", f"{name}: shares of a sampled program, against perf's", "within 2 points", f"{gap:.1f}",
+               gap <= 2)
     heading("ouro cc", "plain", "idle", "recorded", "idle by plain", "recorded by plain")
     for name, bench in benches.items():
         best = bench.costs()

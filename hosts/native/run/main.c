@@ -458,7 +458,11 @@ static _Noreturn void become_program(const options *o, const char *folder) {
         if (o->memory) preload("libouro-native-memory.so");
     }
     unsetenv("OURO_NATIVE_NAMES");
-    set("OURO_NATIVE", folder);
+    // Else an instrumented program would count its calls, which samples are asked for in place of.
+    if (ticks || !o->sample)
+        set("OURO_NATIVE", folder);
+    else
+        unsetenv("OURO_NATIVE");
     set("OURO_NATIVE_NODES", o->nodes);
     set("OURO_NATIVE_COMPACT", o->rule);
     set("OURO_NATIVE_CLOCK", o->clock);
@@ -761,13 +765,14 @@ static void tell_overflow(const char *folder, int status) {
     free_files(&notes);
 }
 
-// Counted calls say more than samples: where there are both, these are left out, and so is a file
-// without a sample.
-static void choose_files(files *all, bool sampled_too) {
+// Counted calls say more than samples: where there are both, these are left out, unless they were
+// asked for, and so is a file without a sample.
+static void choose_files(files *all, bool sampled_too, bool asked) {
     size_t counted = 0, kept = 0;
     for (size_t i = 0; i < all->count; i++) counted += !ends_in(all->names[i], SAMPLED_ENDING);
     for (size_t i = 0; i < all->count; i++) {
-        bool leave = ends_in(all->names[i], SAMPLED_ENDING) && (counted || !sampled_too);
+        bool is_sampled = ends_in(all->names[i], SAMPLED_ENDING);
+        bool leave = is_sampled ? !sampled_too || (counted && !asked) : asked;
         if (leave) {
             unlink(all->names[i]);
             free(all->names[i]);
@@ -788,7 +793,7 @@ static int run(const options *o) {
     check_output(o, folder, output);
     int status = run_program(o, folder, &started, &sampled_too);
     list_files(folder, ".ouro", &all);
-    choose_files(&all, sampled_too);
+    choose_files(&all, sampled_too, o->sample);
     size_t failed = tell_failures(folder);
     tell_overflow(folder, status);
     bool written = all.count && write_profile(o, &all, folder, output);

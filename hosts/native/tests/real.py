@@ -93,7 +93,7 @@ def build_cmark(folder, cc, cxx, flags):
     """By its own CMakeLists.txt."""
     run(["cmake", "-B", "cmark", "-DCMAKE_BUILD_TYPE=None", "-DCMARK_TESTS=OFF", "-DCMARK_SHARED=OFF",
          "-DCMAKE_C_FLAGS=" + " ".join(flags), sources.debian_source("cmark")], folder, {"CC": " ".join(cc)})
-    run(["cmake", "--build", "cmark", "--target", "cmark"], folder)
+    run(["cmake", "--build", "cmark", "--target", "cmark_exe"], folder)
     return os.path.join(folder, "cmark", "src", "cmark")
 
 
