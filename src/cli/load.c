@@ -8,6 +8,7 @@
 #include "http_client.h"
 #include "pattern.h"
 #include "printable.h"
+#include "sliced.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -307,9 +308,20 @@ profile *apply_filters(const options *o, const char *path, profile *p) {
     return replaced(path, p, left, &e);
 }
 
+// Amounts are rounded where they are divided, so that what a slice has of them is not known.
+static void drop_slices(profile *p) {
+    if (!p->slices) return;
+    fputs("ouro: --period leaves out what is known of slices\n", stderr);
+    ouro__slices_release(p->slices);
+    p->slices = NULL;
+}
+
 profile *apply_shrinking(const options *o, const char *path, profile *p) {
     error e = {0};
-    if (o->period > 1) p = replaced(path, p, ouro__divided(p, o->period, &e), &e);
+    if (o->period > 1) {
+        p = replaced(path, p, ouro__divided(p, o->period, &e), &e);
+        drop_slices(p);
+    }
     if (o->min > 0) p = replaced(path, p, ouro__pruned(p, o->min / 100, &e), &e);
     return p;
 }

@@ -181,6 +181,30 @@ def json_has_the_same_paths():
 
 
 @case
+def what_is_made_of_a_profile_with_slices_has_them_or_says_that_it_has_not():
+    file = os.path.join(ROOT, "tests/golden/inputs/slices.pb.gz")
+
+    def slices(name):
+        return json.loads(ouro("report", "--slices", "--json", name))
+
+    whole = slices(file)
+    for options in ((), ("--min", "0.01"), ("--compact", "edges"), ("--exclude", "load")):
+        ouro("convert", *options, file, "a.pb")
+        got = slices("a.pb")
+        same([got[key] for key in ("slices", "median", "p99", "slowest", "slow", "typical")],
+             [whole[key] for key in ("slices", "median", "p99", "slowest", "slow", "typical")])
+        same([row["name"] for row in got["rows"] if row["name"] == "load"], [] if "load" in options else ["load"])
+    ouro("merge", file, "a.pb", file, "-o", "sum.pb.gz")
+    same(slices("sum.pb.gz")["slices"], 3 * whole["slices"])
+    write("b.folded", "main;f 3\n")
+    merged = run(OURO, "merge", "b.folded", file, "-o", "c.pb", status=0)
+    has(merged.err, "slices are kept only of files whose metrics are")
+    divided = run(OURO, "convert", "--period", "10", file, "d.pb", status=0)
+    has(divided.err, "--period leaves out what is known of slices")
+    has(ouro("report", "--slices", "d.pb"), "has no slices")
+
+
+@case
 def merging_adds_and_period_and_min_keep_totals():
     for seed in range(3):
         write(f"{seed}.pb", random_profile(seed, True).bytes())
