@@ -193,7 +193,7 @@ static ouro_block module_block(sampled *s, uint32_t module, uint64_t address) {
         snprintf(name, sizeof name, "%.250s", m->path); // [vdso]
     else
         snprintf(name, sizeof name, "[%.250s]",
-                 m->path[1] == '/' || !m->path[0] ? "anonymous" : base_name(m->path));
+                 !m->path[0] || m->path[1] == '/' ? "anonymous" : base_name(m->path));
     return function_block(s, module, UINT64_MAX,
                           &(symbol){.name = name, .file = m->is_elf ? m->path : ""});
 }
