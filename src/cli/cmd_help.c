@@ -244,6 +244,7 @@ static const char store_page[] =
     "  --keep AGE         first forget the slices that ended longer ago: 12h, 30d, 8w\n"
     "  --top N            so many values of each label (10)\n"
     "  --json             for programs\n"
+    "  --strict           fail if a part of the store does not answer; else it is said\n"
     "\n"
     "Examples:\n"
     "  ouro store fleet.db\n"

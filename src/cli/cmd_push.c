@@ -9,6 +9,7 @@
 #include "printable.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -46,12 +47,23 @@ static void put_service(label_set *l, const char *path) {
     free(name);
 }
 
-// Without a path: what all have.
-static label_set labels_of(const options *o, const char *path) {
+// What --follow says of a live file, too.
+static void put_program(label_set *l, const profile *p) {
+    char pid[32];
+    if (!p->program) return;
+    const char *slash = strrchr(p->program, '/');
+    snprintf(pid, sizeof pid, "%llu", (unsigned long long)p->process);
+    put_label(l, "pid", pid);
+    put_label(l, "program", slash ? slash + 1 : p->program);
+}
+
+// Without a path: what all have. Options come last: they count.
+static label_set labels_of(const options *o, const char *path, const profile *p) {
     label_set l = {0};
     char host[256] = "";
     if (gethostname(host, sizeof host - 1) == 0 && *host) put_label(&l, "host", host);
     if (path) put_service(&l, path);
+    if (p) put_program(&l, p);
     if (o->service) put_label(&l, "service", o->service);
     if (o->build) put_label(&l, "build", o->build);
     for (size_t i = 0; i < o->label.count; i++) put_option(&l, o->label.items[i]);
@@ -99,8 +111,9 @@ static void say_pushed(const char *path, const pushed *done) {
 static void push_file(const options *o, store *s, const char *path) {
     error e = {0};
     pushed done;
-    label_set l = labels_of(o, path);
-    profile *p = canonical(path, load_profile(o, path, false));
+    profile *read = load_profile(o, path, false);
+    label_set l = labels_of(o, path, read);
+    profile *p = canonical(path, read);
     char *root = o->root ? strdup(o->root) : ouro__find_root(p);
     push_options how = {.labels = &l, .root = root, .time = time_of(path)};
     if (!ouro__store_push(s, p, &how, &done, &e)) fail_with(o->store, &e);
@@ -115,7 +128,7 @@ static int follow_all(const options *o) {
     if (o->from || o->rule != RULE_DEFAULT || o->limit)
         fail_usage("push", "--follow takes live files as they are, without --from, --compact and "
                            "--limit");
-    label_set l = labels_of(o, NULL);
+    label_set l = labels_of(o, NULL, NULL);
     int status = follow_files(o, &l);
     ouro__label_set_free(&l);
     return status;
@@ -137,7 +150,7 @@ int cmd_push(int argc, char **argv) {
     store *s = ouro__store_open(url, true, &e);
     if (!s) fail_with(url, &e);
     for (size_t i = 0; i < o.inputs.count; i++) {
-        label_set unused = labels_of(&o, o.inputs.items[i]); // wrong labels are told first
+        label_set unused = labels_of(&o, o.inputs.items[i], NULL); // wrong labels are told first
         ouro__label_set_free(&unused);
     }
     for (size_t i = 0; i < o.inputs.count; i++) push_file(&o, s, o.inputs.items[i]);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-static const char *const allowed[] = {"keep", "json", "top", NULL};
+static const char *const allowed[] = {"keep", "json", "top", "strict", NULL};
 
 enum { VALUES_SHOWN = 10, TIME_ROOM = 32 };
 
@@ -82,6 +82,7 @@ static void put_json(const store_summary *s, output *out) {
     ouro__write_integer(&w, "paths", (int64_t)s->paths);
     ouro__write_integer(&w, "blocks", (int64_t)s->blocks);
     ouro__write_integer(&w, "bytes", (int64_t)s->bytes);
+    if (s->missing) ouro__write_text(&w, "missing", s->missing);
     json_time(&w, "from", s->from);
     json_time(&w, "until", s->until);
     ouro__write_integer(&w, "label_values", (int64_t)s->label_values);
@@ -120,7 +121,8 @@ int cmd_store(int argc, char **argv) {
     store *s = ouro__store_open(url, false, &e);
     if (!s) fail_with(url, &e);
     if (o.keep) forget_old(&o, s, url);
-    if (!ouro__store_summary(s, &summary, &e)) fail_with(url, &e);
+    if (!ouro__store_summary(s, o.strict, &summary, &e)) fail_with(url, &e);
+    if (summary.missing) ouro__say("ouro: only a part of the store: %s", summary.missing);
     output *out = stdout_open();
     if (o.as == AS_JSON)
         put_json(&summary, out);

@@ -118,6 +118,8 @@ static profile *build(const ouro__live_profile *live, const budget *cost,
         p->no_space = live->full;
         p->resets = live->resets;
         memcpy(p->recording, live->recording, sizeof p->recording);
+        p->process = live->process;
+        ok = (p->program = strdup(live->program)) != NULL;
     }
     ouro__builder_free(b);
     if (!ok) ouro__error_memory(e);

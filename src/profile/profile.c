@@ -57,6 +57,7 @@ void ouro__profile_free(profile *p) {
     free(p->end);
     ouro__origin_free(p->origin);
     free(p->missing);
+    free(p->program);
     ouro__tags_free(p->tags);
     free(p);
 }

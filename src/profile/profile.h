@@ -88,6 +88,8 @@ typedef struct {
     char *missing;                 // of a store: which part did not answer; NULL: none
     unsigned char recording[16];   // of a live file: the id of the run; else zeros
     uint32_t resets;               // of a live file: how often it began to count again
+    uint64_t process;              // of a live file: the id of the process that wrote it; else 0
+    char *program;                 // and its program; NULL: not known
     origin *origin;                // NULL: the tree says it all
     tags *tags;                    // NULL: no sample has a label
     budget budget;                 // what building it, and what is made of it, may cost

@@ -25,6 +25,17 @@ struct charting {
     lookup lookup; // of values, by text
 };
 
+choice ouro__series_within(const choice *of, const series_question *q) {
+    choice c = *of;
+    uint64_t end;
+    if (__builtin_mul_overflow(q->step, q->steps, &end) ||
+        __builtin_add_overflow(end, q->from, &end) || end > INT64_MAX)
+        end = INT64_MAX;
+    if (c.since < q->from) c.since = q->from;
+    if (!c.until || c.until > end) c.until = end;
+    return c;
+}
+
 // A text and the lack of one differ.
 static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
 

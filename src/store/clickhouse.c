@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+enum { PATIENCE = 10000 }; // milliseconds; servers restart within that
+
 static void close_link(void *opened) {
     clickhouse *c = opened;
     ouro__http_free(c->http);
@@ -22,6 +24,7 @@ static void *open_link(const char *url, bool make, error *e) {
         ouro__error_memory(e);
         return NULL;
     }
+    c->patience = PATIENCE;
     if (ouro__clickhouse_url_parse(url, &c->url, e) && (c->http = ouro__http_new(e)) &&
         ouro__clickhouse_prepare(c, make, e))
         return c;
@@ -29,12 +32,17 @@ static void *open_link(const char *url, bool make, error *e) {
     return NULL;
 }
 
-#define CLICKHOUSE(name)                                                                       \
-    {                                                                                          \
-        .scheme = (name), .open = open_link, .close = close_link, .put = ouro__clickhouse_put, \
-        .recorded = ouro__clickhouse_recorded, .ask = ouro__clickhouse_ask,                    \
-        .offer = ouro__clickhouse_offer, .series = ouro__clickhouse_series,                    \
-        .summary = ouro__clickhouse_summary, .keep = ouro__clickhouse_keep                     \
+static void set_patience(void *opened, uint32_t milliseconds) {
+    ((clickhouse *)opened)->patience = milliseconds;
+}
+
+#define CLICKHOUSE(name)                                                                    \
+    {                                                                                       \
+        .scheme = (name), .open = open_link, .close = close_link, .patience = set_patience, \
+        .put = ouro__clickhouse_put, .recorded = ouro__clickhouse_recorded,                 \
+        .ask = ouro__clickhouse_ask, .offer = ouro__clickhouse_offer,                       \
+        .series = ouro__clickhouse_series, .summary = ouro__clickhouse_summary,             \
+        .keep = ouro__clickhouse_keep                                                       \
     }
 
 const engine ouro__clickhouse = CLICKHOUSE("http"), ouro__clickhouse_tls = CLICKHOUSE("https");

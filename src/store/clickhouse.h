@@ -6,11 +6,14 @@
 //   clickhouse_link.c     statements over HTTP: the next host, retries, refusals in words
 //   clickhouse_tables.c   the tables, the version, which shards are missing
 //   clickhouse_write.c    slices
+//   clickhouse_names.c    the names that a slice needs
 //   clickhouse_choose.c   which slices a choice means
 //   clickhouse_ask.c      sums, paths and names
+//   clickhouse_recorded.c what there is of a recording
 //   clickhouse_chart.c    charts
 //   clickhouse_look.c     what can be chosen, what is there
-//   clickhouse_keep.c     what is forgotten
+//   clickhouse_keep.c     what is dropped
+//   clickhouse_forget.c   what is remembered of it
 
 #ifndef OURO_CLICKHOUSE_H
 #define OURO_CLICKHOUSE_H
@@ -28,7 +31,7 @@ typedef struct {
     char *user, *password; // NULL: none
     char *database;
     char *cluster;    // NULL: none
-    char *ca_file;    // NULL: the system's certificates
+    char *ca_file;    // NULL: certificates of SSL_CERT_FILE, or the system's
     unsigned seconds; // until a statement is given up
 } clickhouse_url;
 
@@ -38,9 +41,10 @@ void ouro__clickhouse_url_free(clickhouse_url *u);
 typedef struct {
     clickhouse_url url;
     http_client *http;
-    size_t host;      // the one that is asked now
-    uint32_t copies;  // of names: every shard has them, so that the others do without one
-    bool no_settings; // the user may read only, and not even choose settings
+    size_t host;       // the one that is asked now
+    uint32_t copies;   // of names: every shard has them, so that the others do without one
+    bool no_settings;  // the user may read only, and not even choose settings
+    uint32_t patience; // milliseconds that a push tries again
     // Keys of names that the store has, so that they are not sent again.
     key *known;
     uint32_t known_count, known_room;
@@ -73,13 +77,22 @@ static inline row_reader ouro__binary_of(const http_answer *a) {
     return (row_reader){(const unsigned char *)a->body, (const unsigned char *)a->body + a->size,
                         false};
 }
+// A statement that asks for one number.
+bool ouro__clickhouse_number(clickhouse *c, statement s, uint64_t *number, error *e,
+                             const char *format, ...) __attribute__((format(printf, 5, 6)));
+// Sends rows, if there are any; takes them.
+bool ouro__clickhouse_insert(clickhouse *c, const char *table, const char *columns,
+                             row_writer *rows, bool once, error *e);
 bool ouro__clickhouse_damaged(error *e); // false: an answer that makes no sense
 // Is it worth to try again, now or later?
 bool ouro__clickhouse_passing(int code);
-void ouro__clickhouse_pause(unsigned attempt); // longer from attempt to attempt
+// Waits, longer from attempt to attempt; returns how many milliseconds.
+uint32_t ouro__clickhouse_pause(unsigned attempt);
 
 // Checks the version, and makes the tables if `make` is set and they are not there.
 bool ouro__clickhouse_prepare(clickhouse *c, bool make, error *e);
+// Makes one of the tables where it is not, on all shards.
+bool ouro__clickhouse_make_table(clickhouse *c, const char *name, error *e);
 // Which shards do not answer, in words, freed by the caller; NULL with e->code 0: all answer.
 char *ouro__clickhouse_missing(clickhouse *c, error *e);
 // After a failure: is a shard down, so that it is worth to ask the others alone? *missing says
@@ -92,8 +105,22 @@ bool ouro__clickhouse_ask(void *opened, const choice *c, answer *a, error *e);
 bool ouro__clickhouse_offer(void *opened, const choice *c, offering *o, error *e);
 bool ouro__clickhouse_series(void *opened, const choice *c, const series_question *q, charting *to,
                              error *e);
-bool ouro__clickhouse_summary(void *opened, store_summary *to, error *e);
+bool ouro__clickhouse_summary(void *opened, bool strict, store_summary *to, error *e);
 bool ouro__clickhouse_keep(void *opened, uint64_t since, uint64_t *slices, error *e);
+
+// ---------------------------------------------------------------- what is forgotten
+
+typedef struct {
+    uint64_t part; // has what is remembered; 0: nothing was to be remembered
+    char *before;  // the parts that it replaces, as a list for IN
+} remembered;
+
+// Remembers the sums of slices that will be dropped, of recordings that go on.
+bool ouro__clickhouse_remember(clickhouse *c, uint64_t since, remembered *done, error *e);
+uint64_t ouro__clickhouse_stale_part(const remembered *r); // smaller ones are dropped
+// The parts that count, as a list for IN, freed by the caller.
+bool ouro__clickhouse_parts(clickhouse *c, char **parts, error *e);
+bool ouro__clickhouse_same_parts(clickhouse *c, const char *parts, bool *same, error *e);
 
 // ---------------------------------------------------------------- choices
 
@@ -120,9 +147,29 @@ typedef struct {
 bool ouro__select(clickhouse *c, const choice *of, bool labels, bool skip, selection *s, error *e);
 void ouro__selection_free(selection *s);
 
+// The values of answers by metric and path, and what the paths are. What two answers have of the
+// same path is added up.
+bool ouro__clickhouse_tell(clickhouse *c, answer *to, const http_answer values[2], error *e);
+
+// ---------------------------------------------------------------- slices
+
+typedef struct {
+    clickhouse *c;
+    const slice *s;
+    unsigned char *needed; // by node: it has a value, or one below it has
+    unsigned char *used;   // by block: a needed node has it
+    key labels;
+    key *wanted; // keys to ask the store for
+    size_t wanted_count;
+} clickhouse_writer;
+
+bool ouro__clickhouse_send_names(clickhouse_writer *w, error *e);
+void ouro__key_hex(key k, char hex[static 33]);
+
 // The ids that samples have for names: the first half of a key.
 uint64_t ouro__service_id(const label_set *l);
 key ouro__metric_key(const char *name, const char *unit, uint32_t decimals);
+key ouro__metric_key_of(const profile *p, uint32_t m);
 uint64_t ouro__short_id(key k);
 
 #endif

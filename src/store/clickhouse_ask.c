@@ -78,6 +78,7 @@ static bool tell_value(asker *k, row_reader *r, error *e) {
 }
 
 static bool tell_values(asker *k, const http_answer *a, error *e) {
+    if (!a->size) return true;
     row_reader r = ouro__binary_of(a);
     bool ok = true;
     while (ok && ouro__binary_left(&r)) ok = tell_value(k, &r, e);
@@ -85,12 +86,8 @@ static bool tell_values(asker *k, const http_answer *a, error *e) {
 }
 
 static bool tell_small(asker *k, error *e) {
-    key block = ouro__block_key("[small]", "", 0, 0), node = ouro__node_key((key){{0}}, block);
-    bool ok = !k->any_small || (ouro__answer_block(k->a, block, "[small]", "", 0, 0) &&
-                                ouro__answer_node(k->a, node, (key){{0}}, block));
-    for (uint32_t m = 0; ok && m < k->metric_count; m++)
-        ok = !k->small[m] || ouro__answer_value(k->a, k->numbers[m], node, k->small[m]);
-    return ok || ouro__fail_memory(e);
+    return !k->any_small || ouro__answer_small(k->a, k->numbers, k->small, k->metric_count) ||
+           ouro__fail_memory(e);
 }
 
 // ---------------------------------------------------------------- sums
@@ -158,26 +155,15 @@ static bool run_cut(clickhouse *c, const selection *s, const char *sums, http_an
     return ok;
 }
 
-static bool count_nodes(clickhouse *c, const selection *s, const char *sums, uint64_t *count,
-                        error *e) {
-    http_answer a;
-    if (!ouro__clickhouse_runf(c, with_sets(s), &a, e,
-                               "SELECT uniqExact(node) FROM (%s) WHERE total != 0 FORMAT RowBinary",
-                               sums))
-        return false;
-    row_reader r = ouro__binary_of(&a);
-    *count = ouro__binary_get_u64(&r);
-    ouro__http_answer_free(&a);
-    return !r.damaged || ouro__clickhouse_damaged(e);
-}
-
 // A path has a row per metric. Are there more paths than wanted? If there may be, they are counted.
 static bool has_too_many(clickhouse *c, const selection *s, const char *sums, uint64_t rows,
                          bool *too_many, error *e) {
     uint64_t most = s->choice->paths_most, count = 0;
     *too_many = most && rows > ROWS_OF_PATH * most;
     if (!most || *too_many || rows <= most) return true;
-    bool ok = count_nodes(c, s, sums, &count, e);
+    bool ok = ouro__clickhouse_number(
+        c, with_sets(s), &count, e,
+        "SELECT uniqExact(node) FROM (%s) WHERE total != 0 FORMAT RowBinary", sums);
     *too_many = count > most;
     return ok;
 }
@@ -321,11 +307,12 @@ static bool tell_blocks(asker *k, key_list *blocks, error *e) {
     return true;
 }
 
-static bool tell_all(clickhouse *c, answer *to, const http_answer *values, error *e) {
+bool ouro__clickhouse_tell(clickhouse *c, answer *to, const http_answer values[2], error *e) {
     asker k = {.c = c, .a = to};
     key_list blocks = {0};
-    bool ok = read_metrics(&k, e) && tell_values(&k, values, e) && tell_small(&k, e) &&
-              tell_nodes(&k, &blocks, e) && tell_blocks(&k, &blocks, e);
+    bool ok = read_metrics(&k, e) && tell_values(&k, &values[0], e) &&
+              tell_values(&k, &values[1], e) && tell_small(&k, e) && tell_nodes(&k, &blocks, e) &&
+              tell_blocks(&k, &blocks, e);
     free(blocks.items);
     return ok;
 }
@@ -343,70 +330,15 @@ static bool run_choice(clickhouse *c, const choice *of, bool skip, http_answer *
 bool ouro__clickhouse_ask(void *opened, const choice *of, answer *to, error *e) {
     clickhouse *c = opened;
     error first = {0};
-    http_answer a;
+    http_answer a[2] = {0};
     char *missing = NULL;
-    bool ok = run_choice(c, of, false, &a, &first);
+    bool ok = run_choice(c, of, false, a, &first);
     if (!ok && ouro__clickhouse_goes_without(c, of->strict, &missing, &first))
-        ok = run_choice(c, of, true, &a, &first);
+        ok = run_choice(c, of, true, a, &first);
     if (ok && missing) ok = ouro__answer_missing(to, missing) || ouro__fail_memory(&first);
-    if (ok) {
-        ok = tell_all(c, to, &a, &first);
-        ouro__http_answer_free(&a);
-    }
+    ok = ok && ouro__clickhouse_tell(c, to, a, &first);
+    ouro__http_answer_free(a);
     free(missing);
     if (!ok && e) *e = first;
-    return ok;
-}
-
-// ---------------------------------------------------------------- what a recording has
-
-// The hours and services that its slices have, so that the index can be used. *any: there are some.
-static bool read_extent(clickhouse *c, const char *recording, uint64_t *next, char **where,
-                        error *e) {
-    http_answer a;
-    size_t size;
-    if (!ouro__clickhouse_runf(c, (statement){0}, &a, e,
-                               "SELECT count(), max(number), min(hour), max(hour),"
-                               " groupUniqArray(service) FROM ouro_slices%s"
-                               " WHERE recording = toFixedString(unhex('%s'), 16) FORMAT RowBinary",
-                               ouro__clickhouse_suffix(c), recording))
-        return false;
-    row_reader r = ouro__binary_of(&a);
-    uint64_t count = ouro__binary_get_u64(&r), last = ouro__binary_get_u64(&r);
-    uint32_t from = ouro__binary_get_u32(&r), until = ouro__binary_get_u32(&r);
-    uint64_t services = ouro__binary_get_length(&r);
-    FILE *to = open_memstream(where, &size);
-    *next = count ? last + 1 : 0;
-    if (to) fprintf(to, "hour >= %u AND hour <= %u AND service IN (0", from, until);
-    for (uint64_t i = 0; to && i < services; i++)
-        fprintf(to, ", %llu", (unsigned long long)ouro__binary_get_u64(&r));
-    if (to) fprintf(to, ")");
-    ouro__http_answer_free(&a);
-    bool ok = to && fclose(to) == 0;
-    return r.damaged ? ouro__clickhouse_damaged(e) : ok || ouro__fail_memory(e);
-}
-
-static bool run_recorded(clickhouse *c, const char *recording, const char *where, http_answer *a,
-                         error *e) {
-    const char *all = ouro__clickhouse_suffix(c);
-    return ouro__clickhouse_runf(
-        c, (statement){0}, a, e,
-        "SELECT metric, node, sum(value) AS total, sum(toFloat64(value)) AS about"
-        " FROM ouro_samples%s WHERE %s AND slice GLOBAL IN (SELECT min(slice) FROM ouro_slices%s"
-        " WHERE recording = toFixedString(unhex('%s'), 16) GROUP BY number)"
-        " GROUP BY metric, node FORMAT RowBinary",
-        all, where, all, recording);
-}
-
-bool ouro__clickhouse_recorded(void *opened, key recording, uint64_t *next, answer *to, error *e) {
-    clickhouse *c = opened;
-    char hex[33], *where = NULL;
-    http_answer a;
-    for (int i = 0; i < 16; i++) snprintf(hex + 2 * i, 3, "%02X", (unsigned)recording.bytes[i]);
-    bool ok = read_extent(c, hex, next, &where, e) && run_recorded(c, hex, where, &a, e);
-    free(where);
-    if (!ok) return false;
-    ok = tell_all(c, to, &a, e);
-    ouro__http_answer_free(&a);
     return ok;
 }

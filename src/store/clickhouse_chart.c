@@ -19,18 +19,6 @@ typedef struct {
     bool *told;        // by number: it has a total
 } charter;
 
-// Only what is in the chart is read.
-static choice within(const choice *of, const series_question *q) {
-    choice c = *of;
-    uint64_t end;
-    if (__builtin_mul_overflow(q->step, q->steps, &end) ||
-        __builtin_add_overflow(end, q->from, &end) || end > INT64_MAX)
-        end = INT64_MAX;
-    if (c.since < q->from) c.since = q->from;
-    if (!c.until || c.until > end) c.until = end;
-    return c;
-}
-
 // Sets are no more than their values, so a number is below the number of sets.
 static bool number_values(charter *k, error *e) {
     size_t count = k->s.set_count + 1;
@@ -111,7 +99,7 @@ static bool make_chart(charter *k, error *e) {
 
 static bool try_chart(clickhouse *c, const choice *of, const series_question *q, bool skip,
                       charting *to, error *e) {
-    choice narrow = within(of, q);
+    choice narrow = ouro__series_within(of, q);
     charter k = {.c = c, .question = q, .to = to};
     if (!ouro__select(c, &narrow, true, skip, &k.s, e)) return false;
     bool ok = make_chart(&k, e);

@@ -83,10 +83,11 @@ bool ouro__clickhouse_passing(int code) {
            code == EHOSTUNREACH;
 }
 
-void ouro__clickhouse_pause(unsigned attempt) {
-    long milliseconds = 250L << (attempt < 4 ? attempt : 4);
-    struct timespec pause = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+uint32_t ouro__clickhouse_pause(unsigned attempt) {
+    uint32_t milliseconds = 250u << (attempt < 4 ? attempt : 4);
+    struct timespec pause = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
     nanosleep(&pause, NULL);
+    return milliseconds;
 }
 
 const char *ouro__clickhouse_suffix(const clickhouse *c) { return c->url.cluster ? "_all" : ""; }
@@ -216,16 +217,49 @@ bool ouro__clickhouse_run(clickhouse *c, const statement *s, http_answer *a, err
     return ok;
 }
 
-bool ouro__clickhouse_runf(clickhouse *c, statement s, http_answer *a, error *e, const char *format,
-                           ...) {
+static bool run_arguments(clickhouse *c, statement s, http_answer *a, error *e, const char *format,
+                          va_list arguments) {
     char *sql = NULL;
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vasprintf(&sql, format, arguments);
-    va_end(arguments);
-    if (length < 0) return ouro__fail_memory(e);
+    if (vasprintf(&sql, format, arguments) < 0) return ouro__fail_memory(e);
     s.sql = sql;
     bool ok = ouro__clickhouse_run(c, &s, a, e);
     free(sql);
+    return ok;
+}
+
+bool ouro__clickhouse_runf(clickhouse *c, statement s, http_answer *a, error *e, const char *format,
+                           ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    bool ok = run_arguments(c, s, a, e, format, arguments);
+    va_end(arguments);
+    return ok;
+}
+
+bool ouro__clickhouse_number(clickhouse *c, statement s, uint64_t *number, error *e,
+                             const char *format, ...) {
+    http_answer a;
+    va_list arguments;
+    va_start(arguments, format);
+    bool ok = run_arguments(c, s, &a, e, format, arguments);
+    va_end(arguments);
+    if (!ok) return false;
+    row_reader r = ouro__binary_of(&a);
+    *number = ouro__binary_get_u64(&r);
+    ouro__http_answer_free(&a);
+    return !r.damaged || ouro__clickhouse_damaged(e);
+}
+
+bool ouro__clickhouse_insert(clickhouse *c, const char *table, const char *columns,
+                             row_writer *rows, bool once, error *e) {
+    http_answer a;
+    bool ok = !rows->failed || ouro__fail_memory(e);
+    if (ok && rows->used) {
+        statement s = {.rows = rows, .once = once};
+        ok = ouro__clickhouse_runf(c, s, &a, e, "INSERT INTO ouro_%s%s (%s) FORMAT RowBinary",
+                                   table, ouro__clickhouse_suffix(c), columns);
+        if (ok) ouro__http_answer_free(&a);
+    }
+    ouro__binary_free(rows);
     return ok;
 }

@@ -91,10 +91,10 @@ bool ouro__clickhouse_offer(void *opened, const choice *of, offering *to, error 
 
 // ---------------------------------------------------------------- counts
 
-static bool read_counts(clickhouse *c, store_summary *to, error *e) {
+static bool read_counts(clickhouse *c, statement how, store_summary *to, error *e) {
     http_answer a;
     if (!ouro__clickhouse_runf(
-            c, (statement){0}, &a, e,
+            c, how, &a, e,
             "SELECT uniqExact(recording), count(), sum(rows), min(first), max(last) FROM"
             " (SELECT recording, argMin(samples, slice) AS rows, argMin(began, slice) AS first,"
             " argMin(ended, slice) AS last FROM ouro_slices%s GROUP BY recording, number)"
@@ -109,30 +109,20 @@ static bool read_counts(clickhouse *c, store_summary *to, error *e) {
     return !r.damaged || ouro__clickhouse_damaged(e);
 }
 
-// One number.
-static bool read_number(clickhouse *c, const char *sql, uint64_t *to, error *e) {
-    http_answer a;
-    if (!ouro__clickhouse_run(c, &(statement){.sql = sql}, &a, e)) return false;
-    row_reader r = ouro__binary_of(&a);
-    *to = ouro__binary_get_u64(&r);
-    ouro__http_answer_free(&a);
-    return !r.damaged || ouro__clickhouse_damaged(e);
-}
-
-static bool read_bytes(clickhouse *c, uint64_t *bytes, error *e) {
-    char from[320] = "system.parts", sql[640];
+static bool read_bytes(clickhouse *c, statement how, uint64_t *bytes, error *e) {
+    char from[320] = "system.parts";
     if (c->url.cluster) snprintf(from, sizeof from, "cluster('%s', system.parts)", c->url.cluster);
-    snprintf(sql, sizeof sql,
-             "SELECT sum(bytes_on_disk) FROM %s WHERE active AND database = '%s'"
-             " AND substring(table, 1, 5) = 'ouro_' FORMAT RowBinary",
-             from, c->url.database);
-    return read_number(c, sql, bytes, e);
+    return ouro__clickhouse_number(
+        c, how, bytes, e,
+        "SELECT sum(bytes_on_disk) FROM %s WHERE active AND database = '%s'"
+        " AND substring(table, 1, 5) = 'ouro_' FORMAT RowBinary",
+        from, c->url.database);
 }
 
 // Labels as an offer of everything counts them.
-static bool count_labels(void *opened, store_summary *to, error *e) {
+static bool count_labels(void *opened, bool skip, store_summary *to, error *e) {
     store_offer all;
-    if (!ouro__offer_make(&ouro__clickhouse, opened, &(choice){.strict = true}, &all, e))
+    if (!ouro__offer_make(&ouro__clickhouse, opened, &(choice){.strict = !skip}, &all, e))
         return false;
     to->labels = all.labels;
     to->label_count = all.label_count;
@@ -143,19 +133,22 @@ static bool count_labels(void *opened, store_summary *to, error *e) {
     return true;
 }
 
-bool ouro__clickhouse_summary(void *opened, store_summary *to, error *e) {
-    clickhouse *c = opened;
+// Names are on every shard.
+static bool summarise(clickhouse *c, bool skip, store_summary *to, error *e) {
+    statement how = {.skip = skip};
+    return read_counts(c, how, to, e) &&
+           ouro__clickhouse_number(c, how, &to->paths, e,
+                                   "SELECT uniqExact(node) FROM ouro_nodes FORMAT RowBinary") &&
+           ouro__clickhouse_number(c, how, &to->blocks, e,
+                                   "SELECT uniqExact(block) FROM ouro_blocks FORMAT RowBinary") &&
+           read_bytes(c, how, &to->bytes, e) && count_labels(c, skip, to, e);
+}
+
+bool ouro__clickhouse_summary(void *opened, bool strict, store_summary *to, error *e) {
     error first = {0};
-    char *missing = NULL;
-    bool ok = read_counts(c, to, &first) &&
-              read_number(c, "SELECT uniqExact(node) FROM ouro_nodes FORMAT RowBinary", &to->paths,
-                          &first) &&
-              read_number(c, "SELECT uniqExact(block) FROM ouro_blocks FORMAT RowBinary",
-                          &to->blocks, &first) &&
-              read_bytes(c, &to->bytes, &first) && count_labels(opened, to, &first);
-    if (!ok && ouro__clickhouse_goes_without(c, false, &missing, &first))
-        ouro__error_set(&first, EHOSTUNREACH, "%s", missing);
-    free(missing);
+    bool ok = summarise(opened, false, to, &first);
+    if (!ok && ouro__clickhouse_goes_without(opened, strict, &to->missing, &first))
+        ok = summarise(opened, true, to, &first);
     if (!ok && e) *e = first;
     return ok;
 }

@@ -10,7 +10,9 @@
 //   ouro_samples   what nodes have, sorted so that a service's hours are found at once, equal keys
 //                  stand together, and so do the slices of a node, once per metric: they compress
 //   ouro_slices    a row makes the samples of a slice count
-//   ouro_meta      the version; of a cluster, which shards there are
+//   ouro_forgotten the sums of slices that are gone, of recordings that go on
+//   ouro_meta      the version; of a cluster, which shards there are; which parts of ouro_forgotten
+//                  count
 
 #include "clickhouse.h"
 
@@ -48,6 +50,10 @@ static const struct {
      " metrics Array(UInt64), totals Array(Int64)",
      "MergeTree() PARTITION BY intDiv(hour, 24) ORDER BY (recording, number)",
      "cityHash64(recording)"},
+    {"forgotten",
+     "part UInt64, recording FixedString(16), upto UInt64, metric UInt64, node FixedString(16),"
+     " value Int64",
+     "MergeTree() PARTITION BY part ORDER BY (recording, metric, node)", "cityHash64(node)"},
     {"meta", "name String, value String", "MergeTree() ORDER BY name", "rand()"},
 };
 enum { TABLES = sizeof tables / sizeof *tables };
@@ -187,6 +193,19 @@ static bool make_everywhere(clickhouse *c, error *e) {
     for (size_t i = 0; ok && i < 2 * count; i++) {
         c->host = c->url.cluster ? (i < count ? i : 2 * count - 1 - i) : first;
         ok = make_here(c, i < count ? make_tables : make_meta, e);
+    }
+    c->host = first;
+    return ok;
+}
+
+// A store of the first days does not have all tables.
+bool ouro__clickhouse_make_table(clickhouse *c, const char *name, error *e) {
+    size_t first = c->host, count = c->url.cluster ? c->url.host_count : 1, i = 0;
+    bool ok = true;
+    while (strcmp(tables[i].name, name) != 0) i++;
+    for (size_t host = 0; ok && host < count; host++) {
+        if (c->url.cluster) c->host = host;
+        ok = make_table(c, i, e);
     }
     c->host = first;
     return ok;

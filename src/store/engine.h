@@ -17,6 +17,8 @@ bool ouro__answer_value(answer *a, uint32_t metric, key node, int64_t value);
 bool ouro__answer_node(answer *a, key node, key parent, key block);
 bool ouro__answer_block(answer *a, key block, const char *name, const char *file, uint32_t line,
                         uint32_t column);
+// What the smallest paths have, by metric, as a block [small].
+bool ouro__answer_small(answer *a, const uint32_t *metrics, const int64_t *values, size_t count);
 // A node that has a value or is a parent, and was not told yet: *next counts from 0. false: there
 // are no more.
 bool ouro__answer_unknown(const answer *a, size_t *next, key *node);
@@ -43,6 +45,9 @@ bool ouro__charting_has_row(const charting *c, uint32_t number); // after rankin
 bool ouro__charting_add(charting *c, uint32_t number, uint64_t step, int64_t sum, error *e);
 bool ouro__charting_missing(charting *c, const char *words);
 
+// The choice, and no more time than the chart shows.
+choice ouro__series_within(const choice *of, const series_question *q);
+
 // An engine that only writes has nothing but open, close, put and note.
 typedef struct {
     const char *scheme; // of its URLs: "sqlite"
@@ -54,7 +59,7 @@ typedef struct {
     bool (*ask)(void *engine, const choice *c, answer *a, error *e);
     bool (*offer)(void *engine, const choice *c, offering *o, error *e);
     bool (*series)(void *engine, const choice *c, const series_question *q, charting *to, error *e);
-    bool (*summary)(void *engine, store_summary *to, error *e);
+    bool (*summary)(void *engine, bool strict, store_summary *to, error *e);
     bool (*keep)(void *engine, uint64_t since, uint64_t *slices, error *e);
     const char *(*note)(const void *engine); // see ouro__store_note; may be NULL
 } engine;

@@ -166,15 +166,18 @@ static bool tell_timeout(const exchange *x, const char *host, error *e) {
                           "%s did not answer in time; is it busy or stopped? Try again, or ask for "
                           "less",
                           host);
-    return ouro__fail(e, ECONNREFUSED,
-                      "%s: no connection in time; is the host up, and no firewall between?", host);
+    // A port that is not for TLS waits for the rest of a request.
+    bool greeted = strncmp(x->c->detail, "SSL", 3) == 0;
+    return ouro__fail(e, ECONNREFUSED, "%s: no %s", host,
+                      greeted ? "secure connection in time; is it a port for https?"
+                              : "connection in time; is the host up, and no firewall between?");
 }
 
 static bool tell_tls(const exchange *x, const char *host, error *e) {
     return ouro__fail(
         e, EPROTO,
-        "%s: no secure connection: %s; is it a port for https, and is its certificate "
-        "one that this machine trusts?",
+        "%s: no secure connection: %s; is it a port for https, and is its certificate one that "
+        "this machine trusts? SSL_CERT_FILE names a file of certificates to trust",
         host, x->c->detail[0] ? x->c->detail : "TLS failed");
 }
 
@@ -238,6 +241,13 @@ static void set_body(const exchange *x) {
     if (r->method && strcmp(r->method, "HEAD") == 0) curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
 }
 
+// libcurl does not read the variable, which OpenSSL's programs and curl itself obey.
+static void set_trust(const exchange *x) {
+    const char *variable = secure_getenv("SSL_CERT_FILE");
+    const char *file = x->r->ca_file ? x->r->ca_file : variable && *variable ? variable : NULL;
+    if (file) curl_easy_setopt(x->c->curl, CURLOPT_CAINFO, file);
+}
+
 static void set_options(exchange *x) {
     const http_request *r = x->r;
     CURL *curl = x->c->curl;
@@ -253,7 +263,7 @@ static void set_options(exchange *x) {
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)(r->seconds ? r->seconds : REQUEST_SECONDS));
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, x);
-    if (r->ca_file) curl_easy_setopt(curl, CURLOPT_CAINFO, r->ca_file);
+    set_trust(x);
     if (r->user) {
         curl_easy_setopt(curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
         curl_easy_setopt(curl, CURLOPT_USERNAME, r->user);

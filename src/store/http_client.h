@@ -19,8 +19,9 @@ typedef struct {
     const char *user, *password;
     const void *body;
     size_t body_size;
-    bool gzip;                // packs the body
-    const char *ca_file;      // certificates to trust, PEM; NULL: the system's
+    bool gzip; // packs the body
+    const char
+        *ca_file; // certificates to trust, PEM; NULL: those of SSL_CERT_FILE, or the system's
     unsigned connect_seconds; // 0: 10
     unsigned seconds;         // for all of it; 0: 300
     size_t answer_most;       // bytes; 0: 1 GB

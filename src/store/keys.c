@@ -193,3 +193,12 @@ key ouro__label_set_key(const label_set *l) {
     }
     return ouro__key_end(&s);
 }
+
+void ouro__mark_needed(const profile *p, unsigned char *needed) {
+    for (uint32_t n = p->node_count; n-- > 1;) {
+        for (uint32_t m = 0; m < p->metric_count && !needed[n]; m++)
+            needed[n] = p->values[m][n] != 0;
+        if (needed[n]) needed[p->parent[n]] = 1;
+    }
+    needed[0] = 0;
+}

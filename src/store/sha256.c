@@ -31,20 +31,17 @@ static void schedule(uint32_t W[static 64], const unsigned char block[static 64]
 }
 
 static void compress(uint32_t H[static 8], const unsigned char block[static 64]) {
-    uint32_t W[64], v[8];
+    uint32_t W[64], a = H[0], b = H[1], c = H[2], d = H[3], e = H[4], f = H[5], g = H[6], h = H[7];
     schedule(W, block);
-    memcpy(v, H, sizeof v);
     for (int t = 0; t < 64; t++) {
-        uint32_t a = v[0], e = v[4];
-        uint32_t S1 = rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25), ch = (e & v[5]) ^ (~e & v[6]);
-        uint32_t T1 = v[7] + S1 + ch + K[t] + W[t];
-        uint32_t S0 = rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22);
-        uint32_t maj = (a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]);
-        memmove(v + 1, v, 7 * sizeof *v);
-        v[4] += T1;
-        v[0] = T1 + S0 + maj;
+        uint32_t S1 = rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25), ch = (e & f) ^ (~e & g);
+        uint32_t T1 = h + S1 + ch + K[t] + W[t];
+        uint32_t S0 = rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22), maj = (a & b) ^ (a & c) ^ (b & c);
+        h = g, g = f, f = e, e = d + T1;
+        d = c, c = b, b = a, a = T1 + S0 + maj;
     }
-    for (int i = 0; i < 8; i++) H[i] += v[i];
+    H[0] += a, H[1] += b, H[2] += c, H[3] += d;
+    H[4] += e, H[5] += f, H[6] += g, H[7] += h;
 }
 
 void ouro__sha256_init(sha256 *s) {

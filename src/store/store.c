@@ -128,6 +128,15 @@ bool ouro__answer_block(answer *a, key block, const char *name, const char *file
            ouro__lookup_add(&a->block_lookup, hash_of(block), a->block_count++);
 }
 
+bool ouro__answer_small(answer *a, const uint32_t *metrics, const int64_t *values, size_t count) {
+    key block = ouro__block_key("[small]", "", 0, 0), node = ouro__node_key((key){{0}}, block);
+    bool ok = ouro__answer_block(a, block, "[small]", "", 0, 0) &&
+              ouro__answer_node(a, node, (key){{0}}, block);
+    for (size_t m = 0; ok && m < count; m++)
+        ok = !values[m] || ouro__answer_value(a, metrics[m], node, values[m]);
+    return ok;
+}
+
 bool ouro__answer_unknown(const answer *a, size_t *next, key *node) {
     while (*next < a->node_count) {
         const answer_node *n = &a->nodes[(*next)++];
@@ -360,9 +369,9 @@ bool ouro__store_series(store *s, const choice *c, const series_question *q, ser
     return ouro__series_make(s->engine, s->open, c, q, to, e);
 }
 
-bool ouro__store_summary(store *s, store_summary *to, error *e) {
+bool ouro__store_summary(store *s, bool strict, store_summary *to, error *e) {
     *to = (store_summary){0};
-    bool ok = s->engine->summary(s->open, to, e);
+    bool ok = s->engine->summary(s->open, strict, to, e);
     if (!ok) ouro__store_summary_free(to);
     return ok;
 }
@@ -373,6 +382,7 @@ void ouro__store_summary_free(store_summary *s) {
         free(s->labels[i].value);
     }
     free(s->labels);
+    free(s->missing);
     *s = (store_summary){0};
 }
 

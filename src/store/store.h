@@ -108,7 +108,7 @@ store *ouro__store_open(const char *url, bool make, error *e);
 // Whether a store of this kind can say what it has of a live file. It is not opened.
 bool ouro__store_follows(const char *url, error *e);
 void ouro__store_close(store *s);
-// How long a store is waited for that another process has locked.
+// How long a store is waited for that another process has locked, or that does not answer.
 void ouro__store_patience(store *s, uint32_t milliseconds);
 
 // Adds a slice; *known: it was there already, and nothing changed.
@@ -151,11 +151,13 @@ typedef struct {
     label_count *labels;   // by name, then by slices
     size_t label_count;    // of those that are listed, at most LABELS_LISTED of a name
     uint64_t label_values; // of all
+    char *missing;         // which part of the store did not answer, in words; NULL: none
 } store_summary;
 
 enum { LABELS_LISTED = 1000 };
 
-bool ouro__store_summary(store *s, store_summary *to, error *e);
+// strict: fails if a part of the store does not answer.
+bool ouro__store_summary(store *s, bool strict, store_summary *to, error *e);
 void ouro__store_summary_free(store_summary *s);
 
 // What can be chosen within a choice.

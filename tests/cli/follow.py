@@ -5,7 +5,7 @@
 ouro push --follow, with programs that are recorded (recorder.c), and anything killed at any moment. What is in the
 store is held against the live files themselves, by `ouro convert`.
 """
-import contextlib, json, os, random, shutil, signal, sqlite3, struct, subprocess, sys, time
+import contextlib, json, os, pty, random, re, shutil, signal, sqlite3, struct, subprocess, sys, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support"]
@@ -297,6 +297,20 @@ def labels_are_those_of_the_options_the_file_and_the_program():
 
 
 @case
+def a_live_file_that_is_pushed_has_the_labels_of_one_that_is_followed():
+    with Recorder("web.1.ouro") as r, Recorder("none.ouro", 0, "none") as n:
+        for recorder in r, n:
+            recorder.tell("step f 1")
+        sent_once("--build", "7", "web.1.ouro")
+        r.tell("step f 1")
+        run(OURO, "push", "--store", "s.db", "--build", "7", "web.1.ouro", status=0)
+        same(rows("SELECT count(*), count(DISTINCT label_set) FROM slices"), [(2, 1)])
+        run(OURO, "push", "--store", "s.db", "--label", "pid=mine", "none.ouro", status=0)
+        labels = dict(rows("SELECT name, value FROM labels WHERE label_set = 2"))
+        same((labels["pid"], labels["program"]), ("mine", os.path.basename(RECORDER)))
+
+
+@case
 def files_are_named_by_their_root():
     with Recorder("web.ouro") as r:
         r.tell("step f 1")
@@ -488,6 +502,56 @@ def a_disk_without_space_is_said_by_everybody_who_reads_the_file():
     has(done.err, words)
     same(json.loads(done.out)["no_space"], True)
     has(run(OURO, "push", "--store", "s.db", "web.ouro", status=0).err, words)
+
+
+class Terminal:
+    """A pusher whose messages go to a terminal. It is read without end, so that nobody waits."""
+    def __init__(self, *words):
+        self.text, (self.end, other) = "", pty.openpty()
+        self.process = subprocess.Popen([OURO, "push", "--store", "s.db", "--follow", "--every", "10ms", *words],
+                                        stderr=other)
+        os.close(other)
+        os.set_blocking(self.end, False)
+
+    def read(self):
+        with contextlib.suppress(OSError):  # nothing yet, or the other end is closed
+            while part := os.read(self.end, 65536):
+                self.text += part.decode()
+        return self.text
+
+    def shows(self, pattern):
+        until(lambda: re.search(pattern, self.read()), lambda: f"{pattern!r} in {self.text!r}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.end)
+
+
+@case
+def on_a_terminal_one_line_says_what_goes_on_and_gives_way_to_messages():
+    with Recorder("web.ouro") as r, Terminal("web.ouro", "later.ouro") as t:
+        r.tell("step main.f 3")
+        t.shows(r"\r1 files, \d+ slices sent\x1b\[K")
+        with locked_store():
+            r.tell("step main.f 4")
+            t.shows(r", waiting for the store\x1b\[K")
+        t.shows(r"\r\x1b\[Kouro: s.db: the store is back\r\n")
+        with Recorder("later.ouro") as later:
+            later.tell("step main.g 1")
+            t.shows(r"\r\x1b\[Kouro: later.ouro: following\r\n")
+            t.shows(r"\r2 files, \d+ slices sent\x1b\[K")
+        t.process.send_signal(signal.SIGTERM)
+        while t.process.poll() is None:
+            t.read()
+            time.sleep(0.01)
+        assert t.read().endswith("\r\x1b[K") or t.text.endswith("\r\n"), t.text[-200:]  # nothing is left of the line
+        same(t.process.returncode, 0)
+    lines = [line.rsplit("\r", 1)[-1] for line in t.text.replace("\r\n", "\n").split("\n")[:-1]]
+    same([line for line in lines if not line.startswith("\x1b[Kouro: ") and not line.startswith("ouro: ")], [])
 
 
 @case

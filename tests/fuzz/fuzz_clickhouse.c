@@ -4,8 +4,7 @@
 // question of the engine gets them one after the other. It ends with a profile that is valid, or
 // with an error that has a message.
 
-#include "engine.h"
-#include "http_client.h"
+#include "clickhouse.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -73,9 +72,18 @@ static void look(store *s, const choice *c, unsigned what) {
     bool ok = false;
     if (what % 3 == 0 && (ok = ouro__store_offer(s, c, &offer, &e))) ouro__store_offer_free(&offer);
     if (what % 3 == 1 && (ok = ouro__store_series(s, c, &q, &chart, &e))) ouro__series_free(&chart);
-    if (what % 3 == 2 && (ok = ouro__store_summary(s, &summary, &e)))
+    if (what % 3 == 2 && (ok = ouro__store_summary(s, what % 2, &summary, &e)))
         ouro__store_summary_free(&summary);
     check(ok, &e);
+}
+
+static void forget(const char *url) {
+    error e = {0};
+    remembered sums = {0};
+    clickhouse *c = ouro__clickhouse.open(url, false, &e);
+    check(c && ouro__clickhouse_remember(c, 1000, &sums, &e), &e);
+    free(sums.before);
+    if (c) ouro__clickhouse.close(c);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -84,7 +92,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 1) return 0;
     unsigned what = data[0];
     bytes = (struct http_client){data + 1, data + size};
-    store *s = ouro__store_open(what & 64 ? "http://a,b/c?cluster=d" : "http://a/c", false, &e);
+    const char *url = what & 64 ? "http://a,b/c?cluster=d" : "http://a/c";
+    if (what & 128) {
+        forget(url);
+        return 0;
+    }
+    store *s = ouro__store_open(url, false, &e);
     check(s != NULL, &e);
     if (!s) return 0;
     if (!ouro__choice_parse(what & 32 ? "host=a*,b service!=x" : "", 1000, &c, &e)) abort();

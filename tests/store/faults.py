@@ -2,13 +2,19 @@
 """What can go wrong with servers: shards that are down, stopped or restarted, connections that are cut, wrong
 passwords, other versions, users who may only read. Each case has a database of its own, and leaves the servers
 running."""
-import json, os, random, signal, socket, subprocess, threading, time
+import contextlib, json, os, random, signal, socket, subprocess, threading, time
 
 from shards import Shards
 from suite import case, has, lacks, run, same, skip, write
 
 SEED = int(os.environ.get("OURO_SEED", time.time_ns() % 1_000_000_000))
-given = {}
+given, ALONE = {}, set()
+
+
+def alone(function):
+    """A case with servers of its own, which can run beside the others."""
+    ALONE.add(function.__name__)
+    return case(function)
 
 
 def use(ouro, servers):
@@ -84,12 +90,17 @@ def of_a_shard_that_was_killed_the_answer_says_what_is_missing():
         has(answer["missing"], f"127.0.0.1:{second.http}")
         assert answer["total"] < 8 * sum(PATHS.values()), answer["total"]
         has(ouro("report", "--store", url, "--strict", status=1), f"127.0.0.1:{second.http}", "--strict")
-        has(ouro("store", url, status=1), f"127.0.0.1:{second.http}")
+        done = run(given["ouro"], "store", url, "--json", status=0)
+        has(done.err, "only a part of the store", f"127.0.0.1:{second.http}")
+        part = json.loads(done.out)
+        has(part["missing"], f"127.0.0.1:{second.http}")
+        assert part["slices"] < 8 and part["paths"] == 200, part
+        has(ouro("store", url, "--strict", status=1), f"127.0.0.1:{second.http}", "--strict")
     done = run(given["ouro"], "report", "--store", url, "--self", "--json", status=0)
     same((done.err, json.loads(done.out)["total"]), ("", 8 * sum(PATHS.values())))
 
 
-@case
+@alone
 def of_a_shard_that_hangs_the_answer_says_what_is_missing():
     with Shards(2, patience=2) as own:  # servers who find soon that another one hangs
         url = own.url(database(), cluster="fleet") + "&timeout=120"
@@ -235,7 +246,7 @@ def samples_without_a_commit_do_not_count():
     same(folded(url), PATHS)
 
 
-@case
+@alone
 def a_full_disk_is_told_and_nothing_is_committed():
     if run("unshare", "-rm", "true").status:
         skip("no namespace can be made here, and so no small disk")
@@ -287,6 +298,56 @@ def a_password_in_a_url_is_not_in_the_list_of_processes():
             has(shown, b"me:*@127.0.0.1")
 
 
+def certificate():
+    if not os.path.exists(servers().certificate):
+        skip("openssl is not installed: tools/bootstrap test does that")
+    return servers().certificate
+
+
+@case
+def a_secure_connection_needs_a_certificate_that_is_trusted():
+    url, trust = f"https://127.0.0.1:{servers()[0].https}/{database()}", certificate()
+    for words in (["report", "--store", url], ["store", url]):
+        has(ouro(*words, status=1), "no secure connection", "SSL_CERT_FILE")
+    has(push(url, status=1), "no secure connection")
+    push(url + "?ca_file=" + trust)
+    same(folded(url + "?ca_file=" + trust), PATHS)
+    same(folded(url, env={**os.environ, "SSL_CERT_FILE": trust}), PATHS)
+    same(folded(one()), PATHS)
+    user = url.replace("://", "://me:se:c@r%t@") + "?ca_file=" + trust
+    same(folded(user), PATHS)
+
+
+def refuse_in_plain_text(listener):
+    """What a server says whose port is not for https."""
+    with contextlib.suppress(ConnectionError), listener.accept()[0] as client:
+        client.recv(65536)
+        client.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        client.recv(1)  # until the client has read it
+
+
+@case
+def a_certificate_of_another_name_or_no_certificate_at_all_is_refused():
+    push(one())
+    trust = certificate()
+    name = f"https://localhost:{servers()[0].https}/{database()}?ca_file={trust}"
+    has(ouro("report", "--store", name, status=1), "no secure connection", "localhost")
+    with socket.create_server(("127.0.0.1", 0)) as plain:
+        threading.Thread(target=refuse_in_plain_text, args=(plain,), daemon=True).start()
+        url = f"https://127.0.0.1:{plain.getsockname()[1]}/{database()}?ca_file={trust}"
+        has(ouro("report", "--store", url, status=1), "no secure connection", "is it a port for https")
+    for file in "none.pem", write("x.pem", "no certificate\n"):
+        url = f"https://127.0.0.1:{servers()[0].https}/{database()}?ca_file={file}"
+        has(ouro("report", "--store", url, status=1), file)
+
+
+@alone
+def a_port_that_does_not_answer_a_secure_greeting_is_told():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"https://127.0.0.1:{silent.getsockname()[1]}/x"
+        has(ouro("report", "--store", url, status=1), "no secure connection in time; is it a port for https?")
+
+
 @case
 def who_may_only_read_reads():
     push(one())
@@ -312,6 +373,22 @@ def a_store_of_another_version_is_refused():
     servers()[0].ask("INSERT INTO ouro_meta VALUES ('version', '99')", database=database())
     for words in (["report"], ["push", "x.folded"]):
         has(ouro(words[0], "--store", one(), *words[1:], status=1), "version 99", "use a newer ouro")
+
+
+@case
+def a_store_of_the_first_days_gets_the_table_that_forgetting_needs():
+    for name, cluster in (database() + "-1", ""), (database() + "-2", "fleet"):
+        url = servers().url(name, cluster=cluster)
+        write("old.folded", "f 1\n")
+        os.utime("old.folded", (time.time() - 40 * 86400,) * 2)
+        ouro("push", "--store", url, "old.folded")
+        push(url)
+        for shard in servers().shards if cluster else servers().shards[:1]:
+            shard.ask(f"DROP TABLE `{name}`.ouro_forgotten")
+            if cluster:
+                shard.ask(f"DROP TABLE `{name}`.ouro_forgotten_all")
+        has(run(given["ouro"], "store", url, "--keep", "30d", status=0).err, "1 slices forgotten")
+        same(folded(url), PATHS)
 
 
 # ---------------------------------------------------------------- much of it

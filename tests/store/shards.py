@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """ClickHouse servers of a test's own: a temporary folder, free ports of the loopback interface, little memory, and
 nothing left at the end. Cluster `one` has the first server, cluster `fleet` has all of them."""
-import ctypes, os, shutil, signal, socket, subprocess, tempfile, time, urllib.error, urllib.parse, urllib.request
+import ctypes, os, random, shutil, signal, socket, subprocess, sys, tempfile, time
+import urllib.error, urllib.parse, urllib.request
 
 SERVER = shutil.which("clickhouse-server", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
 PATIENCE = 120  # seconds until a server that starts is given up
@@ -10,7 +11,7 @@ CONFIG = """<?xml version="1.0"?>
 <yandex>
   <logger><level>warning</level><log>{folder}/log</log><errorlog>{folder}/errors</errorlog></logger>
   <listen_host>127.0.0.1</listen_host>
-  <http_port>{http}</http_port><tcp_port>{tcp}</tcp_port><interserver_http_port>{inter}</interserver_http_port>
+  <http_port>{http}</http_port>{secure}<tcp_port>{tcp}</tcp_port><interserver_http_port>{inter}</interserver_http_port>
   <path>{folder}/data/</path><tmp_path>{folder}/tmp/</tmp_path><user_files_path>{folder}/files/</user_files_path>
   <format_schema_path>{folder}/schemas/</format_schema_path>
   <users_config>{folder}/users.xml</users_config>
@@ -23,6 +24,8 @@ CONFIG = """<?xml version="1.0"?>
   </remote_servers>
 </yandex>
 """
+SECURE = "<https_port>{port}</https_port><openSSL><server><certificateFile>{folder}/cert.pem</certificateFile>" \
+         "<privateKeyFile>{folder}/key.pem</privateKeyFile><verificationMode>none</verificationMode></server></openSSL>"
 SHARD = "<shard><replica><host>127.0.0.1</host><port>{tcp}</port><user>shard</user><password>between</password>" \
         "</replica></shard>"
 USERS = """<?xml version="1.0"?>
@@ -43,11 +46,28 @@ PEOPLE = [("default", "", "default"), ("shard", "between", "default"), ("me", "s
 
 
 def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [s.getsockname()[1] for s in sockets]
+    """Not those that the kernel gives to connections: a server that is killed finds its own again when it starts."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
+        end = int(file.read().split()[0])
+    ports, sockets, dice = [], [], random.SystemRandom()
+    while len(ports) < count:
+        port = dice.randrange(10000, end) if end > 20000 else 0
+        try:
+            sockets.append(socket.create_server(("127.0.0.1", port)))
+            ports.append(sockets[-1].getsockname()[1])
+        except OSError:
+            pass
     for s in sockets:
         s.close()
     return ports
+
+
+def make_certificate(folder):
+    """A certificate for the loopback address that nobody trusts but who is told to."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-keyout", folder + "/key.pem", "-out", folder + "/cert.pem", "-days", "2", "-subj", "/CN=ouro",
+                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def end_with_the_test():
@@ -56,8 +76,10 @@ def end_with_the_test():
 
 
 class Shard:
-    def __init__(self, folder, ports):
-        self.folder, (self.http, self.tcp, self.inter), self.process, self.disk = folder, ports, None, ""
+    def __init__(self, folder, disk):
+        self.folder, self.disk, self.process = folder, disk, None
+        for part in ("data", "tmp", "files", "schemas"):
+            os.makedirs(f"{folder}/{part}")
 
     def start(self):
         output = open(self.folder + "/output", "ab")
@@ -86,6 +108,8 @@ class Shard:
                 tail = open(self.folder + "/output", errors="replace").read()[-2000:]
                 raise RuntimeError(f"clickhouse-server did not start: {tail}")
             time.sleep(0.05)
+        if self.process.poll() is not None:
+            raise RuntimeError("another server has the port")
 
     def ask(self, sql, body=b"", **settings):
         query = urllib.parse.urlencode({"query": sql, **settings})
@@ -109,20 +133,44 @@ class Shard:
 class Shards:
     """with Shards(2) as shards: shards[0].ask("SELECT 1")"""
 
-    def __init__(self, count, patience=60, disk=""):
-        """`patience`: seconds between shards. Version 18.16 obeys only its own settings there. `disk`: its size."""
+    def __init__(self, count, patience=60, disk="", secure=False):
+        """`patience`: seconds between shards. Version 18.16 obeys only its own settings there. `disk`: its size.
+        `secure`: they listen for https, too; their certificate is the file `certificate`."""
         self.folder = tempfile.mkdtemp(prefix="ouro-shards-")
-        ports = free_ports(3 * count)
-        self.shards = [Shard(f"{self.folder}/{i}", ports[3 * i:3 * i + 3]) for i in range(count)]
+        self.shards = [Shard(f"{self.folder}/{i}", disk) for i in range(count)]
+        self.certificate = self.folder + "/cert.pem"
+        self.secure = secure and shutil.which("openssl")
+        if self.secure:
+            make_certificate(self.folder)
+        users = "".join(USER.format(name=n, password=p.replace("&", "&amp;"), profile=r) for n, p, r in PEOPLE)
+        for s in self.shards:
+            write(s.folder + "/users.xml", USERS.format(patience=patience, users=users))
+
+    def choose_ports(self):
+        ports = iter(free_ports(4 * len(self.shards)))
+        for s in self.shards:
+            s.http, s.tcp, s.inter, s.https = (next(ports) for _ in range(4))
         replicas = [SHARD.format(tcp=s.tcp) for s in self.shards]
         for s in self.shards:
-            s.disk = disk
-            for part in ("data", "tmp", "files", "schemas"):
-                os.makedirs(f"{s.folder}/{part}")
+            https = SECURE.format(port=s.https, folder=self.folder) if self.secure else ""
             write(s.folder + "/config.xml", CONFIG.format(folder=s.folder, http=s.http, tcp=s.tcp, inter=s.inter,
-                                                          first=replicas[0], all="".join(replicas)))
-            write(s.folder + "/users.xml", USERS.format(patience=patience, users="".join(
-                USER.format(name=n, password=p.replace("&", "&amp;"), profile=r) for n, p, r in PEOPLE)))
+                                                          secure=https, first=replicas[0], all="".join(replicas)))
+
+    def start(self):
+        """Somebody else may take a port just before the server does: then it is tried with others."""
+        for last in False, False, True:
+            self.choose_ports()
+            try:
+                for s in self.shards:
+                    s.start()
+                for s in self.shards:
+                    s.wait()
+                return
+            except RuntimeError:
+                if last:
+                    raise
+                for s in self.shards:
+                    s.kill()
 
     def __getitem__(self, i):
         return self.shards[i]
@@ -132,10 +180,7 @@ class Shards:
 
     def __enter__(self):
         try:
-            for s in self.shards:
-                s.start()
-            for s in self.shards:
-                s.wait()
+            self.start()
         except BaseException:
             self.__exit__()
             raise
@@ -156,3 +201,25 @@ class Shards:
 def write(path, text):
     with open(path, "w") as file:
         file.write(text)
+
+
+def obey():
+    """For a suite in another language: prints the address of two shards, kills or starts the second one when a line
+    says so, and ends with its input."""
+    if not SERVER:
+        print("none", flush=True)
+        return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with Shards(2) as servers:
+        print(servers.url("shown", cluster="fleet"), flush=True)
+        for line in sys.stdin:
+            if line == "kill\n":
+                servers[1].kill()
+            else:
+                servers[1].start()
+                servers[1].wait()
+            print("done", flush=True)
+
+
+if __name__ == "__main__":
+    obey()

@@ -9,6 +9,8 @@
 #include "store.h"
 #include "test.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +137,10 @@ TEST(a_choice_that_makes_no_sense_is_an_error_in_words) {
 
 // ---------------------------------------------------------------- random slices
 
-enum { LETTERS = 5, DEEPEST = 6, PATHS = 40, SLICES = 30, METRICS = 2 };
+enum { LETTERS = 5, DEEPEST = 6, PATHS = 40, SLICES_MOST = 30, METRICS = 2 };
+
+// A server takes ten times as long for a slice as a file.
+static int slice_count(void) { return getenv("OURO_TEST_STORE") ? SLICES_MOST / 3 : SLICES_MOST; }
 
 typedef struct {
     char path[DEEPEST + 1]; // a letter per block
@@ -212,7 +217,7 @@ static void path_of(const profile *p, uint32_t n, char *to) {
 // What the model says of a path.
 static int64_t expected(const put_slice *all, const char *path, char service, char host, int m) {
     int64_t sum = 0;
-    for (int i = 0; i < SLICES; i++) {
+    for (int i = 0; i < slice_count(); i++) {
         if ((service && all[i].service != service) || (host && all[i].host == host)) continue;
         for (int s = 0; s < PATHS; s++) {
             if (strcmp(all[i].samples[s].path, path) == 0) sum += all[i].samples[s].values[m];
@@ -223,7 +228,7 @@ static int64_t expected(const put_slice *all, const char *path, char service, ch
 
 static int64_t expected_total(const put_slice *all, char service, char host, int m) {
     int64_t sum = 0;
-    for (int i = 0; i < SLICES; i++) {
+    for (int i = 0; i < slice_count(); i++) {
         if ((service && all[i].service != service) || (host && all[i].host == host)) continue;
         for (int s = 0; s < PATHS; s++) sum += all[i].samples[s].values[m];
     }
@@ -259,13 +264,13 @@ static void check_choice(store *s, const put_slice *all, char service, char host
 }
 
 TEST(sums_over_any_choice_are_those_of_the_model) {
-    static put_slice all[SLICES];
+    static put_slice all[SLICES_MOST];
     error e = {0};
     bool known;
     const char *path = place("model");
     store *s = ouro__store_open(path, true, &e);
     if (!CHECK(s != NULL)) return;
-    for (int i = 0; i < SLICES; i++) {
+    for (int i = 0; i < slice_count(); i++) {
         all[i] = random_slice();
         CHECK(put(s, &all[i], &known) && !known);
         if (i % 3 == 0) CHECK(put(s, &all[random_below((uint32_t)i + 1)], &known) && known);
@@ -281,11 +286,11 @@ TEST(sums_over_any_choice_are_those_of_the_model) {
 }
 
 TEST(too_many_paths_become_one_and_totals_stay) {
-    static put_slice all[SLICES];
+    static put_slice all[SLICES_MOST];
     error e = {0};
     bool known;
     store *s = ouro__store_open(place("small"), true, &e);
-    for (int i = 0; i < SLICES; i++) {
+    for (int i = 0; i < slice_count(); i++) {
         all[i] = random_slice();
         put(s, &all[i], &known);
     }
@@ -307,15 +312,15 @@ TEST(what_is_old_is_forgotten_and_the_rest_stays) {
     int old = 0;
     store_summary is;
     store *s = ouro__store_open(place("keep"), true, &e);
-    for (int i = 0; i < SLICES; i++) {
+    for (int i = 0; i < slice_count(); i++) {
         put_slice one = random_slice();
         put(s, &one, &known);
         old += one.until < NOW - 50;
     }
     CHECK(ouro__store_keep(s, NOW - 50, &dropped, &e));
     CHECK_EQUAL(dropped, old);
-    CHECK(ouro__store_summary(s, &is, &e));
-    CHECK(is.slices == (uint64_t)(SLICES - old) && is.until <= NOW && is.label_values <= 6);
+    CHECK(ouro__store_summary(s, true, &is, &e));
+    CHECK(is.slices == (uint64_t)(slice_count() - old) && is.until <= NOW && is.label_values <= 6);
     ouro__store_summary_free(&is);
     ouro__store_close(s);
 }
@@ -336,7 +341,7 @@ static int64_t slice_total(const put_slice *s, int m) {
 static int64_t charted(const put_slice *all, char service, char label, char value, uint64_t from,
                        uint64_t until, int m) {
     int64_t sum = 0;
-    for (int i = 0; i < SLICES; i++) {
+    for (int i = 0; i < slice_count(); i++) {
         const put_slice *s = &all[i];
         bool in = s->until > from && s->until <= until && (!service || s->service == service) &&
                   (!value || label_of(s, label) == value);
@@ -395,33 +400,33 @@ static void check_series(store *s, const put_slice *all, char service, char labe
 }
 
 TEST(a_chart_of_any_choice_has_the_sums_of_the_model) {
-    static put_slice all[SLICES];
+    static put_slice all[SLICES_MOST];
     error e = {0};
     bool known;
     store *s = ouro__store_open(place("chart"), true, &e);
-    for (int i = 0; i < SLICES; i++) {
+    for (int i = 0; i < slice_count(); i++) {
         all[i] = random_slice();
         put(s, &all[i], &known);
     }
-    for (int round = 0; round < 40; round++)
+    for (int round = 0; round < 10 + slice_count(); round++)
         check_series(s, all, "pqr\0z"[random_below(5)], "shn\0"[random_below(4)], random_below(5));
     ouro__store_close(s);
 }
 
 static uint64_t slices_with(const put_slice *all, char service, const label_count *l) {
     uint64_t count = 0;
-    for (int i = 0; i < SLICES; i++)
+    for (int i = 0; i < slice_count(); i++)
         count += all[i].service == service && label_of(&all[i], l->name[0]) == l->value[0];
     return count;
 }
 
 TEST(what_can_be_chosen_is_counted_within_a_choice) {
-    static put_slice all[SLICES];
+    static put_slice all[SLICES_MOST];
     error e = {0};
     bool known;
     uint64_t slices = 0, first = UINT64_MAX, last = 0;
     store *s = ouro__store_open(place("offer"), true, &e);
-    for (int i = 0; i < SLICES; i++) {
+    for (int i = 0; i < slice_count(); i++) {
         all[i] = random_slice();
         put(s, &all[i], &known);
         if (all[i].service != 'q') continue;
@@ -489,6 +494,121 @@ TEST(a_recording_that_is_pushed_again_adds_what_is_new) {
     ouro__store_close(s);
 }
 
+// ---------------------------------------------------------------- what is forgotten of recordings
+
+// Recordings whose slices are put one after the other, with clocks that are set back at times.
+enum { RECORDINGS = 4, DAY = 86400000 };
+
+typedef struct {
+    key id;
+    uint64_t next, last; // number of the next slice; when the newest one ended
+    int64_t sums[METRICS];
+} recording;
+
+static void put_next(store *to, recording *r, uint64_t until) {
+    error e = {0};
+    label_set l = {0};
+    keys k;
+    bool known;
+    put_slice some = random_slice();
+    profile *p = profile_of(some.samples, PATHS);
+    CHECK(ouro__keys_make(p, &k));
+    slice s = {.recording = r->id,
+               .number = r->next++,
+               .from = until - 10,
+               .until = until,
+               .labels = &l,
+               .profile = p,
+               .keys = &k};
+    CHECK(ouro__store_put(to, &s, &known, &e) && !known);
+    CHECK_TEXT(e.message, "");
+    for (uint32_t m = 0; m < METRICS; m++) r->sums[m] += ouro__total(p, m);
+    if (until > r->last) r->last = until;
+    ouro__keys_free(&k);
+    ouro__profile_free(p);
+}
+
+// Who follows a recording that goes on is told all of it, and a number that no slice has.
+static void check_recorded(store *s, recording *r, uint64_t since) {
+    error e = {0};
+    profile *sum;
+    if (r->last < since) return;
+    if (!CHECK(ouro__store_recorded(s, r->id, &r->next, &sum, &e)))
+        fprintf(stderr, "%s\n", e.message);
+    if (!sum) return;
+    for (uint32_t m = 0; m < METRICS; m++)
+        CHECK_EQUAL(ouro__total(sum, ouro__profile_find_metric(sum, m ? "time" : "calls")),
+                    r->sums[m]);
+    ouro__profile_free(sum);
+}
+
+// A slice of each at about this time; of one of them perhaps none, of another perhaps an older one.
+static void put_some(store *s, recording *all, uint64_t now) {
+    for (int i = 0; i < RECORDINGS; i++) {
+        uint64_t until = now - random_below(DAY / 2);
+        if (random_below(4) == 0) continue;
+        put_next(s, &all[i], random_below(5) ? until : until - 3 * (uint64_t)DAY);
+    }
+}
+
+static pid_t forget_beside(const char *path, uint64_t since) {
+    pid_t child = fork();
+    if (child) return child;
+    error e = {0};
+    uint64_t dropped;
+    store *s = ouro__store_open(path, false, &e);
+    _exit(!s || !ouro__store_keep(s, since, &dropped, &e));
+}
+
+// Two at once, of which one is killed. The other may find that the first was faster.
+static void forget_and_die(const char *path, uint64_t since) {
+    pid_t one = forget_beside(path, since), other = forget_beside(path, since);
+    usleep(random_below(150000));
+    kill(one, SIGKILL);
+    waitpid(one, NULL, 0);
+    waitpid(other, NULL, 0);
+}
+
+static bool keep(store *s, uint64_t since) {
+    error e = {0};
+    uint64_t dropped;
+    bool ok = ouro__store_keep(s, since, &dropped, &e);
+    // What a killed process began to delete may take its time.
+    for (int i = 0; !ok && e.code == EBUSY && i < 100; i++)
+        ok = ouro__store_keep(s, since, &dropped, &e);
+    if (!CHECK(ok)) fprintf(stderr, "%s\n", e.message);
+    return ok;
+}
+
+// Those whose slices are all gone begin anew.
+static void begin_anew(recording *all, uint64_t since) {
+    for (int i = 0; i < RECORDINGS; i++) {
+        if (all[i].last < since) all[i] = (recording){.id = all[i].id};
+    }
+}
+
+TEST(what_is_old_of_recordings_that_go_on_is_remembered_whoever_is_killed) {
+    enum { DAYS = 5 };
+    recording all[RECORDINGS] = {0};
+    error e = {0};
+    char path[300];
+    snprintf(path, sizeof path, "%s", place("goes_on"));
+    for (int i = 0; i < RECORDINGS; i++) all[i].id = (key){{1, (unsigned char)i}};
+    for (int day = 0; day < DAYS; day++) {
+        uint64_t now = NOW + (uint64_t)day * DAY, since = now - DAY - random_below(DAY);
+        store *s = ouro__store_open(path, true, &e);
+        if (!CHECK(s != NULL)) return;
+        put_some(s, all, now);
+        ouro__store_close(s); // SQLite's connections do not cross a fork
+        if (day % 2) forget_and_die(path, since);
+        s = ouro__store_open(path, false, &e);
+        for (int i = 0; i < RECORDINGS; i++) check_recorded(s, &all[i], since);
+        if (keep(s, since)) begin_anew(all, since);
+        for (int i = 0; i < RECORDINGS; i++) check_recorded(s, &all[i], since);
+        ouro__store_close(s);
+    }
+}
+
 // ---------------------------------------------------------------- several writers, damage
 
 TEST(several_processes_write_at_the_same_time) {
@@ -511,7 +631,7 @@ TEST(several_processes_write_at_the_same_time) {
     error e = {0};
     store_summary is;
     store *s = ouro__store_open(path, false, &e);
-    CHECK(ouro__store_summary(s, &is, &e));
+    CHECK(ouro__store_summary(s, true, &is, &e));
     CHECK(is.slices == WRITERS * EACH && is.recordings == WRITERS * EACH);
     ouro__store_summary_free(&is);
     ouro__store_close(s);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Which part of a store is shown, at the top of every page: a chip per label and time, each removed
-// with a click, and the other choice when two are compared. Says what is missing of the answer.
+// with a click, and the other choice when two are compared. Says what is missing of the answer, of a
+// store or of a live file whose disk was full.
 
 import {described, terms, withoutTerm} from "../model/choice.js";
 import {shortened} from "../model/format.js";
@@ -123,26 +124,32 @@ function comparing(state) {
       );
 }
 
-/** @param {import("../main.js").App} app @param {any} answer @returns {string} what is missing, in words */
+/** @param {import("../main.js").App} app @param {any} answer @returns {string[]} what is missing: a title, and words */
 function missingOf(app, answer) {
-  return [...app.profile.files.map(file => file.missing), answer?.missing].find(Boolean) ?? "";
+  const files = app.profile?.files ?? [],
+    part = [...files.map(file => file.missing), answer?.missing].find(Boolean);
+  if (part) return ["A part of the store did not answer.", part];
+  return files.some(file => file.no_space)
+    ? ["The live file could not grow.", "Its disk has no space for more paths; what is cold is in [pruned]."]
+    : [];
+}
+
+/** Said again only if it changed: a reader's voice speaks of every change.
+ * @param {import("../main.js").App} app @param {any} answer */
+function showMissing(app, answer) {
+  const banner = document.getElementById("missing"),
+    [title, words] = missingOf(app, answer);
+  banner.hidden = !title;
+  if (banner.textContent === (title ? `${title} ${words}` : "")) return;
+  fill(banner, title ? [h("strong", null, title), " ", h("bdi", null, words)] : []);
 }
 
 /** @param {import("../main.js").App} app @param {State} state @param {any} answer */
 export function showChoice(app, state, answer) {
-  const bar = document.getElementById("choice"),
-    banner = document.getElementById("missing");
+  const bar = document.getElementById("choice");
+  showMissing(app, answer);
   bar.hidden = !app.profile?.store;
-  banner.hidden = true;
   if (bar.hidden) return;
-  const missing = missingOf(app, answer);
-  banner.hidden = !missing;
-  fill(
-    banner,
-    missing
-      ? [h("strong", null, "A part of the store did not answer. "), h("bdi", null, missing)]
-      : [],
-  );
   fill(
     bar,
     h(

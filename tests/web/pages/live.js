@@ -6,8 +6,9 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import {createRequire} from "node:module";
+import path from "node:path";
 import {growing} from "../growing.js";
-import {test} from "../support.js";
+import {folder, test} from "../support.js";
 import {eventually, leads, open, query, rowOf} from "../use.js";
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -25,6 +26,28 @@ test("the_last_seconds_of_a_live_file_are_what_happened_since", async page => {
   assert.match((await rowOf(page, "late"))[0], /^100 90\.9%/, "the last state stays");
   await leads(page, () => page.getByRole("button", {name: "Last 100000 s"}).click());
   assert.match((await rowOf(page, "leaf"))[0], /^100 45\.5%/);
+  await end();
+});
+
+test("a_live_file_whose_disk_had_no_space_says_so_on_every_page", async page => {
+  const {step, url, end} = await growing(page, "full.ouro");
+  await open(page, url + "/");
+  const banner = page.locator("#missing");
+  assert.equal(await banner.isVisible(), false);
+  const file = fs.openSync(path.join(folder, "full.ouro"), "r+");
+  fs.writeSync(file, Buffer.from([1, 0, 0, 0]), 0, 4, 380); // as live_format.h has it
+  fs.closeSync(file);
+  await step(); // a new path: the file is read as a whole
+  await banner.waitFor();
+  assert.equal(
+    await banner.textContent(),
+    "The live file could not grow. Its disk has no space for more paths; what is cold is in [pruned].",
+  );
+  await leads(page, () => page.locator("nav").getByRole("link", {name: "Flame graph"}).click());
+  assert.equal(await banner.isVisible(), true);
+  await page.evaluate(axe);
+  const bad = await page.evaluate(() => globalThis.axe.run("#missing"));
+  assert.deepEqual(bad.violations, []);
   await end();
 });
 

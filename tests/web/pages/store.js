@@ -7,8 +7,10 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import {createRequire} from "node:module";
 import path from "node:path";
-import {PATIENCE, folder, ouro, run, test, view, write} from "../support.js";
-import {leads, open, query, rowOf, rows, shown} from "../use.js";
+import {fileURLToPath} from "node:url";
+import {NotHere} from "../firefox/browser.js";
+import {PATIENCE, folder, ouro, run, said, start, stop, test, view, write} from "../support.js";
+import {eventually, leads, open, query, rowOf, rows, shown} from "../use.js";
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const START = Date.UTC(2026, 10, 15, 12, 0, 0) / 1000; // seconds
@@ -63,6 +65,46 @@ test("a_store_opens_with_a_chart_and_the_shares_of_its_services", async page => 
   await page.waitForFunction(() => document.querySelectorAll(".legend li").length === 3);
   assert.equal(query(page).get("by"), "host");
   await end(page, server);
+});
+
+/** Two shards of ClickHouse that end with the case. `tell`: kill, or start, the second one. */
+async function shards() {
+  const child = start("python3", [fileURLToPath(new URL("../../store/shards.py", import.meta.url))]);
+  const [, url] = await said(child, /^(http\S+|none)$/m);
+  if (url === "none") throw new NotHere("clickhouse-server is not installed");
+  const tell = async word => {
+    const answered = said(child, /^done$/m);
+    child.stdin.write(word + "\n");
+    await answered;
+  };
+  return {url, tell, stop: () => stop(child)};
+}
+
+test("a_shard_that_is_down_is_named_on_the_page_until_it_is_back", async page => {
+  const store = await shards();
+  const file = write("shards.folded", "main;f 3\nmain;g 4\n");
+  for (let n = 0; n < 8; n++) run(ouro, "push", "--store", store.url, "--label", `n=${n}`, file);
+  const server = await view([], ["--store", store.url]);
+  await open(page, server.url + "/fleet");
+  const banner = page.locator("#missing");
+  assert.equal(await banner.isVisible(), false);
+  await store.tell("kill");
+  await open(page, server.url + "/fleet?by=n");
+  await banner.waitFor();
+  assert.match(
+    await banner.textContent(),
+    /^A part of the store did not answer\. the shard 127\.0\.0\.1:\d+ does not answer$/,
+  );
+  await page.evaluate(axe);
+  const bad = await page.evaluate(() => globalThis.axe.run("#missing"));
+  assert.deepEqual(bad.violations, []);
+  await store.tell("start");
+  await eventually(async () => {
+    await open(page, server.url + "/fleet");
+    assert.equal(await banner.isVisible(), false);
+  });
+  await end(page, server);
+  await store.stop();
 });
 
 test("a_time_is_chosen_by_dragging_over_the_chart", async page => {
