@@ -136,8 +136,8 @@ static void find_cut(search *s) {
 // ---------------------------------------------------------------- blocks that stand out
 
 // Of all blocks that call X, the one whose step is on paths with the most; NO_BLOCK: there is none.
-// *count: how many there are, with the root. X itself is none of them.
-static uint32_t strongest_caller(search *s, uint32_t x, int64_t *value, uint32_t *count) {
+// *others: what is on the paths of the others, with the root. X itself is none of them.
+static uint32_t strongest_caller(search *s, uint32_t x, int64_t *value, int64_t *others) {
     const profile *p = s->profile;
     memset(s->sums, 0, ((size_t)p->block_count + 1) * sizeof *s->sums);
     memset(s->until, 0, ((size_t)p->block_count + 1) * sizeof *s->until);
@@ -150,21 +150,24 @@ static uint32_t strongest_caller(search *s, uint32_t x, int64_t *value, uint32_t
         s->sums[slot] += ouro__inclusive(p, s->running, n);
     }
     uint32_t best = NO_BLOCK;
-    *count = 0;
+    int64_t all = 0;
     for (uint32_t b = 0; b <= p->block_count; b++) {
         if (s->sums[b] <= 0) continue;
-        ++*count;
+        all += s->sums[b];
         if (b < p->block_count && (best == NO_BLOCK || s->sums[b] > s->sums[best])) best = b;
     }
     *value = best == NO_BLOCK ? 0 : s->sums[best];
+    *others = all - *value;
     return best;
 }
 
-// The one of several callers that nearly all of the block's overall is due to; else NO_BLOCK.
+// The one of several callers that nearly all of the block's overall is due to; else NO_BLOCK. Where
+// callers call each other, one path has the steps of several, and each may have nearly all.
 static uint32_t main_caller(search *s, uint32_t b) {
-    int64_t value;
-    uint32_t count, caller = strongest_caller(s, b, &value, &count);
-    bool main = count > 1 && at_least(value, s->totals->overall[b], NEARLY_ALL);
+    int64_t value, others;
+    uint32_t caller = strongest_caller(s, b, &value, &others);
+    bool main = others > 0 && at_least(value, s->totals->overall[b], NEARLY_ALL) &&
+                at_least(value, value + others, NEARLY_ALL);
     return main && !is_mark(s->profile, caller) ? caller : NO_BLOCK;
 }
 
