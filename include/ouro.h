@@ -54,7 +54,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OURO_VERSION "0.1.0"
+#define OURO_VERSION "0.2.0"
 
 #if defined(__GNUC__)
 #define OURO_API __attribute__((visibility("default")))

@@ -1,6 +1,6 @@
 rockspec_format = "3.0"
 package = "ouro"
-version = "0.1.0-1"
+version = "0.2.0-1"
 description = {
    summary = "A call-path profiler that knows tail calls, coroutines and errors",
    detailed = [[
@@ -9,7 +9,7 @@ description = {
    license = "MIT",
    labels = {"profiler", "debug"},
 }
--- Built from an unpacked source tree: luarocks make hosts/lua/ouro-0.1.0-1.rockspec
+-- Built from an unpacked source tree: luarocks make hosts/lua/ouro-0.2.0-1.rockspec
 source = {url = "."}
 supported_platforms = {"linux"}
 dependencies = {"lua >= 5.1, < 5.5"}
