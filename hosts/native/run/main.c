@@ -650,6 +650,12 @@ static bool tell_nothing(const options *o, const char *folder) {
         fputs("capabilities), and does not obey its caller. Run a copy without them.\n", stderr);
         return false;
     }
+    if (wants_sampling(o)) {
+        ouro__say("ouro run: nothing was recorded: %s ended before the first sample.", o->rest[0]);
+        fputs("`--hz 10000` samples more often; `ouro cc` builds programs that count calls.\n",
+              stderr);
+        return false;
+    }
     ouro__say("ouro run: nothing was recorded: %s entered no instrumented function.", o->rest[0]);
     fputs("Build it with `ouro cc` or `ouro c++`; `ouro run --help` says more.\n", stderr);
     return false;
