@@ -193,6 +193,14 @@ def paths_beyond_a_limit_are_one_and_totals_stay():
 
 
 @case
+def a_report_without_a_choice_says_that_it_is_of_the_whole_store():
+    write("x.folded", "f 1\n")
+    push("x.folded")
+    same(ouro("report", "--store", store()).splitlines()[0], "the whole store: 1 samples")
+    same(ouro("report", "--store", store(), "--where", "service=x").splitlines()[0], "service=x: 1 samples")
+
+
+@case
 def times_may_be_anything():
     for n, when in enumerate((1, 2, 86400, time.time(), time.time() - 86400, 4102444800, 7258118400)):
         write(f"{n}.folded", f"f {10 ** n}\n")
