@@ -143,12 +143,20 @@ def a_stripped_program_finds_its_debug_file_by_its_link():
 def names_can_be_put_in_later():
     exe = small()
     record(exe, status=7, options=("--clock", "off", "--live", "live"))
-    live = [os.path.join("live", f) for f in os.listdir("live") if f.endswith(".ouro")]
-    same(len(live), 1, live)
+    live = [os.path.join("live", f) for f in os.listdir("live")]
+    same([f.endswith(".ouro") for f in live], [True], live)  # and nothing else
     run(OURO, "run", "--symbolise", "-q", "-o", "later.pb", *live, status=0)
     same(paths("later.pb"), WANT)
     run(OURO, "run", "--symbolise", "-q", *live, "-o", "later.folded", status=0)
     has(read("later.folded"), "main;visible;twice 1")
+
+
+@case
+def a_live_file_that_is_followed_has_its_names_in_the_store():
+    record(small(), status=7, options=("--clock", "off", "--live", "live"))
+    run(OURO, "push", "--store", "s.db", "--follow", "--once", "live", status=0)
+    run(OURO, "convert", "--store", "s.db", "stored.pb", status=0)
+    same(paths("stored.pb"), WANT)
 
 
 @case
