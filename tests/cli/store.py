@@ -79,7 +79,7 @@ def the_same_profile_with_the_same_labels_counts_once():
     same(chosen(""), {"main;f": 6, "main;g": 8})
     is_in = json.loads(ouro("store", store(), "--json"))
     same([is_in[n] for n in ("recordings", "slices", "samples", "paths", "blocks")], [2, 2, 4, 3, 3])
-    has(ouro("store", store()), "recordings   2", "service", "  x  (2 slices)", "build", "  7  (1 slices)")
+    has(ouro("store", store()), "recordings   2", "service", "  x  (2 slices)", "build", "  7  (1 slice)")
 
 
 @of_a_file
