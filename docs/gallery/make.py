@@ -175,11 +175,11 @@ class States(Piece):
     title = "Tail calls that leave no trace"
     file, language = "states.c", "c"
     FRAMES = ["-O2", "-fno-omit-frame-pointer"]
-    reported = """A call at the end of a function may take its caller's place on the stack. A tool that looks at the stack
-sees `main` and `work`, and nothing between them ([an example](https://github.com/oven-sh/bun/issues/16704), and
-[what LLVM does about it](https://github.com/llvm/llvm-project/pull/75823)). A tool that follows calls and returns waits for
-returns that never come: callgrind takes the states for ever deeper recursion, and uftrace stops at its limit of
-1,024."""
+    reported = """A call at the end of a function may take its caller's place on the stack. A tool that looks at the
+stack sees `main` and `work`, and nothing between them ([an example](https://github.com/oven-sh/bun/issues/16704), and
+[what LLVM does about it](https://github.com/llvm/llvm-project/pull/75823)). A tool that follows calls and returns
+waits for returns that never come: callgrind takes the states for ever deeper recursion, and uftrace stops at its
+limit of 1,024."""
     moral = """Ouro's third event beside `enter` and `exit` is `replace`. A million tail calls are the same few
 paths, and each is counted. In C, clang's XRay reports tail calls: `ouro cc --xray` ([more](native.md#xray))."""
 
