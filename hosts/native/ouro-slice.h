@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Slices of a C or C++ program: it says where a frame, a request or a turn of its loop ends, and
+// Slices of a C or C++ program: it says where a frame, a request or a turn of its loop begins, and
 // `ouro run` records what each of them did.
 //
-//     for (;;) { draw_a_frame(); ouro_slice_here(); }
+//     for (;;) { ouro_slice_here(); draw_a_frame(); }
 //
 // Nothing has to be linked for it: where the program is not run by `ouro run`, a call costs a load
 // and a branch. Programs that are linked statically have to be built by `ouro cc`. `ouro run

@@ -100,6 +100,8 @@ loaded load(const options *o, const char *path);
 // The same of a profile that must not be empty.
 loaded load_some(const options *o, const char *path);
 void loaded_free(loaded *l);
+// What was read, in words: the file, the choice from a store.
+const char *title_of(const loaded *l);
 // For commands that take --store where they take a file: what was chosen is an input like a file,
 // by the text of the choice.
 void use_store(options *o);

@@ -52,8 +52,8 @@ static void print_title(const options *o, const loaded *l, output *out) {
     char total[AMOUNT_ROOM], rest[AMOUNT_ROOM], percent[AMOUNT_ROOM];
     const char *unit = ouro__amount_unit(p, l->metric, l->total);
     ouro__amount(total, p, l->metric, l->total, l->total);
-    put_heading(o, out, "%s: %s%s%s %s", strcmp(l->path, "-") == 0 ? "standard input" : l->path,
-                total, *unit ? " " : "", unit, ouro__metric_name(p, l->metric));
+    put_heading(o, out, "%s: %s%s%s %s", title_of(l), total, *unit ? " " : "", unit,
+                ouro__metric_name(p, l->metric));
     if (l->filtered) {
         ouro__amount(rest, p, l->metric, left, l->total);
         format_percent(percent, left, l->total);

@@ -45,7 +45,8 @@ static size_t put_label(const options *o, output *out, const store_summary *s, s
     for (; i < end && shown < most; i++, shown++) {
         char number[GROUPED_ROOM];
         ouro__grouped(number, s->labels[i].slices);
-        put_line(out, "  %s  (%s slices)", s->labels[i].value, number);
+        put_line(out, "  %s  (%s slice%s)", s->labels[i].value, number,
+                 s->labels[i].slices == 1 ? "" : "s");
     }
     if (i < end) put_line(out, "  and %zu more; --top N shows more", end - i);
     return end;

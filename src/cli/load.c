@@ -345,6 +345,11 @@ loaded load_some(const options *o, const char *path) {
     return l;
 }
 
+const char *title_of(const loaded *l) {
+    if (!*l->path) return "the whole store";
+    return strcmp(l->path, "-") == 0 ? "standard input" : l->path;
+}
+
 void loaded_free(loaded *l) {
     ouro__profile_free(l->profile);
     free(l->missing);

@@ -73,9 +73,8 @@ static void print_times(const options *o, const loaded *l, const slices *s, cons
     const char *unit = measure_unit(l->profile, s), *name = name_of(s);
     uint64_t open = 0;
     for (uint32_t i = 0; i < s->count; i++) open += s->lanes[i].is_open;
-    put_heading(o, out, "%s: %s %s%s by %s", strcmp(l->path, "-") == 0 ? "standard input" : l->path,
-                ouro__grouped(count, t->count), name, t->count == 1 ? "" : "s",
-                measure_name(l->profile, s));
+    put_heading(o, out, "%s: %s %s%s by %s", title_of(l), ouro__grouped(count, t->count), name,
+                t->count == 1 ? "" : "s", measure_name(l->profile, s));
     put_line(out, "median %s, 90%% %s, 99%% %s, slowest %s%s",
              weight_text(median, (double)t->median, unit), weight_text(p90, (double)t->p90, unit),
              weight_text(p99, (double)t->p99, unit), weight_text(slowest, (double)t->slowest, unit),

@@ -62,9 +62,11 @@ static void add_metrics(profile *p, const ouro__live_profile *live) {
         ouro__profile_add_metric(p, live->metrics[m].name, live->metrics[m].unit);
 }
 
-// The first metric that has anything, else the calls.
+// The first metric that has anything, else the calls. Never what recording took: a short run may
+// have no tick of the clock but one that hit a hook.
 static void choose_default(profile *p) {
     for (uint32_t m = OWN_METRICS; m < p->metric_count; m++) {
+        if (strcmp(ouro__metric_name(p, m), "recording") == 0) continue;
         for (uint32_t n = 0; n < p->node_count; n++) {
             if (!p->values[m][n]) continue;
             p->default_metric = m;

@@ -14,6 +14,7 @@
 
 #include "builder.h"
 #include "keys.h"
+#include "naming.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,10 +125,20 @@ static uint32_t find_column(profile *p, const char *name, const char *unit, uint
 
 // ---------------------------------------------------------------- the paths of the file
 
-static uint32_t row_block(profile *p, const ouro__live_profile *live, uint32_t id,
+// The blocks of the file, with the names of functions that it knows by module and offset only.
+static ouro_block_info *named_blocks(const ouro__live_profile *live) {
+    ouro_block_info *named = calloc((size_t)live->block_count + 1, sizeof *named);
+    if (named && ouro__name_functions)
+        ouro__name_functions(live->blocks, live->block_count, named);
+    else if (named && live->block_count)
+        memcpy(named, live->blocks, live->block_count * sizeof *named);
+    return named;
+}
+
+static uint32_t row_block(profile *p, const ouro_block_info *infos, uint32_t count, uint32_t id,
                           const char *root) {
-    if (id >= live->block_count) return ouro__profile_add_named(p, "[unknown]", 9);
-    const ouro_block_info *i = &live->blocks[id];
+    if (id >= count) return ouro__profile_add_named(p, "[unknown]", 9);
+    const ouro_block_info *i = &infos[id];
     block_info info = {.line = i->line, .column = i->column};
     info.name = ouro__profile_add_text(p, i->name);
     info.file = ouro__profile_add_text(p, ouro__relative_file(i->file, root));
@@ -153,13 +164,13 @@ static uint32_t *row_columns(profile *p, const ouro__live_profile *live) {
 
 // Blocks are added when a path has them: a block that is not used needs no key.
 static uint32_t *row_places(profile *p, builder *b, const ouro__live_profile *live,
-                            const char *root) {
+                            const ouro_block_info *infos, const char *root) {
     const ouro__rows *rows = live->rows;
     uint32_t *place = calloc(rows->count, sizeof *place),
              *blocks = calloc((size_t)live->block_count + 1, sizeof *blocks); // + 1; 0: none yet
     for (uint32_t row = 1; place && blocks && row < rows->count && !p->failed; row++) {
         uint32_t id = rows->block[row], seen = id < live->block_count ? id : live->block_count;
-        if (!blocks[seen]) blocks[seen] = row_block(p, live, id, root) + 1;
+        if (!blocks[seen]) blocks[seen] = row_block(p, infos, live->block_count, id, root) + 1;
         place[row] = ouro__builder_enter(b, place[rows->parent[row]], blocks[seen] - 1);
     }
     if (place && blocks && has_values(rows, 0))
@@ -253,13 +264,13 @@ static void move_values(const track *old, track *new, const moved *m) {
 }
 
 // The root of the sources is looked for when there are many more blocks than before.
-static const char *find_root(track *t, const ouro__live_profile *live, const char *given) {
+static const char *find_root(track *t, const ouro_block_info *infos, uint32_t count,
+                             const char *given) {
     enum { LOOKED_AT = 200 };
-    if (given || t->root || live->block_count < 2 * t->searched) return given ? given : t->root;
-    t->searched = live->block_count;
-    uint32_t step = live->block_count / LOOKED_AT + 1;
-    for (uint32_t b = 0; b < live->block_count && !t->root; b += step)
-        t->root = ouro__root_of(live->blocks[b].file);
+    if (given || t->root || count < 2 * t->searched) return given ? given : t->root;
+    t->searched = count;
+    uint32_t step = count / LOOKED_AT + 1;
+    for (uint32_t b = 0; b < count && !t->root; b += step) t->root = ouro__root_of(infos[b].file);
     return t->root;
 }
 
@@ -271,10 +282,11 @@ static bool make_tree(track *t, const ouro__live_profile *live, const track_opti
     builder *b =
         p ? ouro__builder_new(p, live->compaction == RULE_LOOPS ? RULE_AS_IT_IS : RULE_LOOPS, 0)
           : NULL;
-    const char *root = find_root(t, live, o->root);
+    ouro_block_info *infos = named_blocks(live);
+    const char *root = infos ? find_root(t, infos, live->block_count, o->root) : NULL;
     old.root = t->root;
-    uint32_t *column = b ? row_columns(p, live) : NULL;
-    uint32_t *place = column && !p->failed ? row_places(p, b, live, root) : NULL;
+    uint32_t *column = b && infos ? row_columns(p, live) : NULL;
+    uint32_t *place = column && !p->failed ? row_places(p, b, live, infos, root) : NULL;
     bool ok = place && (!old.tree || move_nodes(&old, p, b, &m));
     ouro__builder_free(b);
     ok = (ok && !p->failed) || ouro__fail_memory(e);
@@ -293,6 +305,7 @@ static bool make_tree(track *t, const ouro__live_profile *live, const track_opti
     if (ok) fill_keys(t);
     if (taken) drop_tree(&old);
     moved_free(&m);
+    free(infos);
     free(place);
     free(column);
     ouro__profile_free(p);

@@ -329,9 +329,12 @@ def a_full_folder_is_told_before_the_program_runs():
 def a_folder_that_fills_up_is_the_reason_that_is_told():
     os.mkdir("full")
     exe = program("native")
-    # Room for the file that `ouro run` tries; then the program takes the room, in bytes or in names.
-    write("fills", f"#!/bin/sh\ncat /dev/zero > $OURO_NATIVE/zeros\nexec {exe}\n")
-    write("names", f"#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8; do touch $OURO_NATIVE/$i 2>/dev/null; done\nexec {exe}\n")
+    # Room for the file that `ouro run` tries; then the program takes the room, in bytes or in names. The scripts have
+    # the word that marks instrumented programs: else they are sampled, if they run long enough for a sample.
+    word = "# __cyg_profile_func_enter"
+    write("fills", f"#!/bin/sh\n{word}\ncat /dev/zero > $OURO_NATIVE/zeros\nexec {exe}\n")
+    write("names",
+          f"#!/bin/sh\n{word}\nfor i in 1 2 3 4 5 6 7 8; do touch $OURO_NATIVE/$i 2>/dev/null; done\nexec {exe}\n")
     for limit, script in (("size=2m", "fills"), ("nr_inodes=5", "names")):
         os.chmod(script, 0o755)
         done = privately(f"mount -t tmpfs -o {limit} tmpfs full; {OURO} run --live full -o out.pb ./{script}"

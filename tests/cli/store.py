@@ -79,7 +79,7 @@ def the_same_profile_with_the_same_labels_counts_once():
     same(chosen(""), {"main;f": 6, "main;g": 8})
     is_in = json.loads(ouro("store", store(), "--json"))
     same([is_in[n] for n in ("recordings", "slices", "samples", "paths", "blocks")], [2, 2, 4, 3, 3])
-    has(ouro("store", store()), "recordings   2", "service", "  x  (2 slices)", "build", "  7  (1 slices)")
+    has(ouro("store", store()), "recordings   2", "service", "  x  (2 slices)", "build", "  7  (1 slice)")
 
 
 @of_a_file
@@ -190,6 +190,14 @@ def paths_beyond_a_limit_are_one_and_totals_stay():
     push("x.folded")
     few = chosen("", "--paths", "10")
     same((len(few), few["main;f100"], few["[small]"], sum(few.values())), (11, 100, sum(range(1, 91)), 5050))
+
+
+@case
+def a_report_without_a_choice_says_that_it_is_of_the_whole_store():
+    write("x.folded", "f 1\n")
+    push("x.folded")
+    same(ouro("report", "--store", store()).splitlines()[0], "the whole store: 1 samples")
+    same(ouro("report", "--store", store(), "--where", "service=x").splitlines()[0], "service=x: 1 samples")
 
 
 @case

@@ -573,6 +573,28 @@ TEST(decimals_are_rounded_with_a_carry_where_a_format_has_none) {
 
 // ---------------------------------------------------------------- files
 
+TEST(what_recording_took_is_not_what_a_live_file_shows_first) {
+    char *path = strdup(test_path("short.ouro"));
+    ouro_metric_info metrics[] = {{"time", "nanoseconds"}, {"recording", "nanoseconds"}};
+    ouro_options options = {.path = path, .metrics = metrics, .metric_count = 2};
+    ouro_profile *live = ouro_profile_new(&options);
+    if (!CHECK(live)) return;
+    ouro_thread *thread = ouro_thread_new(live);
+    ouro_enter(thread, ouro_add_block(live, &(ouro_block_info){"f", "f.c", 3, 1}));
+    for (int charged = 0; charged < 2; charged++) {
+        error e = {0};
+        ouro_count(thread, charged ? 0 : 1, 5);
+        profile *p = ouro__profile_read(path, NULL, &as_asked, &e);
+        if (CHECK(p))
+            CHECK_TEXT(ouro__metric_name(p, p->default_metric), charged ? "time" : "calls");
+        ouro__profile_free(p);
+    }
+    ouro_thread_free(thread);
+    ouro_profile_free(live);
+    unlink(path);
+    free(path);
+}
+
 TEST(live_files_are_read_with_their_calls) {
     char *path = strdup(test_path("live.ouro"));
     ouro_profile *live = ouro_profile_new(&(ouro_options){.path = path});

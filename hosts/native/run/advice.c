@@ -57,8 +57,9 @@ void tell_left_out(const char *program) {
     if (dwarf) dwarf_end(dwarf);
     if (fd >= 0) close(fd);
     if (!all.count) return;
-    ouro__say("ouro run: %zu tiny functions are not counted (%s%s); `ouro cc --tiny` counts them",
-              all.count, all.shown, all.count > NAMES_SHOWN ? ", ..." : "");
+    ouro__say("ouro run: %zu tiny function%s not counted (%s%s); `ouro cc --tiny` counts %s",
+              all.count, all.count == 1 ? " is" : "s are", all.shown,
+              all.count > NAMES_SHOWN ? ", ..." : "", all.count == 1 ? "it" : "them");
 }
 
 // ---------------------------------------------------------------- called most
@@ -99,12 +100,14 @@ void tell_most_called(char *rows) {
         all += calls;
         if (count >= NAMES_SHOWN || !length || used + length + 2 > sizeof list) continue;
         if (strncmp(name, "main", length) == 0) continue;
+        if (calls * 100 < most) continue; // rows come by calls: leaving this one out gains nothing
         sprintf(list + used, "%s%.*s", used ? "," : "", (int)length, name);
         most += calls;
         count++;
     }
     if (all < CALLS_MANY || most * 100 < all * PERCENT_MOST) return;
-    ouro__say("ouro run: %zu functions make %.0f%% of the calls. Leave them out with", count,
-              100 * (double)most / (double)all);
+    ouro__say("ouro run: %zu function%s %.0f%% of the calls. Leave %s out with", count,
+              count == 1 ? " makes" : "s make", 100 * (double)most / (double)all,
+              count == 1 ? "it" : "them");
     ouro__say("  CFLAGS='-finstrument-functions-exclude-function-list=%s'", list);
 }

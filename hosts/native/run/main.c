@@ -59,7 +59,7 @@ static const char help[] =
     "  --view              show it in the viewer\n"
     "  -q, --quiet         show nothing\n"
     "  --pid PID           sample a process that runs, until Ctrl-C; it goes on\n"
-    "  --duration SECONDS  record so long\n"
+    "  --duration SECONDS  sample so long\n"
     "  --cpu, --wall       processor time (the default), or also time while waiting\n"
     "  --sample            sample, also if the program is instrumented\n"
     "  --timer             sample by a timer inside the program, without perf events\n"
@@ -594,8 +594,18 @@ static void tell_names(const rename_counts *counts) {
             (unsigned long long)counts->functions);
 }
 
-static bool write_profile(const options *o, const files *all, const char *folder,
-                          const char *output) {
+// The folder of --live is the user's: it keeps the live files alone.
+static void remove_sums(const char *folder) {
+    static const char *const names[] = {"sum.0.pb", "sum.1.pb", "named.pb"};
+    char path[PATH_MAX];
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%.4000s/%s", folder, names[i]);
+        unlink(path);
+    }
+}
+
+static bool write_named(const options *o, const files *all, const char *folder,
+                        const char *output) {
     char merged[PATH_MAX], named[PATH_MAX];
     rename_counts counts;
     if (!merge_all(all, folder, merged)) return false;
@@ -608,6 +618,13 @@ static bool write_profile(const options *o, const files *all, const char *folder
     if (!o->quiet) tell_names(&counts);
     char *convert[] = {ouro, "convert", named, (char *)output, NULL};
     return run_ouro(convert);
+}
+
+static bool write_profile(const options *o, const files *all, const char *folder,
+                          const char *output) {
+    bool written = write_named(o, all, folder, output);
+    remove_sums(folder);
+    return written;
 }
 
 // Says why processes could not make a profile; the names of their notes are PID.ERRNO.failed. How
@@ -648,6 +665,12 @@ static bool tell_nothing(const options *o, const char *folder) {
         ouro__say("ouro run: nothing was recorded: %s has rights of its own (setuid, setgid or",
                   o->rest[0]);
         fputs("capabilities), and does not obey its caller. Run a copy without them.\n", stderr);
+        return false;
+    }
+    if (wants_sampling(o)) {
+        ouro__say("ouro run: nothing was recorded: %s ended before the first sample.", o->rest[0]);
+        fputs("`--hz 10000` samples more often; `ouro cc` builds programs that count calls.\n",
+              stderr);
         return false;
     }
     ouro__say("ouro run: nothing was recorded: %s entered no instrumented function.", o->rest[0]);

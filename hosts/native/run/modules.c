@@ -7,6 +7,7 @@
 
 #include "modules.h"
 
+#include "array.h"
 #include "unwind.h"
 
 #include <elf.h>
@@ -18,17 +19,6 @@
 #include <unistd.h>
 
 enum { HEADERS_MOST = 128, NOTES_MOST = 65536 };
-
-static bool grow(void *array, size_t count, size_t *room, size_t size) {
-    void *old;
-    if (count < *room) return true;
-    memcpy(&old, array, sizeof old);
-    void *grown = realloc(old, (*room ? *room * 2 : 32) * size);
-    if (!grown) return false;
-    memcpy(array, &grown, sizeof grown);
-    *room = *room ? *room * 2 : 32;
-    return true;
-}
 
 // ---------------------------------------------------------------- files
 
@@ -80,7 +70,7 @@ static uint32_t module_of(modules *all, const char *path) {
     }
     file_module m = {.path = strdup(path)};
     struct stat status;
-    if (!m.path || !grow(&all->modules, all->count, &all->room, sizeof m)) {
+    if (!m.path || !array_reserve(&all->modules, all->count + 1, &all->room, sizeof m)) {
         free(m.path);
         return UINT32_MAX;
     }
@@ -166,7 +156,7 @@ static size_t place_of(const process *p, uint64_t address) {
 }
 
 static bool insert(process *p, size_t at, mapping m) {
-    if (!grow(&p->mappings, p->count, &p->room, sizeof m)) return false;
+    if (!array_reserve(&p->mappings, p->count + 1, &p->room, sizeof m)) return false;
     memmove(p->mappings + at + 1, p->mappings + at, (p->count - at) * sizeof m);
     p->mappings[at] = m;
     p->count++;

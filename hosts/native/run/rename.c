@@ -7,6 +7,8 @@
 
 #include "rename.h"
 
+#include "array.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -127,21 +129,11 @@ static void put_bytes(FILE *out, unsigned number, const void *bytes, size_t size
 
 // ---------------------------------------------------------------- texts
 
-static bool grow(void *array, size_t count, size_t *room, size_t size) {
-    void *old;
-    if (count < *room) return true;
-    memcpy(&old, array, sizeof old);
-    void *grown = realloc(old, (*room ? *room * 2 : 256) * size);
-    if (!grown) return false;
-    memcpy(array, &grown, sizeof grown);
-    *room = *room ? *room * 2 : 256;
-    return true;
-}
-
 static bool read_strings(rewriter *w, reader message) {
     for (field f; next_field(&message, &f);) {
         if (f.number != PROFILE_STRING || f.type != WIRE_BYTES) continue;
-        if (!grow(&w->strings, w->string_count, &w->string_room, sizeof f)) return false;
+        if (!array_reserve(&w->strings, w->string_count + 1, &w->string_room, sizeof f))
+            return false;
         w->strings[w->string_count++] = f;
     }
     if (message.failed) errno = EILSEQ;
@@ -156,7 +148,7 @@ static char *copy_string(const rewriter *w, uint64_t number) {
 
 static uint64_t add_string(rewriter *w, const char *text) {
     if (!text[0]) return 0;
-    if (!grow(&w->added, w->added_count, &w->added_room, sizeof *w->added)) return 0;
+    if (!array_reserve(&w->added, w->added_count + 1, &w->added_room, sizeof *w->added)) return 0;
     w->added[w->added_count++] = text;
     return w->string_count + w->added_count - 1;
 }
@@ -183,7 +175,7 @@ static bool put_function(rewriter *w, const field *function) {
         fwrite(function->start, 1, function->size, w->out);
         return true;
     }
-    if (!grow(&w->lines, w->line_count, &w->line_room, sizeof *w->lines)) return false;
+    if (!array_reserve(&w->lines, w->line_count + 1, &w->line_room, sizeof *w->lines)) return false;
     w->lines[w->line_count++] = (function_line){id, found.line};
     uint64_t texts[] = {add_string(w, found.name), add_string(w, found.file)};
     size_t size = 4 + varint_size(id) + varint_size(texts[0]) + varint_size(texts[1]) +

@@ -11,6 +11,7 @@
 
 #include "sampler.h"
 
+#include "array.h"
 #include "unwind.h"
 
 #include <dirent.h>
@@ -64,19 +65,6 @@ struct sampler {
     uint64_t newest; // of the round before
 };
 
-static bool grow(void *array, size_t needed, size_t *room, size_t size) {
-    void *old;
-    size_t larger = *room ? *room : 64;
-    if (needed <= *room) return true;
-    while (larger < needed) larger *= 2;
-    memcpy(&old, array, sizeof old);
-    void *grown = realloc(old, larger * size);
-    if (!grown) return false;
-    memcpy(array, &grown, sizeof grown);
-    *room = larger;
-    return true;
-}
-
 // ---------------------------------------------------------------- opening
 
 static struct perf_event_attr attributes(const sampler *s, unsigned hz, bool on_exec) {
@@ -122,7 +110,7 @@ static bool map_ring(ring *r) {
 static bool add_event(sampler *s, struct perf_event_attr *a, pid_t tid, size_t processor) {
     int fd = open_event(a, tid, (int)processor);
     if (fd < 0) return errno == ENODEV || errno == ESRCH; // no such processor, or it has ended
-    if (!grow(&s->events, s->event_count + 1, &s->event_room, sizeof fd)) {
+    if (!array_reserve(&s->events, s->event_count + 1, &s->event_room, sizeof fd)) {
         close(fd);
         errno = ENOMEM;
         return false;
@@ -215,8 +203,8 @@ static void copy_from(const ring *r, uint64_t at, unsigned char *to, size_t size
 
 static void take_record(sampler *s, const ring *r, uint64_t at, size_t size) {
     record parsed;
-    if (!grow(&s->bytes, s->byte_count + size, &s->byte_room, 1) ||
-        !grow(&s->waiting, s->waiting_count + 1, &s->waiting_room, sizeof *s->waiting))
+    if (!array_reserve(&s->bytes, s->byte_count + size, &s->byte_room, 1) ||
+        !array_reserve(&s->waiting, s->waiting_count + 1, &s->waiting_room, sizeof *s->waiting))
         return;
     copy_from(r, at, s->bytes + s->byte_count, size);
     if (!record_parse(&s->shape, s->bytes + s->byte_count, size, &parsed)) parsed.time = 0;

@@ -14,6 +14,7 @@
 
 #include "symbols.h"
 
+#include "array.h"
 #include "dw.h"
 
 #include <stdio.h>
@@ -195,17 +196,6 @@ static module *module_of(symbols *all, const char *path, const char *build_id) {
 
 // ---------------------------------------------------------------- the symbol table
 
-static bool grow(void *array, size_t count, size_t *room, size_t size) {
-    void *old;
-    if (count < *room) return true;
-    memcpy(&old, array, sizeof old);
-    void *grown = realloc(old, (*room ? *room * 2 : 256) * size);
-    if (!grown) return false;
-    memcpy(array, &grown, sizeof grown);
-    *room = *room ? *room * 2 : 256;
-    return true;
-}
-
 // Which of several names of one address is taken: the smaller. The complete object's constructor
 // and destructor come before the base's, which compilers often make the same code; names for the
 // public come before those with underscores.
@@ -241,7 +231,7 @@ static void sort_places(module *m) {
         GElf_Addr address;
         const char *name = dwfl_module_getsym_info(m->handle, i, &s, &address, NULL, NULL, NULL);
         if (!is_code(&s, name)) continue;
-        if (!grow(&m->places, m->place_count, &room, sizeof *m->places)) break;
+        if (!array_reserve(&m->places, m->place_count + 1, &room, sizeof *m->places)) break;
         m->places[m->place_count++] =
             (place){address, address + s.st_size, name, GELF_ST_BIND(s.st_info) == STB_WEAK};
     }
@@ -335,7 +325,7 @@ static Dwarf_Die *unit_of(Dwfl_Module *handle, uint64_t address, Dwarf_Addr *bia
 static bool add_described(unit *u, Dwarf_Die *die) {
     Dwarf_Addr start;
     if (dwarf_tag(die) != DW_TAG_subprogram || dwarf_entrypc(die, &start)) return true;
-    if (!grow(&u->functions, u->count, &u->room, sizeof *u->functions)) return false;
+    if (!array_reserve(&u->functions, u->count + 1, &u->room, sizeof *u->functions)) return false;
     u->functions[u->count++] = (described){start, dwarf_dieoffset(die)};
     return true;
 }
@@ -367,7 +357,7 @@ static void list_functions(unit *u, Dwarf_Die *top) {
     bool more = true;
     while (more && add_described(u, &at)) {
         Dwarf_Die next;
-        if (has_functions(&at) && grow(&stack, depth, &room, sizeof at) &&
+        if (has_functions(&at) && array_reserve(&stack, depth + 1, &room, sizeof at) &&
             dwarf_child(&at, &next) == 0) {
             stack[depth++] = at;
             at = next;

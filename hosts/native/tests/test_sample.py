@@ -246,7 +246,8 @@ def an_instrumented_program_is_counted_unless_samples_are_asked_for():
 
 @case
 def a_program_that_ends_at_once_says_why_there_is_nothing():
-    has(run(OURO, "run", "-o", "out.pb", "--hz", "1", "true", status=0).err, "nothing was recorded")
+    has(run(OURO, "run", "-o", "out.pb", "--hz", "1", "true", status=0).err,
+        "nothing was recorded: true ended before the first sample")
 
 
 def self_shares_of_perf(file):
