@@ -110,7 +110,7 @@ class Circle(Piece):
     file, language = "circle.c", "c"
     FRAMES = ["-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls"]
     reported = """A function that calls itself, or that is called again by what it calls, is on the stack many
-times. Who adds up the time of each of these frames counts the same second again and again. People see 1,277%,
+times. A tool that adds up the time of each of these frames counts the same second again and again. People see 1,277%,
 15,903% or 561,365% and ask: [rbspy](https://github.com/rbspy/rbspy/issues/23),
 [Tracy](https://github.com/wolfpld/tracy/issues/159),
 [honest-profiler](https://github.com/jvm-profiling-tools/honest-profiler/issues/186),
@@ -159,7 +159,7 @@ call seems to come from nowhere, and what began it looks cheap: [Go keeps
 [gperftools 64](https://github.com/gperftools/gperftools/issues/1194), [Dart
 128](https://github.com/flutter/devtools/issues/579), and perf 127."""
     moral = """Nobody can put back what the recorder dropped, so Ouro says the same of this file. What Ouro records
-itself has no such limit: see `main` in the first piece, whose stack is a thousand frames deep."""
+itself has no such limit: see `main` in the first table, whose program goes a thousand calls deep."""
 
     def measure(self):
         program, profile = self.path("deep"), self.path("deep.pb.gz")
@@ -175,13 +175,13 @@ class States(Piece):
     title = "Tail calls that leave no trace"
     file, language = "states.c", "c"
     FRAMES = ["-O2", "-fno-omit-frame-pointer"]
-    reported = """A call at the end of a function may take its caller's place on the stack. Who looks at the stack
-sees `main` and `work`, and nothing between them ([an example](https://github.com/oven-sh/bun/issues/16704), and
-[what LLVM does about it](https://github.com/llvm/llvm-project/pull/75823)). Who follows calls and returns waits for
-returns that never come: callgrind takes the states for ever deeper recursion, and uftrace stops at its limit of
-1,024."""
+    reported = """A call at the end of a function may take its caller's place on the stack. A tool that looks at the
+stack sees `main` and `work`, and nothing between them ([an example](https://github.com/oven-sh/bun/issues/16704), and
+[what LLVM does about it](https://github.com/llvm/llvm-project/pull/75823)). A tool that follows calls and returns
+waits for returns that never come: callgrind takes the states for ever deeper recursion, and uftrace stops at its
+limit of 1,024."""
     moral = """Ouro's third event beside `enter` and `exit` is `replace`. A million tail calls are the same few
-paths, and each is counted."""
+paths, and each is counted. In C, clang's XRay reports tail calls: `ouro cc --xray` ([more](native.md#xray))."""
 
     def measure(self):
         size = "600000"
@@ -325,8 +325,13 @@ HEAD = """# The gallery of recursion
 
 What profilers say of programs that recurse and tail call, beside what the programs counted themselves. Each program is
 in [docs/gallery](gallery/README.md); `docs/gallery/make.py build` runs it through Ouro and through the others that are
-installed (Debian 12's, with the options that their manuals give for call graphs) and writes this page. ✗ is a figure
-that is off by more than 12 points, or by a tenth. The tests ask again and hold this page against what they find.
+installed (Debian 12's, with the options that their manuals give for call graphs) and writes this page.
+
+In the tables, "in `f`" is the share of the time in the function `f` and in all that it calls, and "`work` that `f`
+asked for" is the share of the time of `work` that was spent in calls by `f`. The tools take samples, so a share may
+differ by a few points. ✗ marks a share that is off by more than 12 percentage points, and a count that is off by more
+than a tenth. An empty cell is a question that the tool does not answer. The tests ask again and hold this page against
+what they find.
 
 None of these tools is bad: each is right about the programs it was made for. Recursion is where the usual way of adding
 up ends.

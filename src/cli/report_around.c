@@ -246,9 +246,19 @@ static const char *deep_text(char text[static DEEP_ROOM], const recursion *r) {
     return text;
 }
 
+// The recorder counts recursion with the calls. Its samples have no calls, and a block that calls
+// itself is one node there. What is read from stacks has counted it before it was compacted.
+static bool recursion_is_known(const profile *p) {
+    return !ouro__counts_calls(p) || ouro__calls_metric(p) != NO_ROW;
+}
+
 void knots_brief(const options *o, const loaded *l, const knots *k, uint32_t top, output *out) {
     put_heading(o, out, "Recursion (blocks that call themselves, or each other in a circle)");
-    if (!k->count) ouro__put_text(out, "  none\n");
+    if (!k->count)
+        ouro__put_text(out,
+                       recursion_is_known(l->profile)
+                           ? "  none\n"
+                           : "  not known: the program was sampled, its calls are not counted\n");
     table *t = table_new(o, out);
     int64_t left = ouro__total(l->profile, l->metric);
     for (uint32_t i = 0; i < k->count && i < top; i++) {
@@ -267,7 +277,10 @@ void knots_brief(const options *o, const loaded *l, const knots *k, uint32_t top
 static void knots_text(const options *o, const loaded *l, const knots *k, uint32_t top,
                        output *out) {
     if (!k->count)
-        ouro__put_text(out, "no recursion: no block calls itself, alone or through others\n");
+        ouro__put_text(out,
+                       recursion_is_known(l->profile)
+                           ? "no recursion: no block calls itself, alone or through others\n"
+                           : "not known: the program was sampled, its calls are not counted\n");
     for (uint32_t i = 0; i < k->count && i < top; i++) {
         const knot *one = &k->knots[i];
         char *members = member_names(l->profile, one, MEMBERS, ", ");

@@ -434,6 +434,8 @@ def calls_that_nobody_counted_are_not_zeros():
     write("sampled.pb", p.bytes())
     text = ouro("report", "sampled.pb")
     has(text, "calls are not known, the file has samples")
+    has(text, "not known: the program was sampled, its calls are not counted")
+    has(ouro("report", "--knots", "sampled.pb"), "not known: the program was sampled")
     assert "calls  block" not in text, text
     for row in json.loads(ouro("report", "--json", "sampled.pb"))["rows"]:
         same(row["calls"], None)

@@ -5,6 +5,7 @@
 
 import {colourBy, fillOf} from "../model/colour.js";
 import {amount, count, duration, exact, percent, plural} from "../model/format.js";
+import {recursionIsKnown} from "../model/metrics.js";
 import {changed, hasFilters, href, question, to} from "../model/url.js";
 import {blockLink, recursionMark, shownName} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
@@ -143,7 +144,9 @@ function recursionTable(app, answer) {
         {title: "Blocks", kind: "name"},
       ],
       rows,
-      "No recursion: no block reaches itself.",
+      recursionIsKnown(app.file)
+        ? "No recursion: no block reaches itself."
+        : "Not known: the program was sampled, its calls are not counted.",
     ),
     h(
       "p.foot",

@@ -5,6 +5,7 @@
 
 import {MEMBERS, onCircle} from "../model/circle.js";
 import {amount, count, percent, plural} from "../model/format.js";
+import {recursionIsKnown} from "../model/metrics.js";
 import {foot, window} from "../model/table.js";
 import {changed, href, question} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
@@ -337,7 +338,7 @@ export function mount(app) {
       const parts = mutual.map((group, i) => groupPart(app, answer, group, i, room));
       if (alone.length) parts.push(alonePart(app, answer, alone));
       fill(told, answer.rows.length ? summary(answer, mutual, alone) : "");
-      fill(list, answer.rows.length ? parts : h("p.nothing", null, nothing(state)));
+      fill(list, answer.rows.length ? parts : h("p.nothing", null, nothing(app, state)));
       for (const one of list.querySelectorAll("details"))
         one.open = opened.has(one.dataset.key) || mutual.length === 1;
       const f = foot(answer.count, answer.offset, answer.rows.length);
@@ -365,8 +366,14 @@ export function mount(app) {
   };
 }
 
-/** What to do about it. @param {import("../model/url.js").State} state */
-function nothing(state) {
+/**
+ * What to do about it.
+ * @param {import("../main.js").App} app
+ * @param {import("../model/url.js").State} state
+ */
+function nothing(app, state) {
   if (state.search) return "No group has such a member. Search for another name or file.";
+  if (!recursionIsKnown(app.file))
+    return "Not known: the program was sampled, its calls are not counted. Record every call to see what recurses.";
   return "No recursion here: no block reaches itself. The call tree shows who calls whom.";
 }

@@ -140,6 +140,17 @@ def a_script_of_redis_is_recorded_outside_of_it():
         server.wait(timeout=60)
 
 
+@case
+def without_a_server_of_redis_the_script_ends_with_a_message():
+    needs("redis-cli")
+    if not os.path.exists(f"{BUILD}/ouro-lua5.1"):
+        skip("built without Lua 5.1")
+    write("one.lua", "return redis.call('GET', KEYS[1])\n")
+    done = suite.run(f"{BUILD}/ouro-lua5.1", "--quiet", os.path.join(EXAMPLES, "redis_outside.lua"), "one.lua", "n",
+                     status=1, timeout=100, env=environment("5.1", REDIS_CLI="redis-cli -s nobody"))
+    has(done.err, "no server answers `redis-cli -s nobody ping`")
+
+
 def until(ready, process):
     """Waits for a server, as long as it lives."""
     end = time.monotonic() + 60

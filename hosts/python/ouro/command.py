@@ -34,12 +34,12 @@ def flush():
             pass
 
 
-def summary(file):
+def summary(file, precise):
     stats = ouro._ouro.stats()
     if stats["calls"] or stats["time"]:
         show("report", file)
     else:
-        say("the program ended before the first tick; --precise sees all")
+        say("the program ended before the first tick; --precise sees all" if not precise else "nothing was called")
     if stats["taken"]:
         say("another profiler took the hook of a thread; what that thread did afterwards is not recorded")
     if stats["clockless"]:
@@ -70,7 +70,8 @@ def begin(settings, refuse):
         flush()
         explain_slices(settings.get("slice"))
         if not quiet:
-            summary(shown if os.path.abspath(shown) == output else output)
+            precise = any(settings.get(name) for name in ("precise", "memory", "slice"))
+            summary(shown if os.path.abspath(shown) == output else output, precise)
         if view:
             show("view", output)
 

@@ -418,6 +418,15 @@ def the_summary_says_where_the_time_went():
     has(done.err, "metrics: calls", "Overall", "ouro python: the profile is in script.pb.gz")
 
 
+@case
+def the_summary_recommends_precise_only_where_it_was_not_given():
+    hint = "--precise sees all"
+    has(ouro("nobody.py", status=2).err, hint)
+    done = ouro("--precise", "nobody.py", status=2)
+    has(done.err, "ouro python: nothing was called")
+    lacks(done.err, hint)
+
+
 # ---------------------------------------------------------------- sampling
 
 @case

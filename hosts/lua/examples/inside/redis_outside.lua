@@ -14,11 +14,15 @@ for i = 2, #arg do
     if arg[i] == "," then list = ARGV else list[#list + 1] = arg[i] end
 end
 
+-- Without a server redis-cli waits for one, and so would this program.
+local cli = os.getenv("REDIS_CLI") or "redis-cli"
+local status = os.execute(cli .. " ping >/dev/null 2>&1")
+assert(status == 0 or status == true, "no server answers `" .. cli .. " ping`")
+
 -- Commands go to redis-cli through a pipe; its answers come back through a named one.
 local answers = os.tmpname()
 os.remove(answers)
 assert(os.execute("mkfifo -m 600 '" .. answers .. "'"))
-local cli = os.getenv("REDIS_CLI") or "redis-cli"
 local commands = assert(io.popen(cli .. " --no-raw >'" .. answers .. "'", "w"))
 local replies = assert(io.open(answers))
 os.remove(answers)
