@@ -163,7 +163,7 @@ OURO_API int ouro_compaction_from_name(const char *name, ouro_options *options);
 // creating the live file gave.
 //
 // The live file. With `path`, the tree stands in a shared mapping of that file, so that `ouro view`
-// can read it while the program runs, and after it was killed. It begins with some 80 KB and grows
+// can read it while the program runs, and after it was killed. It begins with some 90 KB and grows
 // with what is in use, about 160 bytes per node for one metric. Space is reserved before it is
 // used, so a full disk is never a SIGBUS: it is ENOSPC here, and later the cap stands where it is
 // (see ouro_stats.no_space). Put it on a tmpfs (/dev/shm, /run/user/UID): the kernel then never
