@@ -272,7 +272,7 @@ static bool prepare(native_self *self) {
         stack->top = self->top;
         if (!adopt(self, stack, NULL)) return false;
         self->thread = stack->thread;
-        if (ouro_native_session.hz)
+        if (ouro_native_session.hz && ouro_native_session.profile == ouro_native_session.counted)
             ouro_clock_start(self->thread, METRIC_TIME, ouro_native_session.hz);
     }
     for (size_t i = 0; i < self->queued; i++) take(self, self->queue[i]);

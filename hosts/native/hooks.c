@@ -48,11 +48,12 @@ static APART void enter_other(native_frame *top, ouro_thread *thread, ouro_block
 
 void __cyg_profile_func_enter(void *function, void *site) {
     (void)site;
+    if (ouro_native_session.off) return;
     native_self *self = &ouro_native_self;
     uintptr_t address = (uintptr_t)function;
     native_frame *top = self->top;
     if (UNLIKELY(top >= self->limit)) {
-        if (!ouro_native_session.off) event(address, CALLERS_SP, NATIVE_ENTER);
+        event(address, CALLERS_SP, NATIVE_ENTER);
         return;
     }
     uint64_t height = CALLERS_SP - self->low;
@@ -79,11 +80,12 @@ void __cyg_profile_func_enter(void *function, void *site) {
 
 void __cyg_profile_func_exit(void *function, void *site) {
     (void)site;
+    if (ouro_native_session.off) return;
     native_self *self = &ouro_native_self;
     uintptr_t address = (uintptr_t)function;
     native_frame *top = self->top;
     if (UNLIKELY(top >= self->limit)) {
-        if (!ouro_native_session.off) event(address, CALLERS_SP, NATIVE_EXIT);
+        event(address, CALLERS_SP, NATIVE_EXIT);
         return;
     }
     if (UNLIKELY(top[-1].key != (uint32_t)address) ||

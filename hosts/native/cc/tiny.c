@@ -4,7 +4,8 @@
 // is called everywhere pays for two calls each time, and what it was inlined into can no longer be
 // optimised. So each source is compiled without hooks first, and the debug information of that says
 // what became of each function: a function is tiny if it makes no call, and no copy of it, of its
-// own or inlined, has more than TINY_BYTES of code. main is never tiny.
+// own or inlined, has more than TINY_BYTES of code; or if all its copies are inlined, none of them
+// with more than INLINED_BYTES. main is never tiny.
 //
 // gcc leaves out functions whose name contains a given text. A tiny function whose name is a part
 // of the name of one that is not tiny keeps its hooks.
@@ -24,6 +25,7 @@
 
 enum {
     TINY_BYTES = 64,
+    INLINED_BYTES = 256, // larger ones are often inlined because they are called at one place
     DEPTH_MOST = 256,
     FUNCTIONS_MOST = 20000, // else comparing all their names would take longer than compiling
     LIST_MOST = 64 << 10
@@ -34,6 +36,7 @@ typedef struct {
     char *name;
     uint64_t largest;
     bool calls;
+    bool apart; // not only inlined
 } function;
 
 typedef struct {
@@ -136,6 +139,7 @@ static void look_at(functions *all, level *levels, int depth) {
         function *f = size ? function_of(all, &l->die) : NULL;
         if (!f) return;
         if (size > f->largest) f->largest = size;
+        if (tag == DW_TAG_subprogram) f->apart = true;
         l->function = (size_t)(f - all->items);
     } else if (tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site) {
         for (int i = 0; i < depth; i++) {
@@ -176,7 +180,9 @@ static void read_object(functions *all, const char *path) {
 // ---------------------------------------------------------------- the list
 
 static bool is_tiny(const function *f) {
-    return f->name && !f->calls && f->largest <= TINY_BYTES && strcmp(f->name, "main") != 0;
+    bool tiny = !f->calls && f->largest <= TINY_BYTES;
+    bool inlined = !f->apart && f->largest <= INLINED_BYTES;
+    return f->name && (tiny || inlined) && strcmp(f->name, "main") != 0;
 }
 
 static bool hits_another(const functions *all, const char *name) {

@@ -587,11 +587,12 @@ static bool merge_all(const files *all, const char *folder, char merged[static P
 
 static void tell_names(const rename_counts *counts) {
     if (counts->functions == counts->named) return;
-    fprintf(stderr,
-            "ouro run: %llu of %llu functions have no name: the program was stripped, or is not "
-            "there any\nmore (--debug-folder)\n",
-            (unsigned long long)(counts->functions - counts->named),
-            (unsigned long long)counts->functions);
+    fprintf(
+        stderr,
+        "ouro run: %llu of %llu functions have no name: the program was stripped, or is gone.\n"
+        "Debian has debug symbols in packages NAME-dbgsym; --debug-folder names other places.\n",
+        (unsigned long long)(counts->functions - counts->named),
+        (unsigned long long)counts->functions);
 }
 
 // The folder of --live is the user's: it keeps the live files alone.

@@ -462,6 +462,19 @@ for way in ("gcc-O0", "static", "xray"):
          *(["-fno-inline"] if way != "gcc-O0" else []))
 
 
+SLEEPER = """#include <time.h>
+static int sleeps(void) { return nanosleep(&(struct timespec){0, 20000000}, 0) != 0; }
+int main(void) { int broken = 0; for (int i = 0; i < 10; i++) broken += sleeps(); return broken; }
+"""
+
+
+@case
+def what_is_switched_off_gets_no_signals_of_a_timer():
+    exe = build("gcc-O0", [write("sleeper.c", SLEEPER)], "sleeper")
+    for clock in ("cpu", "wall"):
+        run(OURO, "run", "--off", "-q", "--clock", clock, "-o", "out.pb", exe, status=0)
+
+
 @case
 def a_process_that_does_not_record_is_left_alone():
     with subprocess.Popen(["sleep", "100"]) as child:
@@ -551,6 +564,24 @@ def tiny_functions_have_no_hooks_unless_asked():
     run(OURO, "cc", "-O2", "-c", source, "-o", "t.o", "-MMD", "-MF", "t.d", status=0)
     same(read("t.d").split(), ["t.o:", "t.c"], "dependencies are those of one compilation")
     same(sorted(f for f in os.listdir() if f.startswith("t.")), ["t.c", "t.d", "t.o"])
+
+
+INLINED = """#define ALWAYS static inline __attribute__((always_inline))
+__attribute__((noinline)) int leaf(int n) { return n ^ 5; }
+__attribute__((noinline)) int apart(int n) { return n + leaf(n); }
+ALWAYS int inlined(int n) { return apart(n) + apart(n + 1); }
+ALWAYS int large(int n) { %s return n; }
+int main(void) { int sum = inlined(1) + inlined(2) + large(3); return sum == 0; }
+""" % " ".join(f"n = apart(n) * {i} + n / 3;" for i in range(40))
+
+
+@case
+def functions_that_are_only_inlined_have_no_hooks_unless_they_are_large_or_asked_for():
+    source = write("i.c", INLINED)
+    for way, wanted in (("default", {"main": 1, "large": 1, "apart": 44}),
+                        ("gcc", {"main": 1, "large": 1, "apart": 44, "inlined": 2, "leaf": 44})):
+        record(build(way, [source], "i"))
+        same(totals(), wanted)
 
 
 @case
