@@ -127,7 +127,7 @@ There is nothing to cut: a turn around the circle is the same path."""
         even, odd = map(float, run(self.compile("plain", *self.FRAMES), "20").split())
         self.truth = {"in `main`, %": 100, "in `even`, %": 100, "`work` that `odd` asked for, %": odd}
         main, in_even, for_odd = self.truth
-        program = self.compile("ours", *self.FRAMES, compiler=(self.ouro, "cc", "--tiny"))
+        program = self.compile("ours", *self.FRAMES, compiler=(self.ouro, "cc"))
         profile = self.record("run", program, "1000")
         self.says("Ouro", main, self.overall(profile, "main"))
         self.says("Ouro", in_even, self.overall(profile, "even"))
@@ -245,7 +245,7 @@ times longer, and there are as many."""
         lefts, rights = map(float, run(self.compile("plain", *self.FRAMES), "12000").split())
         self.truth = {"calls of `left`": lefts, "paths or stacks": None, "bytes": None}
         count, different, size = self.truth
-        program = self.compile("ours", *self.FRAMES, compiler=(self.ouro, "cc", "--tiny"))
+        program = self.compile("ours", *self.FRAMES, compiler=(self.ouro, "cc"))
         profile = self.record("run", program, "12000")
         self.says("Ouro", count, self.calls(profile, "left"))
         self.says("Ouro", different, len(self.rows(profile, "--sequences", "--metric", "calls")["rows"]))

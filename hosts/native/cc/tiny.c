@@ -5,7 +5,8 @@
 // optimised. So each source is compiled without hooks first, and the debug information of that says
 // what became of each function: a function is tiny if it makes no call, and no copy of it, of its
 // own or inlined, has more than TINY_BYTES of code; or if all its copies are inlined, none of them
-// with more than INLINED_BYTES. main is never tiny.
+// with more than INLINED_BYTES. A function with a loop is not tiny: it may be where the time goes.
+// Nor is main.
 //
 // gcc leaves out functions whose name contains a given text. A tiny function whose name is a part
 // of the name of one that is not tiny keeps its hooks.
@@ -13,6 +14,7 @@
 #include "tiny.h"
 
 #include "descriptors.h"
+#include "loops.h"
 
 #include "../run/dw.h"
 
@@ -43,6 +45,7 @@ typedef struct {
     function *items;
     size_t count, room;
     uint32_t *places; // hash table by `die`: the number of an item + 1; twice `room` is its size
+    loops loops;
     bool cxx;
 } functions;
 
@@ -179,16 +182,17 @@ static void read_object(functions *all, const char *path) {
 
 // ---------------------------------------------------------------- the list
 
-static bool is_tiny(const function *f) {
+static bool is_tiny(const functions *all, const function *f) {
     bool tiny = !f->calls && f->largest <= TINY_BYTES;
     bool inlined = !f->apart && f->largest <= INLINED_BYTES;
-    return f->name && (tiny || inlined) && strcmp(f->name, "main") != 0;
+    return f->name && (tiny || inlined) && strcmp(f->name, "main") != 0 &&
+           !loops_has(&all->loops, f->name);
 }
 
 static bool hits_another(const functions *all, const char *name) {
     for (size_t i = 0; i < all->count; i++) {
         const function *f = &all->items[i];
-        if (f->name && !is_tiny(f) && strstr(f->name, name)) return true;
+        if (f->name && !is_tiny(all, f) && strstr(f->name, name)) return true;
     }
     return false;
 }
@@ -201,7 +205,7 @@ static char *list_of(const functions *all) {
     if (!to) return NULL;
     for (size_t i = 0; i < all->count && ftell(to) < LIST_MOST; i++) {
         const function *f = &all->items[i];
-        if (!is_tiny(f) || hits_another(all, f->name)) continue;
+        if (!is_tiny(all, f) || hits_another(all, f->name)) continue;
         fprintf(to, "%s%s", any ? "," : "", f->name);
         any = true;
     }
@@ -267,6 +271,7 @@ static bool run(char **words) {
 
 // One source, without hooks and warnings.
 static void compile(functions *all, char *const *words, const char *source, const char *object) {
+    char dump[256];
     size_t count = 0, n = 0;
     while (words[count]) count++;
     char **own = calloc(count + 12, sizeof *own);
@@ -278,9 +283,12 @@ static void compile(functions *all, char *const *words, const char *source, cons
             own[n++] = words[i];
         }
     }
-    const char *const more[] = {"-w", "-g", "-c", source, "-o", object};
+    snprintf(dump, sizeof dump, "-fdump-tree-cfg=%s.cfg", object);
+    const char *const more[] = {"-w", "-g", "-c", source, "-o", object, dump};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) own[n++] = (char *)more[i];
     if (run(own)) read_object(all, object);
+    loops_read(&all->loops, strchr(dump, '=') + 1);
+    unlink(strchr(dump, '=') + 1);
     free(own);
 }
 
@@ -309,5 +317,6 @@ char *tiny_functions(char *const *words, bool cxx) {
     for (size_t i = 0; i < all.count; i++) free(all.items[i].name);
     free(all.items);
     free(all.places);
+    loops_free(&all.loops);
     return list;
 }

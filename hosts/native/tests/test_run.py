@@ -4,7 +4,7 @@
 import io, os, re, shutil, signal, subprocess, tarfile
 import real, sources
 from native import BUILD, OURO, build, paths, record, totals
-from suite import ROOT, case, has, main, read, run, same, skip, write
+from suite import ROOT, case, has, lacks, main, read, run, same, skip, write
 
 SMALL = """#include <stdio.h>
 __attribute__((noinline)) static int twice(int n) { __asm__ volatile("" : "+r"(n)); return 2 * n; }
@@ -582,6 +582,26 @@ def functions_that_are_only_inlined_have_no_hooks_unless_they_are_large_or_asked
                         ("gcc", {"main": 1, "large": 1, "apart": 44, "inlined": 2, "leaf": 44})):
         record(build(way, [source], "i"))
         same(totals(), wanted)
+
+
+@case
+def a_function_with_a_loop_is_not_tiny():
+    """It may be all of the time."""
+    for ending, source in ((".c", """static volatile int n;
+static __attribute__((noinline)) void loops(int m) { for (int i = 0; i < m; i++) n++; }
+static __attribute__((noinline)) void again(int m) { again: n++; if (m-- > 0) goto again; }
+static __attribute__((noinline)) void straight(int m) { if (m > 3) n = 7; else n = m; }
+int main(void) { loops(3); again(4); straight(5); return 0; }
+"""), (".cpp", """static volatile int n;
+namespace here { struct box { __attribute__((noinline)) void loops(int m) { while (m-- > 0) n = n + 1; }
+__attribute__((noinline)) void straight(int m) { n = m; } }; }
+int main() { here::box b; b.loops(3); b.straight(4); return 0; }
+""")):
+        record(build("default", [write("l" + ending, source)], "l"))
+        names = "".join(sorted(totals()))
+        has(names, "loops")
+        lacks(names, "straight")
+        same("again" in names, ending == ".c")
 
 
 @case
