@@ -6,6 +6,11 @@ The list is a file of tab-separated lines that OURO_FIGURES names; without it, n
 import os
 
 
+def rounds(usual):
+    """How often a timed run is repeated: ROUNDS, else as usual."""
+    return int(os.environ.get("ROUNDS", usual))
+
+
 def verdict(good):
     return "-" if good is None else "ok" if good else "MISSED"
 

@@ -15,7 +15,7 @@ import os from "node:os";
 import path from "node:path";
 import {fileURLToPath} from "node:url";
 
-const ROUNDS = 5;
+const ROUNDS = Number(process.env.ROUNDS ?? 5);
 const here = path.dirname(fileURLToPath(import.meta.url));
 const {chromium} = createRequire(path.join(here, "../../tests/web/package.json"))(
   "playwright-core",

@@ -19,10 +19,10 @@ import tempfile
 
 HOST = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(HOST.parent.parent / "bench"))
-from figures import figure  # noqa: E402
+from figures import figure, rounds  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
-ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else rounds(3)
 WORD = sys.argv[3] if len(sys.argv) > 3 else ""
 HARD = "4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......"
 

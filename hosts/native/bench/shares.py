@@ -14,9 +14,9 @@ sys.path.insert(0, os.path.join(HERE, "../tests"))
 import real  # noqa: E402
 
 sys.path.insert(0, os.path.join(HERE, "../../../bench"))
-from figures import figure  # noqa: E402
+from figures import figure, rounds  # noqa: E402
 
-ROUNDS = 4
+ROUNDS = rounds(4)
 PROGRAMS = {"cmark": 60, "lua": 12, "pigz": 4}
 
 
