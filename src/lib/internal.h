@@ -345,6 +345,7 @@ void ouro__node_reset(ouro__lane *lane, ouro_position position);
 
 // slices.c
 void ouro__slices_evict(ouro__lane *lane, ouro_position position, ouro_position to);
+void ouro__slices_forget(ouro__lane *lane, ouro_position position);
 void ouro__slices_reset(ouro__lane *lane);
 void ouro__slices_leave(ouro__lane *lane);
 uint64_t ouro__slices_bytes(const ouro__lane *lane);

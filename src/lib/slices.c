@@ -453,6 +453,15 @@ void ouro__slices_evict(ouro__lane *lane, ouro_position position, ouro_position 
     }
 }
 
+// A place that a node is about to take has zeros. It may have had strays, which are in its baseline
+// and so were in `before`.
+void ouro__slices_forget(ouro__lane *lane, ouro_position position) {
+    uint64_t *before = before_of(lane, position);
+    for (uint32_t v = 0; v < lane->slices->width; v++) {
+        if (before[v]) before[v] = 0;
+    }
+}
+
 // The caller holds the lane's lock; the baselines are new.
 void ouro__slices_reset(ouro__lane *lane) {
     struct ouro__slices *s = lane->slices;

@@ -116,6 +116,7 @@ void ouro__strays_move(ouro__lane *lane, ouro_position position) {
     ouro_node_ *node = node_at(lane, position);
     if (has_strays(lane, node)) move_counters(lane, node);
     if (lane->baseline) ouro__baseline_forget(lane, position);
+    if (lane->slices) ouro__slices_forget(lane, position);
 }
 
 static void move(ouro__lane *lane, ouro_position position, void *user) {
