@@ -604,14 +604,15 @@ static void remove_sums(const char *folder) {
     }
 }
 
-static bool write_named(const options *o, const files *all, const char *folder,
+// `program`: what the profile is of; NULL: what the files say.
+static bool write_named(const options *o, const files *all, const char *folder, const char *program,
                         const char *output) {
     char merged[PATH_MAX], named[PATH_MAX];
     rename_counts counts;
     if (!merge_all(all, folder, merged)) return false;
     snprintf(named, sizeof named, "%.4000s/named.pb", folder);
     symbols *known = symbols_new(o->debug_folders);
-    bool renamed = known && rename_functions(merged, named, known, &counts) == 0;
+    bool renamed = known && rename_functions(merged, named, program, known, &counts) == 0;
     if (!renamed) ouro__say("ouro run: cannot write %s: %s", named, strerror(errno));
     if (known) symbols_free(known);
     if (!renamed) return false;
@@ -621,8 +622,8 @@ static bool write_named(const options *o, const files *all, const char *folder,
 }
 
 static bool write_profile(const options *o, const files *all, const char *folder,
-                          const char *output) {
-    bool written = write_named(o, all, folder, output);
+                          const char *program, const char *output) {
+    bool written = write_named(o, all, folder, program, output);
     remove_sums(folder);
     return written;
 }
@@ -819,7 +820,7 @@ static int run(const options *o) {
     choose_files(&all, sampled_too, o->sample);
     size_t failed = tell_failures(folder);
     tell_overflow(folder, status);
-    bool written = all.count && write_profile(o, &all, folder, output);
+    bool written = all.count && write_profile(o, &all, folder, base_name(o->rest[0]), output);
     if (!all.count && !failed && started) failed = tell_nothing(o, folder);
     if ((all.count || failed) && !written) status = status ? status : EXIT_FAILED;
     if (all.count && !written)
@@ -876,7 +877,7 @@ static int attach(const options *o) {
     pass_signals();
     list_files(folder, ".ouro", &all);
     if (!any) ouro__say("ouro run: %s did not run in that time: no samples (--wall?)", name);
-    bool written = any && write_profile(o, &all, folder, output);
+    bool written = any && write_profile(o, &all, folder, name, output);
     if (any && !written)
         keep(o, folder);
     else if (!o->live)
@@ -891,7 +892,7 @@ static int symbolise(const options *o) {
     files all = {0};
     for (char **name = o->rest; *name; name++) add_file(&all, *name);
     make_folder(o, NULL, folder);
-    bool written = write_profile(o, &all, folder, o->output);
+    bool written = write_profile(o, &all, folder, NULL, o->output);
     scratch_remove(folder);
     if (written) show(o, o->output);
     free(all.names);

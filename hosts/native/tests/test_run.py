@@ -240,6 +240,29 @@ def the_profile_is_named_after_the_program():
     assert os.path.exists("small.pb"), os.listdir()
 
 
+def file_of(profile):
+    """What `go tool pprof` calls it."""
+    return re.search(r"^File: (.*)$", run("go", "tool", "pprof", "-top", profile, status=0).out, re.M).group(1)
+
+
+@case
+def the_file_in_go_tool_pprof_is_the_program():
+    small()
+    run("cp", "small", "other", status=0)
+    if not shutil.which("go"):
+        skip("go is not installed")
+    record("./small", status=7, options=("--clock", "off", "--live", "live"))
+    same(file_of("out.pb"), "small")
+    record("sh", "-c", "./small; ./other", status=7, options=("--clock", "off", "--live", "two"))
+    same(file_of("out.pb"), "sh")
+    live = {folder: [os.path.join(folder, f) for f in sorted(os.listdir(folder))] for folder in ("live", "two")}
+    for folder, want in ("live", "small"), ("two", "merged"):
+        run(OURO, "run", "--symbolise", "-q", *live[folder], "-o", "later.pb", status=0)
+        same(file_of("later.pb"), want)
+        run(OURO, "merge", *live[folder], "-o", "sum.pb", status=0)
+        same(file_of("sum.pb"), want)
+
+
 @case
 def any_format_can_be_written():
     record(small(), status=7, output="out.folded")
