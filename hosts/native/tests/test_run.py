@@ -405,12 +405,17 @@ def a_program_is_off_without_ouro_run():
     same(sorted(os.listdir()), ["small", "small.c"])
 
 
-@case
-def a_live_file_can_be_read_while_the_program_runs():
+def loop():
+    """Counts, writes a byte, and ends with its input."""
     source = write("loop.c", "#include <unistd.h>\n__attribute__((noinline)) static void tick(void) "
                    "{ __asm__ volatile(\"\"); }\nint main(void) { for (int i = 0; i < 1000; i++) tick(); "
                    "if (write(1, \"x\", 1) < 0) return 1; char c; return (int)read(0, &c, 1); }\n")
-    exe = build("gcc", [source], "loop")
+    return build("gcc", [source], "loop")
+
+
+@case
+def a_live_file_can_be_read_while_the_program_runs():
+    exe = loop()
     with subprocess.Popen([OURO, "run", "-q", "--live", "live", "-o", "out.pb", exe],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         child.stdout.read(1)
@@ -455,6 +460,30 @@ int main(int argc, char **argv) {
     return 0;
 }
 """
+
+
+@case
+def a_run_adds_up_its_own_live_files_alone():
+    """Beside those of an earlier run, and of one that goes on meanwhile."""
+    shared, program, waits = ("--clock", "off", "--live", "live"), small(), loop()
+    with subprocess.Popen([OURO, "run", "-q", "-o", "waits.pb", *shared, waits], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as child:
+        child.stdout.read(1)
+        for _ in range(2):
+            record("sh", "-c", f"{program}; {program}", status=7, options=shared)
+            same(paths(), {path: 2 * n for path, n in WANT.items()})
+        child.stdin.close()
+        same(child.wait(60), 0)
+    same(paths("waits.pb"), {"main": 1, "main;tick": 1000})
+    before = sorted(os.listdir("live"))
+    same(len(before), 5, before)
+    run(OURO, "run", "-q", "--timer", "--live", "live", "-o", "sampled.pb", program, status=7)
+    left = sorted(os.listdir("live"))
+    same([f for f in before if f not in left], [], "files of other runs stay")
+    same([f for f in left if not f.endswith(".ouro")], [])
+    run(OURO, "run", "--symbolise", "-q", *(os.path.join("live", f) for f in before), "-o", "all.pb", status=0)
+    all_of_them = paths("all.pb")
+    same((all_of_them["main;tick"], all_of_them["main;visible"]), (1000, 4))
 
 
 def children_of(pid):
