@@ -10,7 +10,7 @@ import hashlib, json, os, random, sqlite3, struct, subprocess, sys, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support"]
-from pprof import random_profile
+from pprof import Profile, random_profile
 from suite import arguments, case, has, lacks, main, run, same, write
 
 OURO, = arguments("OURO")
@@ -67,6 +67,21 @@ def the_sum_of_a_choice_is_that_of_merge():
         for metric in "samples", "bytes":
             ouro("merge", "--compact", "loops", *files, "-o", "sum.pb")
             same(chosen(where, "--metric", metric), folded("--metric", metric, "sum.pb"), (where, metric))
+
+
+@case
+def what_has_no_time_is_shown_by_its_calls():
+    p = Profile((("calls", "count"), ("time", "nanoseconds")))
+    p.add(["main", "f"], [3, 0])
+    push(write("calls.pb", p.bytes()))
+    shown = json.loads(ouro("report", "--store", store(), "--self", "--json"))
+    same((shown["metric"], [(r["name"], r["self"]) for r in shown["rows"] if r["self"]]), ("calls", [("f", 3)]))
+    p.add(["main", "f"], [1, 70])
+    push("--build", "2", write("both.pb", p.bytes()))
+    same(json.loads(ouro("report", "--store", store(), "--self", "--json"))["metric"], "time")
+    write("other.folded", "main 5\n")
+    push("--service", "other", "other.folded")
+    same(json.loads(ouro("report", "--store", store(), "--where", "service=other", "--self", "--json"))["total"], 5)
 
 
 @case
