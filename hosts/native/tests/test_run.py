@@ -547,6 +547,29 @@ def cc_compiles_and_links_apart():
 
 
 @case
+def cc_finds_the_headers_of_ouro_after_all_others():
+    if not os.path.exists(os.path.join(BUILD, "../hosts/native/ouro-native.h")):
+        skip("the build folder is not in the source tree")
+    source = write("h.c", "#include <ouro-native.h>\n#include <ouro-slice.h>\n"
+                   "int main(void) { ouro_slice_here(); return 0; }\n")
+    write("h.cpp", "#include <ouro.hpp>\n#include <ouro-slice.h>\n#include <cstdlib>\n"
+          "int main() { return EXIT_SUCCESS; }\n")
+    for compiler in "gcc", "clang":
+        env = dict(os.environ, OURO_CC=compiler, OURO_CXX={"gcc": "g++", "clang": "clang++"}[compiler])
+        strict = ("-O2", "-Wall", "-Wextra", "-Werror")
+        run(OURO, "cc", *strict, source, "-o", "h", env=env, status=0)
+        run("./h", status=0)
+        run(OURO, "cc", *strict, "-c", source, "-o", "h.o", env=env, status=0)
+        run(OURO, "cc", *strict, "h.o", "-o", "h", env=env, status=0)
+        run(OURO, "c++", *strict, "h.cpp", "-o", "hh", env=env, status=0)
+        has(run(OURO, "cc", "-E", source, env=env, status=0).out, "ouro_slice_here")
+    os.mkdir("mine")
+    write("mine/ouro-slice.h", "#define ouro_slice_here() (void)0\n#define MINE\n")
+    write("m.c", '#include <ouro-slice.h>\n#ifndef MINE\n#error "not mine"\n#endif\nint main(void) { return 0; }\n')
+    run(OURO, "cc", "-Imine", "m.c", "-o", "m", status=0)
+
+
+@case
 def cc_is_the_compiler_for_everything_else():
     write("small.c", SMALL)
     same(run(OURO, "cc", "--version", status=0).out, run("cc", "--version", status=0).out)
