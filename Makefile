@@ -14,7 +14,8 @@ ninja = ninja -C $(BUILD) $(1) > $(BUILD)/ninja.log || { cat $(BUILD)/ninja.log;
 reconfigure = $(MESON) --reconfigure $(BUILD) > $(BUILD)/setup.log 2>&1 || { cat $(BUILD)/setup.log; exit 1; }
 
 .DEFAULT_GOAL := build
-.PHONY: build run fleet test real firefox portable check bench install uninstall dist deb format fuzz coverage clean help
+.PHONY: build run fleet test real firefox portable check bench install uninstall dist deb format fuzz coverage \
+	clean help
 
 build: $(BUILD)/build.ninja ## build the libraries and the examples
 	@[ ! /var/lib/dpkg/status -nt $(BUILD)/build.ninja ] || $(reconfigure)
