@@ -14,7 +14,8 @@ ninja = ninja -C $(BUILD) $(1) > $(BUILD)/ninja.log || { cat $(BUILD)/ninja.log;
 reconfigure = $(MESON) --reconfigure $(BUILD) > $(BUILD)/setup.log 2>&1 || { cat $(BUILD)/setup.log; exit 1; }
 
 .DEFAULT_GOAL := build
-.PHONY: build run fleet test firefox portable check bench install uninstall dist deb format fuzz coverage clean help
+.PHONY: build run fleet test real firefox portable check bench install uninstall dist deb format fuzz coverage \
+	clean help
 
 build: $(BUILD)/build.ninja ## build the libraries and the examples
 	@[ ! /var/lib/dpkg/status -nt $(BUILD)/build.ninja ] || $(reconfigure)
@@ -40,6 +41,11 @@ test: ## set up, build, run all tests (WORD=cli: some); the last line is `N pass
 	@$(MAKE) --no-print-directory build
 	@$(call ninja,suites)
 	@tools/run_tests $(BUILD) $(WORD)
+
+real: ## programs of Debian's Python packages beside cProfile, and Python's own suites (WORD=sympy: some); some minutes
+	@tools/bootstrap test
+	@$(MAKE) --no-print-directory build
+	@hosts/python/tests/real.py $(BUILD)/ouro $(BUILD)/hosts/python $(WORD)
 
 firefox: ## the browser tests in Debian's firefox-esr instead of Chromium (WORD=flame: some); a minute or two
 	@tools/bootstrap firefox

@@ -74,7 +74,7 @@ typedef struct native_self {
     native_stack own;
     native_stack *slice_stack; // the open slice ends with a frame of this one; NULL: it does not
     size_t slice_frame;        // its number
-    struct native_self *next; // of all OS threads
+    struct native_self *next;  // of all OS threads
 } native_self;
 
 // Initial-exec: one load and no call. That is allowed because the library is loaded at the start.
@@ -143,6 +143,8 @@ extern native_session ouro_native_session __attribute__((visibility("hidden")));
 bool ouro_native_session_begin(void);
 bool ouro_native_thread_begin(void);
 void ouro_native_note_deep(void); // a stack has very many frames
+// In the names of this process's files: .MARK of the run that started it, "" if it has none.
+const char *ouro_native_mark(void);
 
 // switch.c: recording is switched on and off by a signal. While it is off, events go to a profile
 // that nobody reads, so that frames stay true and the hot path stays as it is.

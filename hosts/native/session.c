@@ -7,6 +7,7 @@
 // caller's environment: secure_getenv sees no variable there, so nothing is recorded.
 //
 //   OURO_NATIVE          the folder
+//   OURO_NATIVE_RUN      a mark in the names of the files, if the folder has those of other runs
 //   OURO_NATIVE_NODES    the cap
 //   OURO_NATIVE_COMPACT  loops, cycles, edges, edges:1 to edges:3, none
 //   OURO_NATIVE_CLOCK    cpu, wall or off
@@ -59,8 +60,16 @@ static void read_clock(ouro_options *options) {
     if (clock && strcmp(clock, "off") == 0) ouro_native_session.hz = 0;
 }
 
-// PROGRAM.PID.ouro, with a number if this process ran another program before (exec). The program's
-// name is cut, so that the whole is a name that file systems take. false with errno.
+const char *ouro_native_mark(void) {
+    static char mark[20];
+    const char *run = secure_getenv("OURO_NATIVE_RUN");
+    if (!run || !*run) return "";
+    snprintf(mark, sizeof mark, ".%.16s", run);
+    return mark;
+}
+
+// PROGRAM.PID.ouro, with a number if this process ran another program before (exec), and the mark.
+// The program's name is cut, so that the whole is a name that file systems take. false with errno.
 // The buffers are static, and used under the lock, because the stack may be small.
 static bool name_file(char path[static PATH_MAX], const char *folder) {
     static char program[PATH_MAX];
@@ -70,8 +79,8 @@ static bool name_file(char path[static PATH_MAX], const char *folder) {
     for (int again = 1; again < 1000; again++) {
         char number[16] = "";
         if (again > 1) snprintf(number, sizeof number, ".%d", again);
-        int n =
-            snprintf(path, PATH_MAX, "%s/%.*s.%d%s.ouro", folder, NAME_CUT, name, getpid(), number);
+        int n = snprintf(path, PATH_MAX, "%s/%.*s.%d%s%s.ouro", folder, NAME_CUT, name, getpid(),
+                         number, ouro_native_mark());
         errno = n >= PATH_MAX ? ENAMETOOLONG : EEXIST;
         if (n >= PATH_MAX) return false;
         if (access(path, F_OK)) return true;
@@ -97,7 +106,8 @@ static void leave_note(const char *note, int length) {
 
 static void give_up(const char *folder, int error) {
     static char note[PATH_MAX];
-    leave_note(note, snprintf(note, sizeof note, "%s/%d.%d.failed", folder, getpid(), error));
+    leave_note(note, snprintf(note, sizeof note, "%s/%d.%d%s.failed", folder, getpid(), error,
+                              ouro_native_mark()));
 }
 
 // If the program dies of SIGSEGV after this, `ouro run` says what the reason may be.
@@ -107,7 +117,8 @@ void ouro_native_note_deep(void) {
     int error = errno;
     if (!folder) return;
     pthread_mutex_lock(&lock);
-    leave_note(note, snprintf(note, sizeof note, "%s/%d.deep", folder, getpid()));
+    leave_note(note,
+               snprintf(note, sizeof note, "%s/%d%s.deep", folder, getpid(), ouro_native_mark()));
     pthread_mutex_unlock(&lock);
     errno = error;
 }

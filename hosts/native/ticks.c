@@ -158,7 +158,8 @@ static bool open_ring(const char *folder) {
     static char path[PATH_MAX];
     int fd = -1;
     for (int i = 0; i < 1000 && fd < 0; i++) {
-        int n = snprintf(path, sizeof path, "%s/%d.%d" RING_ENDING, folder, getpid(), i);
+        int n = snprintf(path, sizeof path, "%s/%d.%d%s" RING_ENDING, folder, getpid(), i,
+                         ouro_native_mark());
         if (n >= PATH_MAX) return false;
         fd = ouro__open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
         if (fd < 0 && errno != EEXIST) return false;

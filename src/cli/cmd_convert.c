@@ -100,6 +100,7 @@ int cmd_convert(int argc, char **argv) {
     const format *to = output_format(&o, path);
     o.keep_labels = strcmp(to->name, "html") == 0; // the page filters by them
     profile *p = load_profile(&o, in, strcmp(to->name, "pprof") == 0);
+    need_something(&o, in, p);
     part_info part;
     bool filtered = part_start(&part, &o, p);
     p = apply_filters(&o, in, p);

@@ -12,9 +12,53 @@
 static const char *const allowed[] = {"from",   "to",  "output", "compact", "limit",
                                       "period", "min", "metric", NULL};
 
+// ---------------------------------------------------------------- the title
+
+static char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *name = strdup(slash ? slash + 1 : path);
+    if (!name) fail_memory();
+    return name;
+}
+
+// The live files of `ouro run` are PROGRAM.PID and more. A sampler writes those that are sampled,
+// so the program in such a file is the sampler.
+static bool cut_at_pid(char *name) {
+    for (char *dot = strchr(name, '.'); dot; dot = strchr(dot + 1, '.')) {
+        size_t digits = strspn(dot + 1, "0123456789");
+        if (dot > name && digits && dot[1 + digits] == '.') {
+            *dot = '\0';
+            return true;
+        }
+    }
+    return false;
+}
+
+// The program that a file is of, or else the name of the file; freed by the caller.
+static char *title_of_input(const profile *p, const char *path) {
+    char *name = base_name(strcmp(path, "-") == 0 ? "standard input" : path);
+    bool live = p->format && strcmp(p->format, "ouro") == 0;
+    if ((live && cut_at_pid(name)) || !p->title) return name;
+    free(name);
+    return base_name(p->title);
+}
+
+// What all inputs agree on. Takes both titles, `sum` is NULL at first.
+static char *common_title(char *sum, char *next) {
+    if (sum && strcmp(sum, next) != 0) {
+        free(next);
+        next = base_name("merged");
+    }
+    free(sum);
+    return next;
+}
+
+// ---------------------------------------------------------------- the command
+
 int cmd_merge(int argc, char **argv) {
     options o;
     error e = {0};
+    char *title = NULL;
     options_parse(&o, argc, argv, "merge", allowed);
     if (o.inputs.count == 0) fail_usage("merge", "expected at least one file");
     if (!o.out) fail_usage("merge", "expected -o OUT");
@@ -26,6 +70,7 @@ int cmd_merge(int argc, char **argv) {
     for (size_t i = 0; i < o.inputs.count; i++) {
         profile *p = load_profile(&o, o.inputs.items[i], false);
         if (!ouro__merger_add(m, p, &e)) fail_with(o.inputs.items[i], &e);
+        title = common_title(title, title_of_input(p, o.inputs.items[i]));
         ouro__profile_free(p);
         show_merging(i + 1, o.inputs.count);
     }
@@ -38,7 +83,8 @@ int cmd_merge(int argc, char **argv) {
     profile *sum = ouro__merger_end(m, &e);
     if (!sum) fail_with(o.out, &e);
     sum = apply_shrinking(&o, o.out, sum);
-    write_output(&o, sum, "merged", NULL, o.out, to);
+    write_output(&o, sum, title, NULL, o.out, to);
+    free(title);
     ouro__profile_free(sum);
     options_free(&o);
     return EXIT_GOOD;

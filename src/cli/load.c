@@ -157,6 +157,28 @@ static profile *ask_store(const options *o, const char *where) {
     return compacted;
 }
 
+char *nothing_chosen(const options *o, const char *where, const profile *p) {
+    if (!is_choice(o, where) || !ouro__is_empty(p)) return NULL;
+    char *url = strdup(o->store), *text;
+    if (!url) fail_memory();
+    ouro__url_hide_password(url);
+    int n = *where
+                ? asprintf(&text, "no sample in %s matches %s; `ouro store %s` lists what is there",
+                           url, where, url)
+                : asprintf(&text, "no sample is in %s; `ouro push --store %s FILE` adds a profile",
+                           url, url);
+    if (n < 0) fail_memory();
+    free(url);
+    return text;
+}
+
+void need_something(const options *o, const char *where, const profile *p) {
+    char *text = nothing_chosen(o, where, p);
+    if (!text) return;
+    ouro__say("ouro: %s", text);
+    exit(EXIT_FAILED);
+}
+
 // ---------------------------------------------------------------- files
 
 static void say_no_space(const char *path, const profile *p) {
@@ -340,6 +362,7 @@ loaded load(const options *o, const char *path) {
 // An empty side would make every comparison a success.
 loaded load_some(const options *o, const char *path) {
     loaded l = load(o, path);
+    if (l.total == 0 && !l.filtered) need_something(o, path, l.profile);
     error e = {.message = "the profile is empty: nothing was charged while it was recorded"};
     if (l.total == 0 && !l.filtered && ouro__is_empty(l.profile)) fail_with(path, &e);
     return l;

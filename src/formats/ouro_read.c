@@ -204,7 +204,7 @@ static profile *build(ouro__live_profile *live, const budget *cost, const read_o
         p->resets = live->resets;
         memcpy(p->recording, live->recording, sizeof p->recording);
         p->process = live->process;
-        ok = (p->program = strdup(live->program)) != NULL;
+        ok = (p->program = strdup(live->program)) && (p->title = strdup(live->program));
     }
     ouro__builder_free(b);
     if (!ok) ouro__error_memory(e);

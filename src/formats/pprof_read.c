@@ -860,6 +860,14 @@ static void take_recursions(reader *r) {
 
 // ---------------------------------------------------------------- the whole
 
+// The first mapping is the program, by the rule of `go tool pprof`.
+static bool take_title(reader *r) {
+    uint64_t file = r->mapping_ids.count ? r->mappings[0].file : 0;
+    if (file == 0 || file >= r->string_count || r->strings[file].size == 0) return true;
+    r->profile->title = strndup((const char *)r->strings[file].bytes, r->strings[file].size);
+    return r->profile->title || ouro__fail_memory(r->error);
+}
+
 static void reader_free(reader *r) {
     ouro__builder_free(r->builder);
     free(r->strings);
@@ -911,7 +919,7 @@ profile *ouro__pprof_read(input *in, const read_options *options, error *e) {
         ok = origin_init(&r);
     ok = ok && (r.profile->failed || read_samples(&r));
     if (ok) take_recursions(&r);
-    ok = ok && ouro__profile_finish(r.profile, e);
+    ok = ok && take_title(&r) && ouro__profile_finish(r.profile, e);
     reader_free(&r);
     if (ok) return r.counted ? ouro__compacted_as_asked(r.profile, options, e) : r.profile;
     ouro__profile_free(r.profile);

@@ -59,6 +59,7 @@ void ouro__profile_free(profile *p) {
     ouro__origin_free(p->origin);
     free(p->missing);
     free(p->program);
+    free(p->title);
     ouro__tags_free(p->tags);
     ouro__slices_release(p->slices);
     free(p);
@@ -334,6 +335,7 @@ profile *ouro__profile_like(const profile *p) {
     copy->budget = p->budget;
     copy->budget.spent = 0;
     copy->slices = ouro__slices_share(p->slices);
+    if (p->title && !(copy->title = strdup(p->title))) fail(copy, ENOMEM);
     if (!copy->failed) return copy;
     ouro__profile_free(copy);
     return NULL;

@@ -90,6 +90,7 @@ typedef struct {
     uint32_t resets;               // of a live file: how often it began to count again
     uint64_t process;              // of a live file: the id of the process that wrote it; else 0
     char *program;                 // and its program; NULL: not known
+    char *title;                   // the program, as the file has it; NULL: it does not say
     origin *origin;                // NULL: the tree says it all
     tags *tags;                    // NULL: no sample has a label
     struct slices *slices;         // of the recording, see sliced.h; NULL: it had none

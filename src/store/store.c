@@ -225,15 +225,24 @@ static bool build(answer *a, error *e) {
     return ok && ouro__profile_finish(a->profile, e);
 }
 
-// Time first, as everywhere.
+static bool is_charged(const profile *p, uint32_t m) {
+    uint32_t n = 0;
+    while (n < p->node_count && !p->values[m][n]) n++;
+    return n < p->node_count;
+}
+
+// Time first, as everywhere, if there is any: a recording may have counted calls alone.
 static void choose_default(profile *p) {
-    static const char *const names[] = {"time", "cpu", "samples"};
+    static const char *const names[] = {"time", "cpu", "samples", "calls"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         uint32_t m = ouro__profile_find_metric(p, names[i]);
-        if (m == NO_ROW) continue;
+        if (m == NO_ROW || !is_charged(p, m)) continue;
         p->default_metric = m;
         return;
     }
+    uint32_t first = 0;
+    while (first < p->metric_count && !is_charged(p, first)) first++;
+    if (first < p->metric_count) p->default_metric = first;
 }
 
 static bool answer_init(answer *a, error *e) {

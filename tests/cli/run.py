@@ -75,6 +75,22 @@ def go_tool_pprof_reads_what_we_write():
 
 
 @case
+def the_sum_has_the_file_of_its_parts_if_they_agree():
+    def file_of(*parts):
+        ouro("merge", *parts, "-o", "sum.pb")
+        return re.search(r"^File: (.*)$", go_pprof("-top", "sum.pb"), re.M).group(1)
+    for seed, name in enumerate(("a.pb", "b.pb")):
+        write(name, random_profile(seed, False).bytes())  # both are of /bin/program
+    ouro("convert", "a.pb", "c.folded")
+    same(file_of("a.pb", "b.pb"), "program")
+    same(file_of("--compact", "loops", "a.pb", "b.pb"), "program")
+    same(file_of("a.pb", "c.folded"), "merged")
+    same(file_of("a.pb", "c.folded", "a.pb"), "merged")
+    same(file_of("c.folded"), "c.folded")
+    same(file_of("sum.pb", "sum.pb"), "c.folded")
+
+
+@case
 def go_tool_pprof_reads_what_every_reader_read():
     inputs = os.path.join(ROOT, "tests", "golden", "inputs")
     for name in sorted(os.listdir(inputs)):

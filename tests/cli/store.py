@@ -10,7 +10,7 @@ import hashlib, json, os, random, sqlite3, struct, subprocess, sys, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support"]
-from pprof import random_profile
+from pprof import Profile, random_profile
 from suite import arguments, case, has, lacks, main, run, same, write
 
 OURO, = arguments("OURO")
@@ -62,11 +62,39 @@ def the_sum_of_a_choice_is_that_of_merge():
                         ("service=db host=b1,a2", lambda l: l["service"] == "db" and l["host"] in ("b1", "a2"))):
         files = [n for n, l in names.items() if fits(l)]
         if not files:
-            same(chosen(where), {}, where)
+            has(ouro("convert", "--store", store(), "--where", where, "none.pb", status=1), f"matches {where};")
             continue
         for metric in "samples", "bytes":
             ouro("merge", "--compact", "loops", *files, "-o", "sum.pb")
             same(chosen(where, "--metric", metric), folded("--metric", metric, "sum.pb"), (where, metric))
+
+
+@case
+def a_choice_of_nothing_says_what_is_there():
+    push(write("x.folded", "main;f 3\n"))
+    choice = ("--store", store(), "--where", "service=nothing")
+    for words in (["convert", *choice, "none.pb"], ["convert", *choice, "none.html"],
+                  ["diff", *choice, "--with", "service=x"], ["diff", "--store", store(), "--where", "service=x",
+                                                             "--with", "service=nothing"]):
+        has(ouro(*words, status=1), "matches service=nothing; `ouro store ", "` lists what is there")
+    same([f for f in os.listdir() if f.startswith("none")], [])
+    has(ouro("report", *choice), "nothing to show: no sample in ", "matches service=nothing; `ouro store ")
+    same(json.loads(ouro("report", *choice, "--self", "--json"))["rows"], [])
+
+
+@case
+def what_has_no_time_is_shown_by_its_calls():
+    p = Profile((("calls", "count"), ("time", "nanoseconds")))
+    p.add(["main", "f"], [3, 0])
+    push(write("calls.pb", p.bytes()))
+    shown = json.loads(ouro("report", "--store", store(), "--self", "--json"))
+    same((shown["metric"], [(r["name"], r["self"]) for r in shown["rows"] if r["self"]]), ("calls", [("f", 3)]))
+    p.add(["main", "f"], [1, 70])
+    push("--build", "2", write("both.pb", p.bytes()))
+    same(json.loads(ouro("report", "--store", store(), "--self", "--json"))["metric"], "time")
+    write("other.folded", "main 5\n")
+    push("--service", "other", "other.folded")
+    same(json.loads(ouro("report", "--store", store(), "--where", "service=other", "--self", "--json"))["total"], 5)
 
 
 @case
@@ -219,7 +247,8 @@ def mistakes_are_told_in_words():
     has(push("--label", "x", "x.folded", status=2), "expected NAME=VALUE")
     has(push("--label", "since=1", "x.folded", status=2), "no labels")
     has(ouro("report", "--where", "a=b", "x.folded", status=2), "--store FILE.db")
-    same(folded("--store", store()), {})  # the tables are there, and nothing is in them
+    # The tables are there, and nothing is in them.
+    has(ouro("convert", "--to", "folded", "--store", store(), "-", status=1), "no sample is in ", "`ouro push --store ")
     push("x.folded")
     has(ouro("report", "--store", store(), "--where", "since=soon", status=2), "soon is no time")
     has(ouro("report", "--store", "gopher://x/y", status=1), "no store is reached like this")

@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     char from[32], to[32];
     int in = file_new(data + 1, size - 1, from), out = file_new("", 0, to);
     rename_counts counts;
-    if (rename_functions(from, to, NULL, &counts) == 0) {
+    if (rename_functions(from, to, data[0] % 2 ? "program" : NULL, NULL, &counts) == 0) {
         off_t length = lseek(out, 0, SEEK_END);
         unsigned char *bytes = malloc((size_t)length + 1);
         if (!bytes || pread(out, bytes, (size_t)length, 0) != length) abort();

@@ -108,7 +108,8 @@ def texts_are_times_by_their_sample_rate():
     same(chosen("", "--metric", "cpu"), {"main;f": 32000000, "main;g": 10000000})
     same(chosen("host=a1", "--metric", "cpu"), {"main;f": 30000000, "main;g": 10000000})
     same(chosen("", "--metric", "alloc_space"), {"main;f": 7})
-    same(chosen("until=1700000009"), {})
+    none = ("--store", "s.db", "--where", "until=1700000009")
+    has(ouro("convert", *none, "none.pb", status=1), "matches until=1700000009;")
     same(len(chosen("since=1700000009 until=1700000010")), 2)
 
 

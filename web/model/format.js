@@ -209,6 +209,16 @@ export function growth(before, after) {
   return (value > 0 ? "+" : "") + grouped(value, 1) + "%";
 }
 
+/** Two numbers, their difference and the growth, all in the unit of the larger one.
+ * @param {number} before @param {number} after @param {string} unit @param {number} decimals */
+export function change(before, after, unit, decimals) {
+  const scale = scaleFor(unit, decimals, Math.max(Math.abs(before), Math.abs(after)));
+  const [from, to, by] = [number(before, scale), number(after, scale), signed(after - before, scale)].map(text =>
+    scale.unit ? `${text} ${scale.unit}` : text,
+  );
+  return `${from} → ${to}, ${by}` + (before === after ? "" : ` (${growth(before, after)})`);
+}
+
 /** @param {number|null} seconds */
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return "–";

@@ -5,7 +5,7 @@
 // readers, with what it was before and what it is after.
 
 import {colourOf, growthOf, legend, noteOf, stepOf} from "../model/difference.js";
-import {amount, fileLine, growth, percent} from "../model/format.js";
+import {change, fileLine, percent} from "../model/format.js";
 import {changed, href, place, question, settled, to} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
 import {ask} from "../parts/client.js";
@@ -172,10 +172,7 @@ export class DifferenceGraph {
     const {answer} = this;
     const block = answer.blocks[answer.block[row]] ?? EVERYTHING;
     const {unit, decimals_both: decimals} = answer;
-    const text = value => amount(value, unit, decimals);
-    const both = (before, after) =>
-      `${text(before)} → ${text(after)}, ${after > before ? "+" : ""}${text(after - before)}` +
-      (before === after ? "" : ` (${growth(before, after)})`);
+    const both = (before, after) => change(before, after, unit, decimals);
     const part = side => percent(answer[side][row], answer["left_" + side]);
     const share = `${part("before")} → ${part("after")}`;
     const overall = both(answer.before[row], answer.after[row]),

@@ -5,7 +5,7 @@
 Signals, limits, profiles in all formats and sizes, functions in C. WITHOUT_PROFILES is the same fble with profiling
 compiled out: without --profile, both execute the same number of instructions, which callgrind counts.
 """
-import os, re, resource, shutil, signal, subprocess, sys, time
+import json, os, re, resource, shutil, signal, subprocess, sys, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE + "/../../../tests/support")
@@ -132,6 +132,19 @@ def what_cannot_be_converted_is_kept_as_pprof():
     kept = re.search("the profile is in (.*), as pprof", fble("eval", "--profile", "p.strange", "A.fble", status=5).err)
     assert kept and kept[1] != "p.strange.tmp.pb", "what stands there stays"
     same(paths(kept[1])["/A%;/A%.K"], 1)
+
+
+@case
+def files_of_an_installed_package_have_plain_paths():
+    """FBLE is in bin, and its packages are in ../share/fble."""
+    os.mkdir("bin")
+    shutil.copy(FBLE, "bin/fble")
+    write("share/fble/mine/Lib.fble", "U@ = *(); U@ u = U@(); F = (U@ x) { x; }; F(u);\n")
+    write("A.fble", "/Lib%;\n")
+    fble("eval", "-p", "mine", "--profile", "a.pb", "A.fble", program="bin/fble", status=0)
+    rows = json.loads(run(OURO, "report", "--self", "--json", "--metric", "calls", "a.pb", status=0).out)["rows"]
+    has({r["file"] for r in rows}, os.path.realpath("share/fble/mine/Lib.fble"))
+    same([r["file"] for r in rows if ".." in r["file"]], [])
 
 
 @case

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // ouro-cc and ouro-c++: `ouro cc ...` is the compiler, with the flags for profiling. All arguments
-// are passed on. Our flags come first, so that the project's own win; the run-time library comes
-// last, if an executable is linked. Shared libraries get no library: they call the hooks of the
-// program that loads them.
+// are passed on. Our flags come first, so that the project's own win, and our headers are looked
+// for after all others; the run-time library comes last, if an executable is linked. Shared
+// libraries get no library: they call the hooks of the program that loads them.
 
 #include "descriptors.h"
 #include "printable.h"
@@ -202,6 +202,23 @@ static void add_library(command *c) {
     add(c, "-pthread");
 }
 
+// Behind the folders of the user and of the system: no other header is hidden by it.
+static size_t add_headers(char **words) {
+    static char own[PATH_MAX + 16], library[PATH_MAX + 16];
+    static const char option[] = "-idirafter";
+    char folder[PATH_MAX];
+    size_t count = 0;
+    if (find_headers("ouro-native.h", folder)) {
+        snprintf(own, sizeof own, "%s%s", option, folder);
+        words[count++] = own;
+    }
+    if (find_headers("ouro.h", folder)) {
+        snprintf(library, sizeof library, "%s%s", option, folder);
+        if (strcmp(own, library) != 0) words[count++] = library;
+    }
+    return count;
+}
+
 int main(int argc, char **argv) {
     ouro__hold_streams();
     const char *slash = strrchr(argv[0], '/');
@@ -212,7 +229,7 @@ int main(int argc, char **argv) {
         return 0;
     }
     look_at(&c, argc, argv);
-    char *value = compiler(&c), **words = calloc((size_t)argc + 1 + strlen(value), sizeof *words);
+    char *value = compiler(&c), **words = calloc((size_t)argc + 8 + strlen(value), sizeof *words);
     c.arguments = calloc((size_t)argc + 64 + strlen(value), sizeof *c.arguments);
     if (!c.arguments || !words) return 1;
     size_t count = 0;
@@ -220,10 +237,11 @@ int main(int argc, char **argv) {
         add(&c, word);
         words[count++] = word;
     }
+    if (c.has_inputs) count += add_headers(words + count);
     for (int i = 1; i < argc; i++) {
         if (!is_ours(argv[i])) words[count++] = argv[i];
     }
-    char **own = words + c.count; // the user's, after the compiler's
+    char **own = words + c.count; // the headers' and the user's, after the compiler's
     if (c.has_inputs) add_flags(&c, words);
     while (*own) add(&c, *own++);
     if (c.has_inputs && c.links) add_library(&c);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Where the parts of the host are. OURO_LIBDIR is the folder of the installed libraries, relative
-// to PREFIX/libexec/ouro, the folder of these programs.
+// Where the parts of the host are. OURO_LIBDIR and OURO_INCLUDEDIR are the folders of the installed
+// libraries and headers, relative to PREFIX/libexec/ouro, the folder of these programs.
 
 #include "folders.h"
 
@@ -26,6 +26,17 @@ static bool try(const char *below, const char *name, char path[static PATH_MAX])
 bool find_library(const char *name, char path[static PATH_MAX]) {
     if (try("", name, path) || try(OURO_LIBDIR "/", name, path)) return true;
     snprintf(path, PATH_MAX, "%s", name);
+    return false;
+}
+
+// In a build folder within the source tree, the headers are beside it.
+bool find_headers(const char *name, char folder[static PATH_MAX]) {
+    static const char *const below[] = {"../hosts/native/", "../include/", OURO_INCLUDEDIR "/"};
+    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+        if (!try(below[i], name, folder)) continue;
+        *strrchr(folder, '/') = '\0';
+        return true;
+    }
     return false;
 }
 

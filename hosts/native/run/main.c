@@ -291,14 +291,24 @@ static void tell_no_one(const char *folder, uint64_t bytes) {
     (void)bytes;
 }
 
-static void make_folder(const options *o, const char *wanted, char folder[static PATH_MAX]) {
+typedef struct {
+    char own[PATH_MAX];  // of this run alone, for what is in between
+    char live[PATH_MAX]; // of the live files: that of --live, or the same
+    const char *mark;    // in the names of this run's files there; NULL: there are no others
+} folders;
+
+static void make_folders(const options *o, const char *wanted, folders *f) {
     scratch_clean(o->quiet ? tell_no_one : tell_cleaned);
-    if (!wanted) {
-        if (scratch_make(folder)) fail("cannot make", folder);
-        return;
-    }
-    if (mkdir(wanted, 0700) && errno != EEXIST) fail("cannot make", wanted);
-    if (!realpath(wanted, folder)) fail("cannot use", wanted);
+    if (scratch_make(f->own)) fail("cannot make", f->own);
+    strcpy(f->live, f->own);
+    f->mark = wanted ? scratch_mark(f->own) : NULL;
+    if (!wanted) return;
+    bool made = mkdir(wanted, 0700) == 0 || errno == EEXIST;
+    if (made && realpath(wanted, f->live)) return;
+    int problem = errno;
+    scratch_remove(f->own);
+    errno = problem;
+    fail(made ? "cannot use" : "cannot make", wanted);
 }
 
 // Can live files be made there? A small one is made to find out, with a name as long as they get.
@@ -319,12 +329,12 @@ static int folder_problem(const char *folder) {
 }
 
 // A program that does not start is better than one that runs for an hour in vain.
-static void check_folder(const options *o, const char *folder) {
-    int problem = folder_problem(folder);
+static void check_folder(const folders *f) {
+    int problem = folder_problem(f->live);
     if (!problem) return;
-    if (!o->live) scratch_remove(folder);
+    scratch_remove(f->own);
     errno = problem;
-    fail("cannot make live files in", folder);
+    fail("cannot make live files in", f->live);
 }
 
 typedef struct {
@@ -350,13 +360,14 @@ static void add_file(files *all, char *name) {
     all->names[all->count++] = name;
 }
 
-// A name that begins with a dot is a file that is not complete yet.
-static void list_files(const char *folder, const char *ending, files *all) {
-    DIR *d = opendir(folder);
+// Those of this run. A name that begins with a dot is a file that is not complete yet.
+static void list_files(const folders *f, const char *ending, files *all) {
+    DIR *d = opendir(f->live);
     for (struct dirent *e; d && (e = readdir(d));) {
         char *path;
         if (e->d_name[0] == '.' || !ends_in(e->d_name, ending)) continue;
-        if (asprintf(&path, "%s/%s", folder, e->d_name) < 0) fail("cannot list", folder);
+        if (!scratch_is_marked(e->d_name, f->mark)) continue;
+        if (asprintf(&path, "%s/%s", f->live, e->d_name) < 0) fail("cannot list", f->live);
         add_file(all, path);
     }
     if (d) closedir(d);
@@ -417,6 +428,13 @@ static void set(const char *name, const char *value) {
     if (value) setenv(name, value, 1);
 }
 
+static void set_or_remove(const char *name, const char *value) {
+    if (value)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+}
+
 // In the child. Keeps libraries that are preloaded already.
 static void preload(const char *name) {
     char library[PATH_MAX], list[PATH_MAX * 2];
@@ -447,7 +465,7 @@ static bool must_come_first(const char *program) {
 static int start_pipe[2]; // its end is closed by exec; an errno comes through it if that fails
 static int gate[2];       // the program starts when it is closed
 
-static _Noreturn void become_program(const options *o, const char *folder) {
+static _Noreturn void become_program(const options *o, const folders *f) {
     char none;
     close(gate[1]);
     // Where perf events are forbidden, the program samples itself, and is told so through the gate.
@@ -459,10 +477,8 @@ static _Noreturn void become_program(const options *o, const char *folder) {
     }
     unsetenv("OURO_NATIVE_NAMES");
     // Else an instrumented program would count its calls, which samples are asked for in place of.
-    if (ticks || !o->sample)
-        set("OURO_NATIVE", folder);
-    else
-        unsetenv("OURO_NATIVE");
+    set_or_remove("OURO_NATIVE", ticks || !o->sample ? f->live : NULL);
+    set_or_remove("OURO_NATIVE_RUN", f->mark);
     set("OURO_NATIVE_NODES", o->nodes);
     set("OURO_NATIVE_COMPACT", o->rule);
     set("OURO_NATIVE_CLOCK", o->clock);
@@ -484,10 +500,11 @@ static const char *base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-static sampling *start_sampling(const options *o, const char *folder, const char *name, pid_t pid,
+static sampling *start_sampling(const options *o, const folders *f, const char *name, pid_t pid,
                                 bool on_exec, bool by_timer) {
-    sampling_options so = {.folder = folder,
+    sampling_options so = {.folder = f->live,
                            .name = name,
+                           .mark = f->mark,
                            .rule = o->rule,
                            .nodes = o->nodes,
                            .debug_folders = o->debug_folders,
@@ -512,23 +529,23 @@ static int stop; // sampling; set by signals
 
 // *started: it ran; its own status may be 126 or 127, too. *sampled_too: see wants_sampling.
 // Ctrl-C ends the program, not us: its profile up to then is still to be written.
-static int run_program(const options *o, const char *folder, bool *started, bool *sampled_too) {
+static int run_program(const options *o, const folders *f, bool *started, bool *sampled_too) {
     int error;
     if (pipe2(start_pipe, O_CLOEXEC) || pipe2(gate, O_CLOEXEC)) fail("cannot run", o->rest[0]);
     pid_t pid = start_child();
     if (pid < 0) fail("cannot run", o->rest[0]);
-    if (pid == 0) become_program(o, folder);
+    if (pid == 0) become_program(o, f);
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
     close(start_pipe[1]);
     sampling *s = NULL;
     const char *name = base_name(o->rest[0]);
     if (*sampled_too && !o->timer) {
-        s = start_sampling(o, folder, name, pid, true, false);
+        s = start_sampling(o, f, name, pid, true, false);
         if (!s) tell_not_permitted(errno, true);
     }
     if (*sampled_too && !s) {
-        s = start_sampling(o, folder, name, pid, true, true);
+        s = start_sampling(o, f, name, pid, true, true);
         if (s && write(gate[1], "t", 1) < 0) fail("cannot run", o->rest[0]);
     }
     close(gate[0]);
@@ -577,7 +594,7 @@ static bool merge_all(const files *all, const char *folder, char merged[static P
     int turn = 0;
     for (size_t i = 0; i < all->count; i += FILES_AT_ONCE, turn = 1 - turn) {
         size_t n = all->count - i < FILES_AT_ONCE ? all->count - i : FILES_AT_ONCE;
-        snprintf(sums[turn], PATH_MAX, "%.4000s/sum.%d.pb", folder, turn);
+        snprintf(sums[turn], PATH_MAX, "%.4000s/.sum.%d", folder, turn);
         if (!merge(all->names + i, n, sum, sums[turn])) return false;
         sum = sums[turn];
     }
@@ -595,24 +612,16 @@ static void tell_names(const rename_counts *counts) {
         (unsigned long long)counts->functions);
 }
 
-// The folder of --live is the user's: it keeps the live files alone.
-static void remove_sums(const char *folder) {
-    static const char *const names[] = {"sum.0.pb", "sum.1.pb", "named.pb"};
-    char path[PATH_MAX];
-    for (int i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "%.4000s/%s", folder, names[i]);
-        unlink(path);
-    }
-}
-
-static bool write_named(const options *o, const files *all, const char *folder,
-                        const char *output) {
+// The name of the file in between is the title in most formats. `program`: what the profile is of;
+// NULL: what the files say.
+static bool write_profile(const options *o, const files *all, const char *folder,
+                          const char *program, const char *output) {
     char merged[PATH_MAX], named[PATH_MAX];
     rename_counts counts;
     if (!merge_all(all, folder, merged)) return false;
-    snprintf(named, sizeof named, "%.4000s/named.pb", folder);
+    snprintf(named, sizeof named, "%.3000s/%.1000s", folder, program ? program : base_name(output));
     symbols *known = symbols_new(o->debug_folders);
-    bool renamed = known && rename_functions(merged, named, known, &counts) == 0;
+    bool renamed = known && rename_functions(merged, named, program, known, &counts) == 0;
     if (!renamed) ouro__say("ouro run: cannot write %s: %s", named, strerror(errno));
     if (known) symbols_free(known);
     if (!renamed) return false;
@@ -621,23 +630,16 @@ static bool write_named(const options *o, const files *all, const char *folder,
     return run_ouro(convert);
 }
 
-static bool write_profile(const options *o, const files *all, const char *folder,
-                          const char *output) {
-    bool written = write_named(o, all, folder, output);
-    remove_sums(folder);
-    return written;
-}
-
 // Says why processes could not make a profile; the names of their notes are PID.ERRNO.failed. How
 // many there are.
-static size_t tell_failures(const char *folder) {
+static size_t tell_failures(const folders *f) {
     files notes = {0};
-    list_files(folder, ".failed", &notes);
+    list_files(f, ".failed", &notes);
     for (size_t i = 0; i < notes.count; i++) {
         int process = 0, error = 0;
         sscanf(strrchr(notes.names[i], '/') + 1, "%d.%d", &process, &error);
         ouro__say("ouro run: process %d was not recorded: cannot make its live file in %s: %s",
-                  process, folder, strerror(error));
+                  process, f->live, strerror(error));
         unlink(notes.names[i]);
     }
     size_t count = notes.count;
@@ -764,22 +766,28 @@ static bool can_write(const char *folder, const char *output) {
     return true;
 }
 
-static void check_output(const options *o, const char *folder, const char *output) {
-    if (can_write(folder, output)) return;
-    if (!o->live) scratch_remove(folder);
+static void check_output(const folders *f, const char *output) {
+    if (can_write(f->own, output)) return;
+    scratch_remove(f->own);
     exit(EXIT_FAILED);
 }
 
 // What was recorded and could not be written.
-static void keep(const options *o, char folder[static PATH_MAX]) {
-    if (!o->live) scratch_keep(folder);
-    ouro__say("ouro run: the recording is kept: ouro run --symbolise %s/*.ouro -o FILE", folder);
+static void keep(const options *o, folders *f) {
+    if (o->live) {
+        scratch_remove(f->own);
+        ouro__say("ouro run: the recording is kept: ouro run --symbolise %s/*.%s.*ouro -o FILE",
+                  f->live, f->mark);
+        return;
+    }
+    scratch_keep(f->own);
+    ouro__say("ouro run: the recording is kept: ouro run --symbolise %s/*.ouro -o FILE", f->own);
 }
 
 // The runtime leaves PID.deep when a stack has very many frames.
-static void tell_overflow(const char *folder, int status) {
+static void tell_overflow(const folders *f, int status) {
     files notes = {0};
-    list_files(folder, ".deep", &notes);
+    list_files(f, ".deep", &notes);
     if (notes.count && status == 128 + SIGSEGV)
         fputs("ouro run: the program died of SIGSEGV, with many thousands of calls open: its stack "
               "may have overflowed.\nHooks keep tail calls from being jumps; `ouro cc --xray` "
@@ -808,25 +816,25 @@ static void choose_files(files *all, bool sampled_too, bool asked) {
 }
 
 static int run(const options *o) {
-    char folder[PATH_MAX];
+    folders f;
     files all = {0};
     bool started, sampled_too = wants_sampling(o);
     const char *output = o->output ? o->output : default_output(o->rest[0]);
-    make_folder(o, o->live, folder);
-    check_folder(o, folder);
-    check_output(o, folder, output);
-    int status = run_program(o, folder, &started, &sampled_too);
-    list_files(folder, ".ouro", &all);
+    make_folders(o, o->live, &f);
+    check_folder(&f);
+    check_output(&f, output);
+    int status = run_program(o, &f, &started, &sampled_too);
+    list_files(&f, ".ouro", &all);
     choose_files(&all, sampled_too, o->sample);
-    size_t failed = tell_failures(folder);
-    tell_overflow(folder, status);
-    bool written = all.count && write_profile(o, &all, folder, output);
-    if (!all.count && !failed && started) failed = tell_nothing(o, folder);
+    size_t failed = tell_failures(&f);
+    tell_overflow(&f, status);
+    bool written = all.count && write_profile(o, &all, f.own, base_name(o->rest[0]), output);
+    if (!all.count && !failed && started) failed = tell_nothing(o, f.live);
     if ((all.count || failed) && !written) status = status ? status : EXIT_FAILED;
     if (all.count && !written)
-        keep(o, folder);
-    else if (!o->live)
-        scratch_remove(folder);
+        keep(o, &f);
+    else
+        scratch_remove(f.own);
     if (written && !o->quiet && !ends_in(all.names[0], SAMPLED_ENDING)) advise(o, output);
     if (written) show(o, output);
     free_files(&all);
@@ -850,23 +858,24 @@ static void name_of(const char *pid, char name[static 64]) {
 
 // `ouro run --pid`: the process goes on when we end.
 static int attach(const options *o) {
-    char folder[PATH_MAX], name[64];
+    folders f;
+    char name[64];
     files all = {0};
     name_of(o->pid, name);
     const char *output = o->output ? o->output : default_output(name);
-    make_folder(o, o->live, folder);
-    check_folder(o, folder);
-    check_output(o, folder, output);
+    make_folders(o, o->live, &f);
+    check_folder(&f);
+    check_output(&f, output);
     struct sigaction end = {.sa_handler = stop_now};
     sigaction(SIGINT, &end, NULL);
     sigaction(SIGTERM, &end, NULL);
-    sampling *s = start_sampling(o, folder, name, atoi(o->pid), false, false);
+    sampling *s = start_sampling(o, &f, name, atoi(o->pid), false, false);
     if (!s) {
         if (errno == ESRCH)
             ouro__say("ouro run: there is no process %s", o->pid);
         else
             tell_not_permitted(errno, false);
-        if (!o->live) scratch_remove(folder);
+        scratch_remove(f.own);
         return EXIT_FAILED;
     }
     if (!o->quiet && !o->duration)
@@ -875,25 +884,25 @@ static int attach(const options *o) {
     bool any = sampling_end(s, o->quiet) > 0;
     signal(SIGINT, SIG_IGN);
     pass_signals();
-    list_files(folder, ".ouro", &all);
+    list_files(&f, ".ouro", &all);
     if (!any) ouro__say("ouro run: %s did not run in that time: no samples (--wall?)", name);
-    bool written = any && write_profile(o, &all, folder, output);
+    bool written = any && write_profile(o, &all, f.own, name, output);
     if (any && !written)
-        keep(o, folder);
-    else if (!o->live)
-        scratch_remove(folder);
+        keep(o, &f);
+    else
+        scratch_remove(f.own);
     if (written) show(o, output);
     free_files(&all);
     return written ? 0 : EXIT_FAILED;
 }
 
 static int symbolise(const options *o) {
-    char folder[PATH_MAX];
+    folders f;
     files all = {0};
     for (char **name = o->rest; *name; name++) add_file(&all, *name);
-    make_folder(o, NULL, folder);
-    bool written = write_profile(o, &all, folder, o->output);
-    scratch_remove(folder);
+    make_folders(o, NULL, &f);
+    bool written = write_profile(o, &all, f.own, NULL, o->output);
+    scratch_remove(f.own);
     if (written) show(o, o->output);
     free(all.names);
     return written ? 0 : EXIT_FAILED;

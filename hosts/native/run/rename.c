@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // A pprof message (uncompressed, as `ouro merge` writes it) is a list of fields. Functions get
-// other strings, locations get the line of their function, and comments that tell of recursion get
-// both; all other fields are copied byte by byte. New strings are added after the old ones, so
-// every old index stays valid.
+// other strings, locations get the line of their function, comments that tell of recursion get
+// both, and the mapping gets the program's name; all other fields are copied byte by byte. New
+// strings are added after the old ones, so every old index stays valid.
 
 #include "rename.h"
 
@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 // Field numbers of profile.proto.
-enum { PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5, PROFILE_STRING = 6 };
+enum { PROFILE_MAPPING = 3, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5, PROFILE_STRING = 6 };
+enum { MAPPING_FILE = 5 };
 enum { LOCATION_LINES = 4, LINE_FUNCTION = 1, LINE_LINE = 2 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILE = 4, FUNCTION_START_LINE = 5 };
 enum { WIRE_NUMBER = 0, WIRE_LONG = 1, WIRE_BYTES = 2, WIRE_SHORT = 5 };
@@ -44,6 +45,7 @@ typedef struct {
 typedef struct {
     FILE *out;
     symbols *symbols;
+    const char *program; // NULL: as it is
     rename_counts *counts;
     field *strings;
     size_t string_count, string_room;
@@ -229,6 +231,21 @@ static void put_location(rewriter *w, const field *location) {
     put_field(w->out, LINE_LINE, line);
 }
 
+// `ouro merge` writes one mapping: `go tool pprof` shows its file as that of the profile.
+static void put_mapping(rewriter *w, const field *mapping) {
+    reader inside = mapping->inside;
+    uint64_t file = add_string(w, w->program);
+    size_t size = 1 + varint_size(file);
+    for (field f; next_field(&inside, &f);) size += f.number == MAPPING_FILE ? 0 : f.size;
+    put_varint(w->out, PROFILE_MAPPING << 3 | WIRE_BYTES);
+    put_varint(w->out, size);
+    inside = mapping->inside;
+    for (field f; next_field(&inside, &f);) {
+        if (f.number != MAPPING_FILE) fwrite(f.start, 1, f.size, w->out);
+    }
+    put_field(w->out, MAPPING_FILE, file);
+}
+
 // ---------------------------------------------------------------- comments
 
 // A comment that tells of a block's recursion, see docs/pprof-mapping.md, names the block by the
@@ -285,6 +302,8 @@ static bool rewrite(rewriter *w, reader message) {
             put_location(w, &f);
         } else if (f.number == PROFILE_STRING) {
             put_string(w, &f);
+        } else if (f.number == PROFILE_MAPPING && f.type == WIRE_BYTES && w->program) {
+            put_mapping(w, &f);
         } else if (f.number != PROFILE_FUNCTION) {
             fwrite(f.start, 1, f.size, w->out);
         }
@@ -326,11 +345,12 @@ bool rename_find(symbols *all, const char *name, char *file, bool *asks, symbol 
     return symbols_find(all, file, build_id, offset, found);
 }
 
-int rename_functions(const char *from, const char *to, symbols *all, rename_counts *counts) {
+int rename_functions(const char *from, const char *to, const char *program, symbols *all,
+                     rename_counts *counts) {
     reader message;
     if (!map_file(from, &message)) return -1;
     *counts = (rename_counts){0};
-    rewriter w = {.out = fopen(to, "we"), .symbols = all, .counts = counts};
+    rewriter w = {.out = fopen(to, "we"), .symbols = all, .program = program, .counts = counts};
     bool ok = w.out && rewrite(&w, message);
     int error = errno;
     if (w.out && fclose(w.out)) {

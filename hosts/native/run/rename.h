@@ -12,8 +12,10 @@ typedef struct {
     uint64_t named;     // and now have a name
 } rename_counts;
 
-// From one file to another. 0, or -1 with errno; EILSEQ: not a pprof profile.
-int rename_functions(const char *from, const char *to, symbols *all, rename_counts *counts);
+// From one file to another, as a profile of `program`, NULL: as it is. 0, or -1 with errno; EILSEQ:
+// not a pprof profile.
+int rename_functions(const char *from, const char *to, const char *program, symbols *all,
+                     rename_counts *counts);
 
 // One function: `name` is MODULE+0xOFFSET and `file` is PATH (build id HEX), or PATH alone; `file`
 // is changed. *asks: they are of this form.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The ring between a program that samples itself by a timer (ticks.c of the run-time library) and
-// `ouro run`: a file FOLDER/PID.N.ring, mapped by both. Its records are those of perf events.
+// `ouro run`: a file FOLDER/PID.N.ring, with the mark of the run (scratch.h), mapped by both. Its
+// records are those of perf events.
 
 #ifndef OURO_NATIVE_RING_H
 #define OURO_NATIVE_RING_H

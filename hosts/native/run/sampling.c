@@ -100,8 +100,8 @@ sampling *sampling_start(const sampling_options *options, pid_t pid, bool on_exe
                           .lost_period = 1000000000u / options->hz};
     switched_off = options->off;
     record_listen(&switched_off);
-    snprintf(path, sizeof path, "%.3000s/%.200s.%d" SAMPLED_ENDING, options->folder, options->name,
-             pid);
+    snprintf(path, sizeof path, "%.3000s/%.200s.%d%s%s" SAMPLED_ENDING, options->folder,
+             options->name, pid, options->mark ? "." : "", options->mark ? options->mark : "");
     so.profile.path = path;
     so.profile.max_nodes = options->nodes ? (uint32_t)strtoul(options->nodes, NULL, 10) : NODES;
     if (options->rule) ouro_compaction_from_name(options->rule, &so.profile);
@@ -110,7 +110,8 @@ sampling *sampling_start(const sampling_options *options, pid_t pid, bool on_exe
     s->hz = options->hz;
     s->to = sampled_new(&so);
     if (s->to && !on_exec) sampled_attach(s->to, (uint32_t)pid);
-    if (s->to && options->by_timer) s->ticks = ticks_open(s->to, options->folder, pid);
+    if (s->to && options->by_timer)
+        s->ticks = ticks_open(s->to, options->folder, options->mark, pid);
     if (s->to && !options->by_timer)
         s->events = sampler_open(s->to, pid, options->hz, options->waits, on_exec);
     if (s->events || s->ticks) return s;

@@ -17,6 +17,7 @@ typedef struct sampling sampling;
 
 typedef struct {
     const char *folder, *name; // of the live file
+    const char *mark;          // in its name, NULL: none
     const char *rule, *nodes, *debug_folders;
     unsigned hz;
     bool waits, by_thread, by_timer, off;

@@ -10,7 +10,6 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +57,17 @@ int scratch_make(char folder[static PATH_MAX]) {
         if (errno != EAGAIN) return -1;
     }
     return -1;
+}
+
+// ---------------------------------------------------------------- marks
+
+const char *scratch_mark(const char *folder) { return strrchr(folder, '/') + 1 + strlen(PREFIX); }
+
+bool scratch_is_marked(const char *name, const char *mark) {
+    size_t n = mark ? strlen(mark) : 0;
+    const char *dot = mark ? strchr(name, '.') : NULL;
+    while (dot && (strncmp(dot + 1, mark, n) != 0 || dot[1 + n] != '.')) dot = strchr(dot + 1, '.');
+    return !mark || dot;
 }
 
 // ---------------------------------------------------------------- removing

@@ -7,6 +7,7 @@
 #include "ticks.h"
 
 #include "ring.h"
+#include "scratch.h"
 #include "unwind.h"
 
 #include <dirent.h>
@@ -33,18 +34,19 @@ typedef struct reader {
 
 struct ticks {
     sampled *to;
-    const char *folder;
+    const char *folder, *mark;
     int process; // pidfd
     reader *readers;
     record_shape shape;
     _Alignas(8) unsigned char record[65536];
 };
 
-ticks *ticks_open(sampled *to, const char *folder, pid_t pid) {
+ticks *ticks_open(sampled *to, const char *folder, const char *mark, pid_t pid) {
     ticks *t = calloc(1, sizeof *t);
     if (!t) return NULL;
     t->to = to;
     t->folder = folder;
+    t->mark = mark;
     t->process = (int)syscall(SYS_pidfd_open, pid, 0);
     t->shape = (record_shape){.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                                              PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER |
@@ -76,7 +78,8 @@ static void find_readers(ticks *t) {
     DIR *d = opendir(t->folder);
     for (struct dirent *e; d && (e = readdir(d));) {
         size_t n = strlen(e->d_name), ending = strlen(RING_ENDING);
-        if (n > ending && strcmp(e->d_name + n - ending, RING_ENDING) == 0)
+        if (n > ending && strcmp(e->d_name + n - ending, RING_ENDING) == 0 &&
+            scratch_is_marked(e->d_name, t->mark))
             add_reader(t, dirfd(d), e->d_name);
     }
     if (d) closedir(d);
@@ -122,12 +125,19 @@ void ticks_run(ticks *t, const volatile int *stop, double seconds) {
     }
 }
 
+// The folder may be the user's: it keeps the live files alone.
+static void remove_ring(const ticks *t, const reader *r) {
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", t->folder, r->name) < PATH_MAX) unlink(path);
+}
+
 void ticks_close(ticks *t) {
     take_round(t);
     for (reader *r = t->readers, *next; r; r = next) {
         next = r->next;
         sampled_lost(t->to, __atomic_load_n(&r->ring->lost, __ATOMIC_RELAXED));
         munmap(r->ring, sizeof *r->ring);
+        remove_ring(t, r);
         free(r->name);
         free(r);
     }

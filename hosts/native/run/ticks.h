@@ -11,10 +11,11 @@
 
 typedef struct ticks ticks;
 
-// NULL with errno.
-ticks *ticks_open(sampled *to, const char *folder, pid_t pid);
+// `mark`: see scratch.h. NULL with errno.
+ticks *ticks_open(sampled *to, const char *folder, const char *mark, pid_t pid);
 // Until the process ends, *stop is set, or `seconds` have passed (0: never).
 void ticks_run(ticks *t, const volatile int *stop, double seconds);
+// Removes the rings.
 void ticks_close(ticks *t);
 
 #endif

@@ -240,6 +240,29 @@ def the_profile_is_named_after_the_program():
     assert os.path.exists("small.pb"), os.listdir()
 
 
+def file_of(profile):
+    """What `go tool pprof` calls it."""
+    return re.search(r"^File: (.*)$", run("go", "tool", "pprof", "-top", profile, status=0).out, re.M).group(1)
+
+
+@case
+def the_file_in_go_tool_pprof_is_the_program():
+    small()
+    run("cp", "small", "other", status=0)
+    if not shutil.which("go"):
+        skip("go is not installed")
+    record("./small", status=7, options=("--clock", "off", "--live", "live"))
+    same(file_of("out.pb"), "small")
+    record("sh", "-c", "./small; ./other", status=7, options=("--clock", "off", "--live", "two"))
+    same(file_of("out.pb"), "sh")
+    live = {folder: [os.path.join(folder, f) for f in sorted(os.listdir(folder))] for folder in ("live", "two")}
+    for folder, want in ("live", "small"), ("two", "merged"):
+        run(OURO, "run", "--symbolise", "-q", *live[folder], "-o", "later.pb", status=0)
+        same(file_of("later.pb"), want)
+        run(OURO, "merge", *live[folder], "-o", "sum.pb", status=0)
+        same(file_of("sum.pb"), want)
+
+
 @case
 def any_format_can_be_written():
     record(small(), status=7, output="out.folded")
@@ -382,12 +405,17 @@ def a_program_is_off_without_ouro_run():
     same(sorted(os.listdir()), ["small", "small.c"])
 
 
-@case
-def a_live_file_can_be_read_while_the_program_runs():
+def loop():
+    """Counts, writes a byte, and ends with its input."""
     source = write("loop.c", "#include <unistd.h>\n__attribute__((noinline)) static void tick(void) "
                    "{ __asm__ volatile(\"\"); }\nint main(void) { for (int i = 0; i < 1000; i++) tick(); "
                    "if (write(1, \"x\", 1) < 0) return 1; char c; return (int)read(0, &c, 1); }\n")
-    exe = build("gcc", [source], "loop")
+    return build("gcc", [source], "loop")
+
+
+@case
+def a_live_file_can_be_read_while_the_program_runs():
+    exe = loop()
     with subprocess.Popen([OURO, "run", "-q", "--live", "live", "-o", "out.pb", exe],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         child.stdout.read(1)
@@ -432,6 +460,30 @@ int main(int argc, char **argv) {
     return 0;
 }
 """
+
+
+@case
+def a_run_adds_up_its_own_live_files_alone():
+    """Beside those of an earlier run, and of one that goes on meanwhile."""
+    shared, program, waits = ("--clock", "off", "--live", "live"), small(), loop()
+    with subprocess.Popen([OURO, "run", "-q", "-o", "waits.pb", *shared, waits], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as child:
+        child.stdout.read(1)
+        for _ in range(2):
+            record("sh", "-c", f"{program}; {program}", status=7, options=shared)
+            same(paths(), {path: 2 * n for path, n in WANT.items()})
+        child.stdin.close()
+        same(child.wait(60), 0)
+    same(paths("waits.pb"), {"main": 1, "main;tick": 1000})
+    before = sorted(os.listdir("live"))
+    same(len(before), 5, before)
+    run(OURO, "run", "-q", "--timer", "--live", "live", "-o", "sampled.pb", program, status=7)
+    left = sorted(os.listdir("live"))
+    same([f for f in before if f not in left], [], "files of other runs stay")
+    same([f for f in left if not f.endswith(".ouro")], [])
+    run(OURO, "run", "--symbolise", "-q", *(os.path.join("live", f) for f in before), "-o", "all.pb", status=0)
+    all_of_them = paths("all.pb")
+    same((all_of_them["main;tick"], all_of_them["main;visible"]), (1000, 4))
 
 
 def children_of(pid):
@@ -505,6 +557,29 @@ def cc_compiles_and_links_apart():
         run(OURO, "cc", "-Werror", "-Wall", *step, status=0)
     record("./small", status=7)
     same(paths(), WANT)
+
+
+@case
+def cc_finds_the_headers_of_ouro_after_all_others():
+    if not os.path.exists(os.path.join(BUILD, "../hosts/native/ouro-native.h")):
+        skip("the build folder is not in the source tree")
+    source = write("h.c", "#include <ouro-native.h>\n#include <ouro-slice.h>\n"
+                   "int main(void) { ouro_slice_here(); return 0; }\n")
+    write("h.cpp", "#include <ouro.hpp>\n#include <ouro-slice.h>\n#include <cstdlib>\n"
+          "int main() { return EXIT_SUCCESS; }\n")
+    for compiler in "gcc", "clang":
+        env = dict(os.environ, OURO_CC=compiler, OURO_CXX={"gcc": "g++", "clang": "clang++"}[compiler])
+        strict = ("-O2", "-Wall", "-Wextra", "-Werror")
+        run(OURO, "cc", *strict, source, "-o", "h", env=env, status=0)
+        run("./h", status=0)
+        run(OURO, "cc", *strict, "-c", source, "-o", "h.o", env=env, status=0)
+        run(OURO, "cc", *strict, "h.o", "-o", "h", env=env, status=0)
+        run(OURO, "c++", *strict, "h.cpp", "-o", "hh", env=env, status=0)
+        has(run(OURO, "cc", "-E", source, env=env, status=0).out, "ouro_slice_here")
+    os.mkdir("mine")
+    write("mine/ouro-slice.h", "#define ouro_slice_here() (void)0\n#define MINE\n")
+    write("m.c", '#include <ouro-slice.h>\n#ifndef MINE\n#error "not mine"\n#endif\nint main(void) { return 0; }\n')
+    run(OURO, "cc", "-Imine", "m.c", "-o", "m", status=0)
 
 
 @case

@@ -4,6 +4,7 @@ import {test} from "../suite.js";
 import {
   amount,
   boxLabel,
+  change,
   count,
   duration,
   exact,
@@ -96,6 +97,16 @@ test("changes_have_signs", () => {
   assert.equal(growth(10, 109), "+990.0%");
   assert.equal(growth(10, 110), "+11×");
   assert.equal(growth(100000, 100001), "+<0.1%");
+});
+
+test("a_change_has_one_unit", () => {
+  assert.equal(change(122_191, 25_642, "count", 0), "122,191 → 25,642, −96,549 (−79.0%)");
+  assert.equal(change(9_000, 12_000, "count", 0), "9,000 → 12,000, +3,000 (+33.3%)");
+  assert.equal(change(25_642_000_000, 4_000, "count", 0), "25,642.0 M → <0.1 M, −25,642.0 M (−100.0%)");
+  assert.equal(change(1_100, 612_300_000, "nanoseconds", 0), "<0.01 ms → 612.30 ms, +612.30 ms (+556,636×)");
+  assert.equal(change(0, 700, "bytes", 0), "0 B → 700 B, +700 B (new)");
+  assert.equal(change(5, 5, "count", 0), "5 → 5, 0");
+  assert.equal(change(150, 275, "joules", 2), "1.50 joules → 2.75 joules, +1.25 joules (+83.3%)");
 });
 
 test("times_of_a_recording_are_told_as_people_do", () => {

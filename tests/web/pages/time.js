@@ -141,7 +141,7 @@ test("slow_against_typical_is_one_click_and_per_slice", async page => {
   assert.deepEqual(await chips(page), ["frames slowest 1%", "against typical"]);
   await leads(page, () => page.getByRole("link", {name: "Flame graph"}).last().click());
   assert.equal(query(page).get("view"), "flame");
-  assert.match(await page.locator(".facts").textContent(), /1\.10 µs → 6\.10 µs, \+5\.00 µs/);
+  assert.match(await page.locator(".facts").textContent(), /1,100\.0 ns → 6,100\.0 ns, \+5,000\.0 ns/);
   await leads(page, () => page.locator(".switch").getByRole("link", {name: "Table"}).click());
   await leads(page, () => page.locator("tbody").getByRole("link", {name: "collect", exact: true}).click());
   assert.equal(query(page).get("against"), null);
