@@ -6,8 +6,11 @@
 
 #include "loops.h"
 
+#include "descriptors.h"
+
 #include "../run/array.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 
 static void add(loops *l, const char *name) {
@@ -40,7 +43,8 @@ static int compare(const void *a, const void *b) {
 }
 
 void loops_read(loops *l, const char *dump) {
-    FILE *in = fopen(dump, "re");
+    int fd = ouro__open(dump, O_RDONLY, 0);
+    FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
     char *line = NULL, *function = NULL;
     size_t room = 0;
     unsigned block = 0;
