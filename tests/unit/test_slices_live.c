@@ -247,18 +247,18 @@ static void stop(pid_t child) {
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-// Up to some milliseconds: some hundred slices, in which table and trees grow.
+// Up to some milliseconds: some hundred slices, in which table and trees grow. On a busy machine it
+// takes more kills to see so many.
 static void kill_often(uint32_t cap, bool resets) {
     const char *path = test_path("killed.ouro");
     uint64_t slices = 0;
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 60 || slices <= 100; i++) {
         pid_t child = start(path, cap, resets);
         uint32_t wait = random_below(1u << random_below(24)); // nanoseconds
         nanosleep(&(struct timespec){0, wait}, NULL);
         stop(child);
         slices += check_file(path, true);
     }
-    CHECK(slices > 100);
 }
 
 TEST(a_kill_9_leaves_whole_slices) { kill_often(100000, false); }
