@@ -383,7 +383,7 @@ static void leave_processor(sampled *s, const record *r, size_t length) {
         t->room = length;
     }
     if (!t) return;
-    memcpy(t->path, s->path, length * sizeof *t->path);
+    if (length) memcpy(t->path, s->path, length * sizeof *t->path);
     t->length = length;
     t->left = r->time;
 }
