@@ -167,15 +167,45 @@ void precise_forget(void) { memset(cache, 0, sizeof cache); }
 
 // ---------------------------------------------------------------- events
 
+static int first_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
+
 static __attribute__((noinline)) void resume(track *t, ouro_block block, uint32_t tag) {
     stack_reenter(t, block, tag);
     ouro_count(t->thread, the_session.resumes, 1);
 }
 
+// When the program has ended, the interpreter waits for its threads, if anybody has imported
+// threading: perhaps the program, perhaps only the site. That is nobody's work.
+static bool is_shutdown(const PyCodeObject *code) {
+    const char *file = PyUnicode_AsUTF8(code->co_filename);
+    size_t n = file ? strlen(file) : 0;
+    if (!file) PyErr_Clear();
+    return PyUnicode_CompareWithASCIIString(code->co_qualname, "_shutdown") == 0 && n > 13 &&
+           strcmp(file + n - 13, "/threading.py") == 0;
+}
+
+// In place of the hook, until that function returns.
+static int shutdown_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
+    track *t = (track *)self;
+    (void)frame, (void)arg;
+    if (what == PyTrace_CALL) t->waits++;
+    if (what != PyTrace_RETURN || --t->waits) return 0;
+    PyThreadState_Get()->c_profilefunc = first_hook;
+    return 0;
+}
+
 static inline void enter_code(track *t, const _PyInterpreterFrame *frame) {
     PyCodeObject *code = frame->f_code;
     cached *c = place_of(code);
-    if (UNLIKELY(c->key != code)) miss_code(c, code);
+    if (UNLIKELY(c->key != code)) {
+        if (!t->stack.depth && is_shutdown(code)) {
+            t->waits = 1;
+            ouro_clock_stop(t->thread);
+            PyThreadState_Get()->c_profilefunc = shutdown_hook;
+            return;
+        }
+        miss_code(c, code);
+    }
     if (UNLIKELY(c->resumes >= 0) && _PyInterpreterFrame_LASTI(frame) > c->resumes) {
         resume(t, c->block, tag_of(frame));
     } else {
@@ -328,7 +358,7 @@ int precise_attach(track *t, PyThreadState *tstate) {
 
 bool precise_is_attached(const PyThreadState *tstate) {
     Py_tracefunc f = tstate->c_profilefunc;
-    return f == hook || f == full_hook || f == first_hook || f == wait_hook;
+    return f == hook || f == full_hook || f == first_hook || f == wait_hook || f == shutdown_hook;
 }
 
 static PyObject *real_setprofile, *real_getprofile;

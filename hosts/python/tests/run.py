@@ -84,6 +84,21 @@ def calls_and_c_functions_are_counted_by_path():
 
 
 @case
+def the_end_of_the_interpreter_is_not_the_programs():
+    """It waits for threads if anybody has imported threading; what the program registered is recorded."""
+    precise("""
+        import atexit, threading
+        def late(): late_in_thread()
+        def late_in_thread(): pass
+        atexit.register(late)
+        worker = threading.Thread(target=late_in_thread)
+        worker.start()
+    """)
+    same([calls_of("script.pb", name) for name in ("_shutdown", "Thread._stop", "late", "late_in_thread")],
+         [0, 0, 1, 2])
+
+
+@case
 def a_generator_that_goes_on_is_a_resume_and_no_call():
     same(precise("""
         def count(n):
