@@ -101,13 +101,20 @@ static profile *read_by_perf(int fd, const char *path, const read_options *how, 
     return NULL;
 }
 
+// -1: it is none, or cannot be opened. A pipe is not opened: who does that takes what is in it.
+static int open_perf_data(const char *path) {
+    struct stat status;
+    if (stat(path, &status) || !S_ISREG(status.st_mode)) return -1;
+    int fd = ouro__open(path, O_RDONLY, 0);
+    if (fd < 0 || is_perf_data(fd)) return fd;
+    close(fd);
+    return -1;
+}
+
 profile *read_profile(const char *path, const format *from, const read_options *how, error *e) {
     char why[200] = "";
-    int fd = from || strcmp(path, "-") == 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || !is_perf_data(fd)) {
-        if (fd >= 0) close(fd);
-        return ouro__profile_read(path, from, how, e);
-    }
+    int fd = from || strcmp(path, "-") == 0 ? -1 : open_perf_data(path);
+    if (fd < 0) return ouro__profile_read(path, from, how, e);
     profile *p = read_directly(fd, how, why, e);
     if (!p && why[0]) {
         ouro__say("ouro: %s: read by perf script, because %s", path, why);
