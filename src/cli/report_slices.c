@@ -115,6 +115,11 @@ static void print_rows(const options *o, const loaded *l, const slices *s,
         table_row_end(t);
     }
     table_end(t);
+    if (2 * d->typical_charged >= d->typical_count || !strstr(unit, "second")) return;
+    put_line(out,
+             "Most typical %ss have no %s at all: they are shorter than a tick of the clock, or",
+             name, ouro__metric_name(p, l->metric));
+    put_line(out, "they wait. So the table is a matter of luck; `--metric calls` counts.");
 }
 
 // ---------------------------------------------------------------- for programs

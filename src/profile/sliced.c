@@ -132,7 +132,7 @@ bool ouro__slice_times(const slices *s, slice_times *t) {
 
 // ---------------------------------------------------------------- slow against typical
 
-enum { NEITHER, SLOW, TYPICAL };
+enum { NEITHER, SLOW, TYPICAL, CHARGED }; // CHARGED: typical, and has been counted as such
 
 static uint32_t text_of(const profile *p, const char *text) {
     return ouro__texts_find(&p->texts, text, strlen(text));
@@ -169,23 +169,27 @@ static void classify(const profile *p, const slices *s, const slice_times *t,
     }
 }
 
-static int class_of_set(const tags *t, const unsigned char *classes, uint32_t set) {
-    int class = NEITHER;
-    for (uint32_t i = ouro__set_first(t, set); i < t->set_end[set] && !class; i++)
-        class = classes[t->set_tags[i]];
-    return class;
+// The class of the slice that these samples are of.
+static unsigned char *class_of_set(const tags *t, unsigned char *classes, uint32_t set) {
+    static unsigned char neither = NEITHER;
+    for (uint32_t i = ouro__set_first(t, set); i < t->set_end[set]; i++) {
+        if (classes[t->set_tags[i]]) return &classes[t->set_tags[i]];
+    }
+    return &neither;
 }
 
-static void sum_rows(const profile *p, uint32_t m, const unsigned char *classes,
-                     slice_difference *d) {
+static void sum_rows(const profile *p, uint32_t m, unsigned char *classes, slice_difference *d) {
     const tags *t = p->tags;
     const int64_t *values = t && m < t->metric_count ? t->row_values[m] : NULL;
     for (uint32_t row = 0; values && row < t->row_count; row++) {
-        int class = class_of_set(t, classes, t->row_set[row]);
+        unsigned char *class = class_of_set(t, classes, t->row_set[row]);
         uint32_t block = p->block[t->row_node[row]];
-        if (class == NEITHER || block == NO_BLOCK) continue;
-        double *sums = class == SLOW ? d->slow : d->typical;
+        if (*class == NEITHER || block == NO_BLOCK) continue;
+        double *sums = *class == SLOW ? d->slow : d->typical;
         sums[block] += (double)values[row];
+        if (*class != TYPICAL || !values[row]) continue;
+        *class = CHARGED;
+        d->typical_charged++;
     }
     for (uint32_t b = 0; b < d->block_count; b++) {
         if (d->slow_count) d->slow[b] /= (double)d->slow_count;

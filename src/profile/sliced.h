@@ -81,6 +81,7 @@ static inline uint64_t ouro__slice_weight(const lane_slices *l, uint64_t duratio
 // chosen evenly.
 typedef struct {
     uint64_t slow_count, typical_count;
+    uint64_t typical_charged; // of the typical ones, those that have anything of the metric
     uint32_t block_count;
     double *slow, *typical; // by block, per slice, in units of the metric
 } slice_difference;

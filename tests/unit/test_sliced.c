@@ -107,11 +107,17 @@ TEST(slow_slices_do_what_typical_ones_do_not) {
     if (CHECK(p && p->slices) && CHECK(ouro__slice_difference(p, p->slices, 2, &d))) {
         CHECK_EQUAL(d.slow_count, 4);
         CHECK(d.typical_count <= 4);
+        CHECK_EQUAL(d.typical_charged, d.typical_count);
         for (uint32_t b = 0; b < p->block_count; b++) {
             if (strcmp(ouro__block_name(p, b), "collect") != 0) continue;
             CHECK(d.slow[b] == 50000 && d.typical[b] == 0);
         }
         ouro__slice_difference_free(&d);
+        // Nothing recurses in this game.
+        if (CHECK(ouro__slice_difference(p, p->slices, 1, &d))) {
+            CHECK(d.typical_count > 0 && d.typical_charged == 0);
+            ouro__slice_difference_free(&d);
+        }
     }
     ouro__profile_free(p);
     game_free(&g);
