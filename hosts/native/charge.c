@@ -16,9 +16,6 @@
 // The bounds of HOOK_SECTION, by the linker.
 extern const char __start_ouro_hooks[] __attribute__((weak, visibility("hidden")));
 extern const char __stop_ouro_hooks[] __attribute__((weak, visibility("hidden")));
-// XRay's trampolines, which save all registers and call us; the second comes after the others.
-extern const char __xray_FunctionEntry[] __attribute__((weak));
-extern const char __xray_ArgLoggerEntry[] __attribute__((weak));
 
 static uintptr_t interrupted(const void *context) {
     const ucontext_t *c = context;
@@ -40,8 +37,7 @@ static bool hits_hook(const void *context) {
     const native_self *self = &ouro_native_self;
     uintptr_t at = interrupted(context);
     return self->slow || is_entering(self) ||
-           is_between(at, __start_ouro_hooks, __stop_ouro_hooks) ||
-           (__xray_FunctionEntry && is_between(at, __xray_FunctionEntry, __xray_ArgLoggerEntry));
+           is_between(at, __start_ouro_hooks, __stop_ouro_hooks);
 }
 
 void ouro_native_charge(ouro_thread *thread, ouro_metric metric, uint64_t amount,

@@ -4,7 +4,7 @@
 
 A program says in `// want:` lines which paths it takes, and how often; the profile must have these and no others.
 """
-import os, signal
+import os, platform, signal
 from native import OURO, PROGRAMS, build, paths, record, totals, wanted
 from suite import ROOT, case, main, read, run, same, skip, write
 
@@ -29,6 +29,17 @@ each_way("coroutines.c", ["gcc", "gcc-O0", "clang", "static", "xray"])
 each_way("deep.c", ["gcc", "static", "xray"], "-pthread")
 each_way("tail.c", ["xray", "xray-static"])
 each_way("inlined.c", ["gcc", "gcc-O0", "clang"])
+
+
+def keeps_registers(way):
+    if platform.machine() != "x86_64":
+        skip("the program is for x86-64")
+    record(build(way, ["registers.c"], "program"), options=())
+    same(totals()["doubles"], 2000)
+
+
+for way in ["gcc", "clang", "xray", "xray-static"]:
+    case(keeps_registers, f"arguments_and_results_in_registers_are_kept_{way}", way)
 
 
 @case
