@@ -98,6 +98,7 @@ static inline uint64_t *cache_place(uintptr_t function) {
 
 static inline bool is_entering(const native_self *self) { return (intptr_t)self->top < 0; }
 
+#define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define NATIVE_COLD __attribute__((noinline, cold))
 #define HOOK_SECTION __attribute__((section("ouro_hooks"))) // see charge.c
