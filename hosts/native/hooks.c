@@ -4,8 +4,8 @@
 // state, one word of the cache of functions, one node and one frame; no lock, no call. All unusual
 // cases go to events.c.
 //
-// While nothing records, a hook is a comparison and a return: `off` is expected, because in code that
-// is dense with calls each taken jump counts. Recording pays one for it.
+// While nothing records, a hook is a comparison and a return: `off` is expected, because in code
+// that is dense with calls each taken jump counts. Recording pays one for it.
 //
 // Leaving is safe against signals without a mark: a handler that runs in the middle of it enters
 // and leaves on top of the frame that is being left, and restores position and top.

@@ -19,8 +19,8 @@ typedef struct {
 
 extern xray_function *ouro_native_xray_functions XRAY_SHARED; // by id
 
-// Tail calls that were seen lately, by the address of the jump: address << 1 | its target is
-// instrumented.
+// Tail calls that were seen lately, by the address of the jump. An entry is the address << 1, and 1
+// if the target is instrumented.
 enum { XRAY_JUMPS = 1024 };
 extern uintptr_t ouro_native_xray_jumps[XRAY_JUMPS] XRAY_SHARED;
 

@@ -10,6 +10,7 @@ Then what callgrind counts, which no other work on the machine disturbs: instruc
 from nothing, also as a ratio to both versions of every module at -O2, and with one module changed. The best of ROUNDS
 (3) counts.
 """
+import concurrent.futures
 import math
 import os
 import pathlib
@@ -64,9 +65,8 @@ def library(work):
     return *first, *changed, first[1] / both, library_once(work, "--profile")[1] / both
 
 
-def instructions(work, program, arguments):
-    out = os.path.join(work, "callgrind")
-    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + out, program, *arguments],
+def instructions(program, arguments):
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, *arguments],
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     return int(re.search(r"Collected : (\d+)", done.stderr).group(1))
 
@@ -75,12 +75,11 @@ def per_call(work, name, program):
     """Instructions per call, and how many more with --profile."""
     if name not in SMALL or not shutil.which("valgrind"):
         return "", ""
-    profile, calls, plain, profiled = os.path.join(work, "small.pb"), [], [], []
-    for size in SMALL[name]:
-        plain.append(instructions(work, program, [size]))
-        profiled.append(instructions(work, program, ["--profile", profile, "--", size]))
-        calls.append(calls_in(profile))
-    more = [b - a for a, b in (plain, profiled, calls)]
+    profiles = {size: os.path.join(work, f"small.{size}.pb") for size in SMALL[name]}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        plain = pool.map(lambda size: instructions(program, [size]), profiles)
+        profiled = pool.map(lambda size: instructions(program, ["--profile", profiles[size], "--", size]), profiles)
+    more = [b - a for a, b in (plain, profiled, map(calls_in, profiles.values()))]
     return f"{more[0] / more[2]:.1f}", f"{(more[1] - more[0]) / more[2]:.1f}"
 
 
@@ -102,7 +101,7 @@ def measure(work, name, folder, arguments, text):
     row["instructions"], row["more"] = per_call(work, name, program)
     if name in OFF and shutil.which("valgrind"):
         without, size = compiled(work, source, name + ".without"), [SMALL[name][0]]
-        row["off"] = f"{instructions(work, program, size) / instructions(work, without, size):.4f}"
+        row["off"] = f"{instructions(program, size) / instructions(without, size):.4f}"
     return row
 
 
