@@ -242,6 +242,14 @@ OURO_INLINE_ bool ouro_try_enter(ouro_thread *thread, ouro_block block) {
     return ouro_try_again(thread, block) || ouro_try_lately(thread, block);
 }
 
+// The same for ouro_replace. The block is left last, as in ouro_site_replace.
+OURO_INLINE_ bool ouro_try_replace(ouro_thread *thread, ouro_block block) {
+    ouro_node_ *left = ouro_node_at_(thread, thread->position_);
+    if (!ouro_try_enter(thread, block)) return false;
+    ouro_decrement_(&left->balance);
+    return true;
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -36,8 +36,7 @@ static bool is_between(uintptr_t at, const char *from, const char *to) {
 static bool hits_hook(const void *context) {
     const native_self *self = &ouro_native_self;
     uintptr_t at = interrupted(context);
-    return self->slow || is_entering(self) ||
-           is_between(at, __start_ouro_hooks, __stop_ouro_hooks);
+    return self->slow || is_entering(self) || is_between(at, __start_ouro_hooks, __stop_ouro_hooks);
 }
 
 void ouro_native_charge(ouro_thread *thread, ouro_metric metric, uint64_t amount,

@@ -20,12 +20,10 @@ static APART void replace(uint32_t id, uintptr_t sp, native_frame *top) {
     SIGNAL_FENCE;
     top[-1].height = sp - self->low;
     top[-1].key = (uint32_t)f->function;
-    ouro_node_ *left = ouro_node_at_(thread, thread->position_);
-    if (UNLIKELY(!ouro_try_enter(thread, f->block))) {
+    if (UNLIKELY(!ouro_try_replace(thread, f->block))) {
         ouro_native_xray_slowly(id, sp, XRAY_REPLACE);
         return;
     }
-    ouro_decrement_(&left->balance);
     SIGNAL_FENCE;
     self->top = top;
 }

@@ -263,7 +263,7 @@ static void do_reenter(machine *m) {
 static void do_replace(machine *m) {
     ouro_thread *thread = any_thread(m);
     ouro_block block = any_block(m);
-    ouro_replace(thread, block);
+    if (!thread || block % 2 || !ouro_try_replace(thread, block)) ouro_replace(thread, block);
     if (thread) called(m, block);
 }
 

@@ -97,12 +97,15 @@ static ouro_position record_enter(player *p, ouro_block block) {
 
 static void record_replace(player *p, ouro_block block) {
     ouro_here *here = ouro_thread_here(p->thread);
-    if (random_below(2)) {
-        ouro_replace(p->thread, block);
-    } else {
+    switch (random_below(3)) {
+    case 0:
         here = ouro_site_replace(p->thread, here, some_site(), key_of(block), block);
         ouro_thread_stand(p->thread, here);
+        return;
+    case 1:
+        if (ouro_try_replace(p->thread, block)) return;
     }
+    ouro_replace(p->thread, block);
 }
 
 static void enter(world *w, player *p) {

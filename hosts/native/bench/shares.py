@@ -3,10 +3,10 @@
 """Is the time true, and what does it cost? shares.py BUILD [PROGRAM]
 
 cmark, Lua and pigz (zopfli), built with -O2. Three questions, a table each:
-1. The program built by `ouro cc`, recorded: its shares of time beside those of the plain program, sampled.
+1. The program built by `ouro cc`, recorded: its shares of time beside those of the plain program, sampled. The same
+   with `ouro cc --xray`, beside clang's plain program.
 2. The plain program: `ouro run` beside `perf record -g`: shares, top ten, processor time, memory, size of the file.
-3. The program built by `ouro cc`, idle and recorded: its processor time by that of the plain one. The same with
-   `ouro cc --xray`, by that of clang's plain one.
+3. Both, idle and recorded: processor time by that of the plain program.
 Shares are self, of functions that both builds have; what is inlined or in a library counts for its caller.
 """
 import itertools, os, re, resource, shutil, subprocess, sys, tempfile
@@ -20,7 +20,7 @@ from figures import figure, rounds  # noqa: E402
 ROUNDS = rounds(4)
 PROGRAMS = {"cmark": 60, "lua": 12, "pigz": 3}
 LONG = {"cmark": 4, "lua": 4, "pigz": 2}
-COSTS = (("hooks", "plain", "ours"), ("XRay", "clang", "xray"))
+KINDS = (("hooks", "plain", "ours"), ("XRay", "clang", "xray"))
 
 
 def row(*cells):
@@ -62,21 +62,21 @@ class Bench:
     def record(self, way, options=()):
         self.run(self.ouro, "run", "-q", *options, "-o", "out.pb", self.made[way], *self.long)
 
-    def symbols(self):
-        text = self.run("nm", "--defined-only", self.made["plain"])
+    def symbols(self, way):
+        text = self.run("nm", "--defined-only", self.made[way])
         return {base(line.split()[2]) for line in text.splitlines() if line.split()[1] in "tTwW"}
 
-    def honest(self):
+    def honest(self, without, instrumented):
         """Largest difference of a share, its function; what is taken out; time by plain time."""
         plain, ours, taken = [], [], 0
         for _ in range(ROUNDS):
-            self.record("plain", ["--sample"])
+            self.record(without, ["--sample"])
             plain += self.folded("out.pb")
-            self.record("ours")
+            self.record(instrumented)
             ours += self.folded("out.pb")
             taken += sum(n for _, n in self.folded("out.pb", "recording"))
         seen = {block for path, _ in plain for block in path}  # else it was inlined wherever it matters
-        both = self.symbols() & seen & {path[-1] for path, _ in self.folded("out.pb", "calls")}
+        both = self.symbols(without) & seen & {path[-1] for path, _ in self.folded("out.pb", "calls")}
         a, b = self_shares(plain, both), self_shares(ours, both)
         worst = sorted(set(a) | set(b), key=lambda f: -abs(a.get(f, 0) - b.get(f, 0)))
         spent = sum(n for _, n in ours)
@@ -148,13 +148,13 @@ def main():
     for name in wanted:
         os.mkdir(f"{folder}/{name}")
         benches[name] = Bench(build, f"{folder}/{name}", name)
-    heading("instrumented", "recording, taken out", "time by plain time",
+    heading("instrumented", "with", "recording, taken out", "time by plain time",
             "largest differences of a share (plain, ours)")
-    for name, bench in benches.items():
-        gaps, taken, ratio = bench.honest()
-        row(name, f"{100 * taken:.0f}%", f"{ratio:.2f}", "; ".join(f"{f} {a:.1f}, {b:.1f}" for f, a, b in gaps))
+    for name, (kind, plain, ours) in itertools.product(benches, KINDS):
+        gaps, taken, ratio = benches[name].honest(plain, ours)
+        row(name, kind, f"{100 * taken:.0f}%", f"{ratio:.2f}", "; ".join(f"{f} {a:.1f}, {b:.1f}" for f, a, b in gaps))
         gap = abs(gaps[0][1] - gaps[0][2])
-        figure("native", f"{name}: shares of an instrumented program, against samples of the plain one",
+        figure("native", f"{name}, {kind}: shares of time, against samples of the plain program",
                "within 3 points", f"{gap:.1f}", gap <= 3)
     heading("sampled", "shares, largest difference", "of perf's top ten", "bare", "perf", "ouro", "memory: perf",
             "ouro", "file: perf", "ouro")
@@ -170,7 +170,7 @@ def main():
         figure("native", f"{name}: shares of a sampled program, against perf's", "within 2 points", f"{gap:.1f}",
                gap <= 2)
     heading("ouro cc", "with", "plain", "idle", "recorded", "idle by plain", "recorded by plain")
-    for name, (kind, plain, ours) in itertools.product(benches, COSTS):
+    for name, (kind, plain, ours) in itertools.product(benches, KINDS):
         best, most = benches[name].costs(plain, ours), 3 if kind == "XRay" else 2
         idle, recorded = best["idle"] / best["plain"], best["recorded"] / best["plain"]
         row(name, kind, *(f"{best[way]:.2f} s" for way in ("plain", "idle", "recorded")), f"{idle:.2f}",
