@@ -460,6 +460,19 @@ def calls_that_nobody_counted_are_not_zeros():
 
 
 @case
+def how_deep_samples_went_around_a_circle_is_not_known():
+    p = Profile((("calls", "count"), ("recursions", "count"), ("time", "nanoseconds")))
+    p.add(["main", "even", "odd", "even"], [0, 0, 5])
+    write("sampled.pb", p.bytes())
+    has(ouro("report", "sampled.pb"), " 2 blocks    even, odd\n")
+    text = ouro("report", "--knots", "sampled.pb")
+    has(text, "  2 blocks, self ", "how often and how deep is not known: the program was sampled\n")
+    (knot,) = json.loads(ouro("report", "--knots", "--json", "sampled.pb"))["rows"]
+    same([knot["deepest"], *(b["deepest"] for b in knot["blocks"])], [None] * 3)
+    has(ouro("report", "--knots", "--csv", "sampled.pb"), ",5,,,0,0\n")
+
+
+@case
 def what_turns_the_direction_of_writing_is_an_escape():
     write("a.folded", "a\u202eb;c\u061cd\u2069 5\n")
     has(ouro("report", "a.folded"), "a\\u202eb", "c\\u061cd\\u2069")
