@@ -52,7 +52,10 @@ static void neighbours_text(const options *o, const loaded *l, output *out, cons
         char *label = ouro__block_label(l->profile, rows[i].block);
         if (!label) fail_memory();
         amount_cells(t, l, rows[i].overall, left);
-        if (has_calls) table_cell(t, "%s calls", ouro__grouped(calls, (uint64_t)rows[i].calls));
+        // The space keeps the digits below each other.
+        if (has_calls)
+            table_cell(t, "%s call%s", ouro__grouped(calls, (uint64_t)rows[i].calls),
+                       rows[i].calls == 1 ? " " : "s");
         table_cell(t, "%s", label);
         table_row_end(t);
         free(label);
@@ -119,7 +122,10 @@ static void block_text(const options *o, const loaded *l, const around *a, outpu
     if (a->has_calls) ouro__grouped(calls, (uint64_t)a->calls);
     put_line(out, "  self %s%s%s (%s), overall %s%s%s (%s)%s%s%s", self, *unit ? " " : "", unit,
              self_share, overall, *unit ? " " : "", unit, overall_share, a->has_calls ? ", " : "",
-             a->has_calls ? calls : "", a->has_calls ? " calls" : "");
+             a->has_calls ? calls : "",
+             !a->has_calls   ? ""
+             : a->calls == 1 ? " call"
+                             : " calls");
     if (o->block.count == 1 && ouro__recurses(&a->recursion))
         put_recursed(out, l->profile, &a->recursion, true);
     ouro__put_text(out, "\n");
