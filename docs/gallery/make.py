@@ -217,7 +217,8 @@ class StatesInLua(Piece):
     reported = """Lua, Scheme and most functional languages promise that a call in tail position takes no stack, and
 programs rely on it. A profiler that reads the stack finds the function that began the chain, or the one that stands
 there now."""
-    moral = """Ouro's Lua host sees tail calls as what they are. `--instructions` counts, so the share is exact."""
+    moral = """Ouro's Lua host sees tail calls as what they are. It counts instructions
+here, and each call of `work` has eight besides its loop: so 59.8% are right."""
 
     def measure(self):
         self.truth = {"`work` that `parse` asked for, %": float(run("lua5.4", self.source, "1000"))}
@@ -238,7 +239,7 @@ the run is long, and flame graphs become a field of grass: [samply](https://gith
 [Firefox](https://github.com/firefox-devtools/profiler/issues/243),
 [async-profiler](https://github.com/async-profiler/async-profiler/issues/234),
 [inferno](https://github.com/jonhoo/inferno/issues/275)."""
-    moral = """Ouro folds turns around a circle while it records. The number of paths follows the code: run it ten
+    moral = """Ouro compacts turns around a circle while it records. The number of paths follows the code: run it ten
 times longer, and there are as many."""
 
     def measure(self):

@@ -47,6 +47,7 @@ static void charge(session *s, lua_State *L, int state) {
     }
     move_to_walked(p);
     ouro_count(p->thread, s->time, s->jit_now - s->jit_charged);
+    ouro_count(p->thread, s->samples, 1);
 }
 
 static void on_sample(void *data, lua_State *L, int samples, int state) {

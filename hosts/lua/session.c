@@ -131,6 +131,7 @@ static bool profile_new(session *s) {
         s->allocated = metric_add(metrics, &count, "allocated", "bytes");
         s->freed = metric_add(metrics, &count, "freed", "bytes");
     }
+    if (lua_is_jit()) s->samples = metric_add(metrics, &count, "samples", "count");
     ouro_slice_options slices = {.name = wanted->slice, .by = slow_by(wanted, metrics, count)};
     if (wanted->slice_by && !slices.by && strcmp(wanted->slice_by, "duration") != 0) {
         errno = EDOM;

@@ -118,7 +118,8 @@ struct session {
     settings settings;
     ouro_profile *profile;
     ouro_metric time, instructions, allocations, allocated, freed; // UINT32_MAX: not asked for
-    ouro_thread *root;                                             // stands at the root
+    ouro_metric samples; // of LuaJIT, whose times are no ticks
+    ouro_thread *root;   // stands at the root
     ouro_block gc, anonymous;
     block_table blocks;
     source_cache sources;

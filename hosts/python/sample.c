@@ -328,6 +328,7 @@ static void charge(const sampler *s) {
     leave(at);
     const session *own = &the_session;
     ouro_count(all.thread, own->time, s->amount);
+    ouro_count(all.thread, own->samples, 1);
     if (s->state == NATIVE) ouro_count(all.thread, own->native, s->amount);
     if (s->state == GIL_WAIT) ouro_count(all.thread, own->gil_wait, s->amount);
 }

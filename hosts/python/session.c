@@ -84,12 +84,14 @@ static ouro_profile *new_profile(session *s) {
     const settings *wanted = &s->settings;
     size_t count = 0;
     s->resumes = s->native = s->gil_wait = s->allocations = s->allocated = UINT32_MAX;
+    s->samples = UINT32_MAX;
     s->time = add_metric(metrics, &count, "time", "nanoseconds");
     if (wanted->precise) s->resumes = add_metric(metrics, &count, "resumes", "count");
     if (wanted->gil) s->native = add_metric(metrics, &count, "native", "nanoseconds");
     if (wanted->gil) s->gil_wait = add_metric(metrics, &count, "gil_wait", "nanoseconds");
     if (wanted->memory) s->allocations = add_metric(metrics, &count, "allocations", "count");
     if (wanted->memory) s->allocated = add_metric(metrics, &count, "allocated", "bytes");
+    if (!wanted->precise) s->samples = add_metric(metrics, &count, "samples", "count");
     uint32_t by = slow_by(wanted, metrics, count);
     if (wanted->slice_by && !by && strcmp(wanted->slice_by, "duration") != 0) {
         errno = EDOM;

@@ -77,7 +77,7 @@ typedef struct session {
     pid_t pid;
     settings settings;
     ouro_profile *profile;
-    ouro_metric time, resumes, native, gil_wait, allocations, allocated;
+    ouro_metric time, resumes, native, gil_wait, allocations, allocated, samples;
     block_map by_text;
     track *tracks;
     char *package;      // the folder of our own Python code, which is not shown

@@ -64,11 +64,14 @@ static pair load_pair(const options *o) {
     p.after = p.before;
     p.before.metric = before;
     p.after.metric = after;
+    // What is compared is not called `before`: the counts of folded stacks are samples.
+    p.before.profile->metrics[before].name = ouro__profile_add_text(p.before.profile, "samples");
+    if (p.before.profile->failed) fail_memory();
     return p;
 }
 
 static double share(int64_t part, int64_t whole) {
-    return whole ? 100.0 * (double)part / (double)whole : 0;
+    return whole && part ? 100.0 * (double)part / (double)whole : 0; // never -0
 }
 
 // By how many percent of BEFORE's total the worst block, or everything, grew.

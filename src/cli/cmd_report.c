@@ -46,6 +46,16 @@ static void place_cell(table *t, const profile *p, uint32_t b, const char *befor
     free(name);
 }
 
+// "1 sample"; other totals and metrics have the metric's name.
+static const char *noun_of(const char *metric, const char *total) {
+    static const char *const nouns[][2] = {
+        {"calls", "call"}, {"samples", "sample"}, {"instructions", "instruction"}};
+    for (size_t i = 0; i < sizeof nouns / sizeof *nouns && strcmp(total, "1") == 0; i++) {
+        if (strcmp(metric, nouns[i][0]) == 0) return nouns[i][1];
+    }
+    return metric;
+}
+
 static void print_title(const options *o, const loaded *l, output *out) {
     const profile *p = l->profile;
     int64_t left = ouro__total(p, l->metric);
@@ -53,7 +63,7 @@ static void print_title(const options *o, const loaded *l, output *out) {
     const char *unit = ouro__amount_unit(p, l->metric, l->total);
     ouro__amount(total, p, l->metric, l->total, l->total);
     put_heading(o, out, "%s: %s%s%s %s", title_of(l), total, *unit ? " " : "", unit,
-                ouro__metric_name(p, l->metric));
+                noun_of(ouro__metric_name(p, l->metric), total));
     if (l->filtered) {
         ouro__amount(rest, p, l->metric, left, l->total);
         format_percent(percent, left, l->total);

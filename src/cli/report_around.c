@@ -52,7 +52,10 @@ static void neighbours_text(const options *o, const loaded *l, output *out, cons
         char *label = ouro__block_label(l->profile, rows[i].block);
         if (!label) fail_memory();
         amount_cells(t, l, rows[i].overall, left);
-        if (has_calls) table_cell(t, "%s calls", ouro__grouped(calls, (uint64_t)rows[i].calls));
+        // The space keeps the digits below each other.
+        if (has_calls)
+            table_cell(t, "%s call%s", ouro__grouped(calls, (uint64_t)rows[i].calls),
+                       rows[i].calls == 1 ? " " : "s");
         table_cell(t, "%s", label);
         table_row_end(t);
         free(label);
@@ -62,7 +65,7 @@ static void neighbours_text(const options *o, const loaded *l, output *out, cons
 }
 
 // "recursed 468 times directly, 3 times through others"
-static void put_recursed(output *out, const profile *p, const recursion *r) {
+static void put_recursed(output *out, const profile *p, const recursion *r, bool is_known) {
     const struct {
         uint64_t times;
         const char *how;
@@ -75,9 +78,11 @@ static void put_recursed(output *out, const profile *p, const recursion *r) {
                     ways[i].times == 1 ? "" : "s", ways[i].how);
         before = ", ";
     }
-    ouro__put_text(out, !ouro__recurses(r)      ? "  no stack has a block of it twice\n"
-                        : ouro__counts_calls(p) ? "\n"
-                                                : ", in the stacks as they were read\n");
+    ouro__put_text(out, ouro__recurses(r)
+                            ? ouro__counts_calls(p) ? "\n" : ", in the stacks as they were read\n"
+                        : is_known
+                            ? "  no stack has a block of it twice\n"
+                            : "  how often and how deep is not known: the program was sampled\n");
 }
 
 // ---------------------------------------------------------------- a block or a sequence
@@ -117,9 +122,12 @@ static void block_text(const options *o, const loaded *l, const around *a, outpu
     if (a->has_calls) ouro__grouped(calls, (uint64_t)a->calls);
     put_line(out, "  self %s%s%s (%s), overall %s%s%s (%s)%s%s%s", self, *unit ? " " : "", unit,
              self_share, overall, *unit ? " " : "", unit, overall_share, a->has_calls ? ", " : "",
-             a->has_calls ? calls : "", a->has_calls ? " calls" : "");
+             a->has_calls ? calls : "",
+             !a->has_calls   ? ""
+             : a->calls == 1 ? " call"
+                             : " calls");
     if (o->block.count == 1 && ouro__recurses(&a->recursion))
-        put_recursed(out, l->profile, &a->recursion);
+        put_recursed(out, l->profile, &a->recursion, true);
     ouro__put_text(out, "\n");
     neighbours_text(o, l, out, "Callers", a->callers, a->caller_count, a->has_calls, top);
     ouro__put_text(out, "\n");
@@ -154,9 +162,8 @@ void report_block(const options *o, const loaded *l, output *out) {
 
 // ---------------------------------------------------------------- knots
 
-// A group can be a circle of calls without a stack that has a block of it twice: then it is 1.
-static void json_deepest(json_writer *w, const recursion *r) {
-    uint32_t deepest = ouro__recurses(r) ? r->deepest : 1;
+static void json_deepest(json_writer *w, const knots *k, const recursion *r) {
+    uint32_t deepest = ouro__deepest(k, r);
     if (deepest) ouro__write_integer(w, "deepest", deepest);
     if (!deepest) ouro__write_null(w, "deepest");
 }
@@ -176,28 +183,30 @@ static void edges_json(json_writer *w, const loaded *l, const knot *k, bool has_
     ouro__write_end(w);
 }
 
-static void member_json(json_writer *w, const loaded *l, uint32_t b, const recursion *r) {
+static void member_json(json_writer *w, const loaded *l, const knots *k, uint32_t b,
+                        const recursion *r) {
     ouro__write_object(w, NULL);
     json_block(w, l->profile, b);
     ouro__write_integer(w, "direct", (int64_t)r->direct);
     ouro__write_integer(w, "through", (int64_t)r->through);
-    json_deepest(w, r);
+    json_deepest(w, k, r);
     ouro__write_end(w);
 }
 
-static void knot_json(json_writer *w, const loaded *l, const knot *k, const recursion *recursed,
-                      bool has_calls) {
+static void knot_json(json_writer *w, const loaded *l, const knots *all, const knot *k,
+                      const recursion *recursed) {
     uint32_t decimals = l->profile->metrics[l->metric].decimals;
+    bool has_calls = all->has_calls;
     ouro__write_object(w, NULL);
     ouro__write_array(w, "blocks");
     for (uint32_t i = 0; i < k->block_count; i++)
-        member_json(w, l, k->blocks[i], &recursed[k->blocks[i]]);
+        member_json(w, l, all, k->blocks[i], &recursed[k->blocks[i]]);
     ouro__write_end(w);
     json_amount(w, "self", k->self, decimals);
     json_amount(w, "overall", k->overall, decimals);
     if (has_calls) ouro__write_integer(w, "calls", k->calls);
     if (!has_calls) ouro__write_null(w, "calls");
-    json_deepest(w, &k->recursion);
+    json_deepest(w, all, &k->recursion);
     neighbours_json(w, l, "in", k->in, k->in_count, has_calls);
     neighbours_json(w, l, "out", k->out, k->out_count, has_calls);
     ouro__write_integer(w, "direct", (int64_t)k->recursion.direct);
@@ -229,7 +238,7 @@ static void knots_csv(const loaded *l, const knots *k, uint32_t top, output *out
         ouro__print(out, ",%s", ouro__decimal(number, k->knots[i].overall, decimals));
         ouro__print(out, ",%s", k->has_calls ? ouro__decimal(number, k->knots[i].calls, 0) : "");
         const recursion *r = &k->knots[i].recursion;
-        uint32_t deepest = ouro__recurses(r) ? r->deepest : 1;
+        uint32_t deepest = ouro__deepest(k, r);
         ouro__print(out, ",%s", deepest ? ouro__decimal(number, deepest, 0) : "");
         ouro__print(out, ",%llu,%llu\n", (unsigned long long)r->direct,
                     (unsigned long long)r->through);
@@ -238,27 +247,20 @@ static void knots_csv(const loaded *l, const knots *k, uint32_t top, output *out
 }
 
 // "469 deep"; nothing if that is not known.
-static const char *deep_text(char text[static DEEP_ROOM], const recursion *r) {
+static const char *deep_text(char text[static DEEP_ROOM], const knots *k, const recursion *r) {
     char deepest[GROUPED_ROOM];
-    uint32_t times = ouro__recurses(r) ? r->deepest : 1;
+    uint32_t times = ouro__deepest(k, r);
     text[0] = '\0';
     if (times) snprintf(text, DEEP_ROOM, "%s deep", ouro__grouped(deepest, times));
     return text;
 }
 
-// The recorder counts recursion with the calls. Its samples have no calls, and a block that calls
-// itself is one node there. What is read from stacks has counted it before it was compacted.
-static bool recursion_is_known(const profile *p) {
-    return !ouro__counts_calls(p) || ouro__calls_metric(p) != NO_ROW;
-}
-
 void knots_brief(const options *o, const loaded *l, const knots *k, uint32_t top, output *out) {
     put_heading(o, out, "Recursion (blocks that call themselves, or each other in a circle)");
     if (!k->count)
-        ouro__put_text(out,
-                       recursion_is_known(l->profile)
-                           ? "  none\n"
-                           : "  not known: the program was sampled, its calls are not counted\n");
+        ouro__put_text(
+            out, k->is_known ? "  none\n"
+                             : "  not known: the program was sampled, its calls are not counted\n");
     table *t = table_new(o, out);
     int64_t left = ouro__total(l->profile, l->metric);
     for (uint32_t i = 0; i < k->count && i < top; i++) {
@@ -266,7 +268,7 @@ void knots_brief(const options *o, const loaded *l, const knots *k, uint32_t top
         char *members = member_names(l->profile, one, MEMBERS, ", "), deep[DEEP_ROOM];
         amount_cells(t, l, one->overall, left);
         table_cell(t, "%u block%s", one->block_count, one->block_count == 1 ? "" : "s");
-        table_cell(t, "%s", deep_text(deep, &one->recursion));
+        table_cell(t, "%s", deep_text(deep, k, &one->recursion));
         table_cell(t, "%s", members);
         table_row_end(t);
         free(members);
@@ -277,10 +279,9 @@ void knots_brief(const options *o, const loaded *l, const knots *k, uint32_t top
 static void knots_text(const options *o, const loaded *l, const knots *k, uint32_t top,
                        output *out) {
     if (!k->count)
-        ouro__put_text(out,
-                       recursion_is_known(l->profile)
-                           ? "no recursion: no block calls itself, alone or through others\n"
-                           : "not known: the program was sampled, its calls are not counted\n");
+        ouro__put_text(
+            out, k->is_known ? "no recursion: no block calls itself, alone or through others\n"
+                             : "not known: the program was sampled, its calls are not counted\n");
     for (uint32_t i = 0; i < k->count && i < top; i++) {
         const knot *one = &k->knots[i];
         char *members = member_names(l->profile, one, MEMBERS, ", ");
@@ -290,10 +291,10 @@ static void knots_text(const options *o, const loaded *l, const knots *k, uint32
         ouro__put_text(out, "\n");
         put_heading(o, out, "%s", members);
         char deep[DEEP_ROOM];
-        deep_text(deep, &one->recursion);
+        deep_text(deep, k, &one->recursion);
         ouro__print(out, "  %u block%s%s%s, self %s, overall %s\n", one->block_count,
                     one->block_count == 1 ? "" : "s", *deep ? ", " : "", deep, self, overall);
-        put_recursed(out, l->profile, &one->recursion);
+        put_recursed(out, l->profile, &one->recursion, k->is_known);
         neighbours_text(o, l, out, " In", one->in, one->in_count, k->has_calls, MEMBERS);
         neighbours_text(o, l, out, " Out", one->out, one->out_count, k->has_calls, MEMBERS);
         free(members);
@@ -313,7 +314,7 @@ void report_knots(const options *o, const loaded *l, output *out, uint32_t top) 
         if (!recursed || !ouro__knot_edges(l->profile, l->metric, &k)) fail_memory();
         ouro__write_rows(&w, "rows");
         for (uint32_t i = 0; i < k.count && i < top; i++)
-            knot_json(&w, l, &k.knots[i], recursed, k.has_calls);
+            knot_json(&w, l, &k, &k.knots[i], recursed);
         json_foot(&w);
         free(recursed);
     }

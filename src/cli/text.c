@@ -42,6 +42,7 @@ size_t text_width(const char *text) {
 
 void format_percent(char text[static AMOUNT_ROOM], int64_t part, int64_t whole) {
     double percent = whole ? 100.0 * (double)part / (double)whole : 0;
+    if (percent > -0.005 && percent <= 0) percent = 0; // not -0.00%
     snprintf(text, AMOUNT_ROOM, "%.2f%%", percent);
 }
 

@@ -262,6 +262,7 @@ static bool walk_flows(const profile *p, uint32_t m, const uint32_t *knot_of, kn
                    .until = calloc((size_t)k->count + 1, sizeof *w.until)};
     bool ok = running && w.until;
     k->has_calls = w.on.calls != NULL;
+    k->is_known = k->has_calls || !ouro__counts_calls(p);
     for (uint32_t n = 1; ok && n < p->node_count; n++) ok = flow_node(&w, k, n);
     ok = ok && take_flows(&w.in, k, false) && take_flows(&w.out, k, true);
     flows_free(&w.in);

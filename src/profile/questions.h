@@ -162,6 +162,10 @@ typedef struct {
     knot *knots; // by overall
     uint32_t count;
     bool has_calls;
+    // Is it known how often they recursed? Not of the recorder's samples: these have no calls, and
+    // a circle is the same few nodes, however often the stacks went around it. What is read from
+    // stacks is counted before it is compacted.
+    bool is_known;
 } knots;
 
 bool ouro__knots(const profile *p, uint32_t m, knots *k);
@@ -169,6 +173,9 @@ bool ouro__knots(const profile *p, uint32_t m, knots *k);
 // much as all the rest.
 bool ouro__knot_edges(const profile *p, uint32_t m, knots *k);
 void ouro__knots_free(knots *k);
+// How often a block of r, a knot or a member of one, stood on one stack at most. A knot can be a
+// circle of calls without a stack that has a block of it twice: then it is 1. 0: not known.
+uint32_t ouro__deepest(const knots *k, const recursion *r);
 
 // ---------------------------------------------------------------- findings
 

@@ -26,6 +26,10 @@ static const int64_t *column(const profile *p, const char *name) {
 
 bool ouro__counts_calls(const profile *p) { return column(p, "calls") && column(p, "recursions"); }
 
+uint32_t ouro__deepest(const knots *k, const recursion *r) {
+    return ouro__recurses(r) ? r->deepest : k->is_known;
+}
+
 // `times`: how often the node's block stands on its path.
 static void count_entries(recursion *to, uint32_t times, int64_t calls, int64_t recursions,
                           int64_t direct) {

@@ -210,6 +210,18 @@ static void write_blocks(question *q, pair *p) {
 
 // ---------------------------------------------------------------- the question
 
+static bool states_make_sense(question *q) {
+    const request *r = q->request;
+    for (size_t i = 0; i < r->count; i++) {
+        if (strcmp(r->parameters[i].name, "state") != 0) continue;
+        unsigned s = 0;
+        while (s < STATES && strcmp(r->parameters[i].value, state_names[s]) != 0) s++;
+        if (s == STATES)
+            return ouro__refuse(q, 400, "bad-state", "state is slower, faster, same, new or gone");
+    }
+    return true;
+}
+
 // By the `state` parameters; without any, all.
 static bool state_is_wanted(const request *r, state s) {
     bool asked = false;
@@ -281,7 +293,8 @@ static bool compare(question *q, pair *p) {
 
 bool ouro__api_compare(question *q) {
     pair p = {0};
-    bool ok = ouro__find_compared(q, &p.sides) && compare(q, &p) && write_comparison(q, &p);
+    bool ok = states_make_sense(q) && ouro__find_compared(q, &p.sides) && compare(q, &p) &&
+              write_comparison(q, &p);
     ouro__comparison_free(&p.comparison);
     free(p.place);
     free(p.named);

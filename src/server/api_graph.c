@@ -153,11 +153,13 @@ static int64_t knot_overall(void *of, uint32_t i) { return knot_of(of, i)->overa
 static int64_t knot_calls(void *of, uint32_t i) {
     return ((knot_rows *)of)->knots->has_calls ? knot_of(of, i)->calls : NOT_KNOWN;
 }
-// A group can be a circle of calls without a stack that has a block of it twice: then it is 1.
-static int64_t deepest_of(const recursion *r) {
-    return !ouro__recurses(r) ? 1 : r->deepest ? (int64_t)r->deepest : NOT_KNOWN;
+static int64_t deepest_of(const knot_rows *k, const recursion *r) {
+    uint32_t deepest = ouro__deepest(k->knots, r);
+    return deepest ? (int64_t)deepest : NOT_KNOWN;
 }
-static int64_t knot_deepest(void *of, uint32_t i) { return deepest_of(&knot_of(of, i)->recursion); }
+static int64_t knot_deepest(void *of, uint32_t i) {
+    return deepest_of(of, &knot_of(of, i)->recursion);
+}
 static int64_t knot_direct(void *of, uint32_t i) {
     return (int64_t)knot_of(of, i)->recursion.direct;
 }
@@ -196,7 +198,9 @@ static int64_t member_direct(void *of, uint32_t i) {
 static int64_t member_through(void *of, uint32_t i) {
     return (int64_t)member_recursion(of, i)->through;
 }
-static int64_t member_deepest(void *of, uint32_t i) { return deepest_of(member_recursion(of, i)); }
+static int64_t member_deepest(void *of, uint32_t i) {
+    return deepest_of(of, member_recursion(of, i));
+}
 
 static const column member_columns[] = {
     {"block", COLUMN_BLOCK, IN_JSON, .number = member_block},

@@ -435,12 +435,12 @@ def time_is_shown_first_where_there_is_one():
     write("a.perf", "p 1 1.5: 7 cpu-clock:\n\t5 f (x)\n\n")
     has(ouro("report", "a.perf"), "a.perf: 7 ns cpu-clock\n")
     write("b.perf", "p 1 1.5: 7 cycles:\n\t5 f (x)\n\n")
-    has(ouro("report", "b.perf"), "b.perf: 1 samples\n")
+    has(ouro("report", "b.perf"), "b.perf: 1 sample\n")
     node = '{"nodes":[{"id":1,"callFrame":{"functionName":"f"}}],"samples":[1]'
     write("a.cpuprofile", node + ',"timeDeltas":[5]}')
     has(ouro("report", "a.cpuprofile"), "a.cpuprofile: 5,000 ns time\n")
     write("b.cpuprofile", node + "}")
-    has(ouro("report", "b.cpuprofile"), "b.cpuprofile: 1 samples\n")
+    has(ouro("report", "b.cpuprofile"), "b.cpuprofile: 1 sample\n")
 
 
 @case
@@ -457,6 +457,41 @@ def calls_that_nobody_counted_are_not_zeros():
         same(row["calls"], None)
     for row in json.loads(ouro("report", "--json", "--block", "f", "sampled.pb"))["callers"]:
         same(row["calls"], None)
+
+
+@case
+def how_deep_samples_went_around_a_circle_is_not_known():
+    p = Profile((("calls", "count"), ("recursions", "count"), ("time", "nanoseconds")))
+    p.add(["main", "even", "odd", "even"], [0, 0, 5])
+    write("sampled.pb", p.bytes())
+    has(ouro("report", "sampled.pb"), " 2 blocks    even, odd\n")
+    text = ouro("report", "--knots", "sampled.pb")
+    has(text, "  2 blocks, self ", "how often and how deep is not known: the program was sampled\n")
+    (knot,) = json.loads(ouro("report", "--knots", "--json", "sampled.pb"))["rows"]
+    same([knot["deepest"], *(b["deepest"] for b in knot["blocks"])], [None] * 3)
+    has(ouro("report", "--knots", "--csv", "sampled.pb"), ",5,,,0,0\n")
+
+
+@case
+def one_is_no_plural():
+    p = Profile((("calls", "count"), ("recursions", "count")))
+    p.add(["main"], [1, 0])
+    p.add(["main", "f"], [1000, 0])
+    p.add(["main", "g"], [1, 0])
+    write("a.pb", p.bytes())
+    has(ouro("report", "--block", "main", "a.pb"), "%), 1 call\n", "  1,000 calls  f\n", "      1 call   g\n")
+    has(ouro("report", "--block", "f", "a.pb"), "%), 1,000 calls\n")
+    write("a.folded", "a 1\n")
+    has(ouro("report", "a.folded"), "a.folded: 1 sample\n")
+
+
+@case
+def nothing_of_a_negative_total_is_no_negative_share():
+    write("a.folded", "a;b -5000\na;c 0\na;d 1\n")
+    has(ouro("report", "a.folded"), "-4,999", "100.02%", " 0.00%")
+    assert "-0.00%" not in ouro("report", "a.folded")
+    write("two.folded", "a;b -5 -5\na;c 0 -1\n")
+    assert "-0.00%" not in ouro("diff", "two.folded")
 
 
 @case

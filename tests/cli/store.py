@@ -224,8 +224,8 @@ def paths_beyond_a_limit_are_one_and_totals_stay():
 def a_report_without_a_choice_says_that_it_is_of_the_whole_store():
     write("x.folded", "f 1\n")
     push("x.folded")
-    same(ouro("report", "--store", store()).splitlines()[0], "the whole store: 1 samples")
-    same(ouro("report", "--store", store(), "--where", "service=x").splitlines()[0], "service=x: 1 samples")
+    same(ouro("report", "--store", store()).splitlines()[0], "the whole store: 1 sample")
+    same(ouro("report", "--store", store(), "--where", "service=x").splitlines()[0], "service=x: 1 sample")
 
 
 @case

@@ -55,7 +55,7 @@ def the_limit_can_be_raised():
     write("a.pb.gz", gzip.compress(repeated(200, 20_000)))
     refused("report", "a.pb.gz", "--limit", "100M")
     has(run(OURO, "report", "--limit", "1G", "a.pb.gz", status=0).out, "4,000,000 paths")
-    has(run(OURO, "report", "--compact", "edges", "a.pb.gz", status=0).out, "a.pb.gz: 1 samples")
+    has(run(OURO, "report", "--compact", "edges", "a.pb.gz", status=0).out, "a.pb.gz: 1 sample")
 
 
 @case
@@ -122,7 +122,7 @@ def work_is_in_proportion():
 def devices_are_refused_and_pipes_are_read():
     for device in ("/dev/zero", "/dev/full", "/dev/urandom"):
         has(run(OURO, "report", device, status=1).err, "a device; a profile is a file or comes through a pipe")
-    has(run(OURO, "report", "-", stdin="main 1\n", status=0).out, "1 samples")
+    has(run(OURO, "report", "-", stdin="main 1\n", status=0).out, "1 sample")
     os.mkfifo("pipe")
     writer = subprocess.Popen(["sh", "-c", "echo 'main 7' > pipe"])
     has(run(OURO, "report", "pipe", status=0).out, "7 samples")

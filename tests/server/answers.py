@@ -311,6 +311,7 @@ def two_profiles_are_compared_by_block():
         same((a["left_before"], a["left_after"]), (5, 0))
         same(s.api("blocks", side="after", exclude="here")["left"], 8)
         same(s.api("blocks", status=404, exclude="nowhere")["error"]["code"], "no-such-block")
+        same(s.api("compare", status=400, state=["new", "bogus"])["error"]["code"], "bad-state")
 
 
 @case

@@ -3,6 +3,7 @@
 import json
 from answers import each, filters, make, report
 from harness import Server
+from pprof import Profile
 from suite import case, same, write
 
 
@@ -31,6 +32,16 @@ def recursion_that_compaction_took_away_is_told():
         same(a["blocks"][row["members"][0]]["recursion"], {"direct": 468, "through": 0, "deepest": 469})
         same(s.api("around", block="ack")["recursive"], True)
         same(s.api("profile")["files"][0]["recursion"], "steps")
+
+
+@case
+def how_deep_samples_went_around_a_circle_is_not_known():
+    p = Profile((("calls", "count"), ("recursions", "count"), ("time", "nanoseconds")))
+    p.add(["main", "even", "odd", "even"], [0, 0, 5])
+    write("sampled.pb", p.bytes())
+    with Server("sampled.pb") as s:
+        (row,) = s.api("knots")["rows"]
+        same([row["deepest"], *(m["deepest"] for m in row["member_rows"])], [None] * 3)
 
 
 @case

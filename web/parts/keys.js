@@ -31,6 +31,7 @@ const KEYS = [
   ["Backspace", "in the flame graph: zoom out"],
   ["arrows", "in the flame graph: to the caller, the widest callee, the neighbours"],
   ["+  -  0", "in the flame graph: magnify, shrink, show the whole width; Shift and ← → move"],
+  ["i", "turn the flame graph upside down"],
   ["n  N", "next and previous: match of the search in the flame graph and the call tree, hot line in a source"],
   [
     "g then a letter",

@@ -16,18 +16,18 @@ export class Matches {
     this.count = 0;
     this.search = searchField(app, label, "Name, file or /expression/");
     this.said = h("p.found", {role: "status"});
-    const button = (by, text, title) =>
+    const button = (by, text, letter, title) =>
       h(
         "button.small",
-        {type: "button", title, "aria-label": title, onclick: () => this.step(by)},
+        {type: "button", title, "aria-label": title, data: {letter}, onclick: () => this.step(by)},
         text,
       );
     this.steps = h(
       "span.steps",
       null,
-      button(-1, "‹", "Previous match (N)"),
+      button(-1, "‹", "N", "Previous match (N)"),
       (this.number = h("span")),
-      button(1, "›", "Next match (n)"),
+      button(1, "›", "n", "Next match (n)"),
     );
     this.element = h("div.matches", null, this.search.element, this.steps, this.said);
     this.search.element.addEventListener("keydown", event => {

@@ -85,7 +85,7 @@ class FlameView {
     this.table = h("a", {href: "/tree"}, "the call tree");
     this.invert = h(
       "button",
-      {type: "button", "aria-pressed": "false", onclick: () => this.turn()},
+      {type: "button", "aria-pressed": "false", data: {letter: "i"}, onclick: () => this.turn()},
       "Invert ",
       h("kbd", null, "i"),
     );
@@ -281,10 +281,6 @@ class FlameView {
   /** @param {number} row @param {string} key */
   key(row, key) {
     if (this.matches.key(key)) return true;
-    if (key === "i") {
-      this.turn();
-      return true;
-    }
     const {block} = this.factsOf(row);
     if (block.label === null || block.mark === "root") return false;
     if (FILTERS[key]) applyFilter(this.app, FILTERS[key], block.label);

@@ -219,6 +219,13 @@ def luajit_counts_the_time_that_passed_and_not_its_timers_ticks():
 
 
 @case
+def luajit_says_on_how_many_samples_its_times_rest():
+    write("t.lua", "local e = os.clock() + 0.05 while os.clock() < e do end")
+    said = run(host("luajit"), "-o", "t.pb", "t.lua", status=0).err
+    has(said, ": too few to trust the shares.", " samples  block\n")
+
+
+@case
 def luajit_refuses_what_it_cannot_in_words():
     for option in ("--precise", "--memory", "--instructions"):
         done = run(host("luajit"), option, write("t.lua", ""), status=2)

@@ -131,10 +131,11 @@ void sampling_run(sampling *s, const volatile int *stop, double seconds) {
 static const char no_kernel[] = ", without the kernel's part (kernel.perf_event_paranoid)";
 
 static void tell(const sampling *s, const sampled_counts *n, const char *more) {
-    fprintf(stderr, "ouro run: not instrumented, so sampled: %llu samples at %u Hz",
-            (unsigned long long)n->samples, s->hz);
+    fprintf(stderr, "ouro run: not instrumented, so sampled: %llu sample%s at %u Hz",
+            (unsigned long long)n->samples, n->samples == 1 ? "" : "s", s->hz);
     if (n->lost) fprintf(stderr, ", %llu lost", (unsigned long long)n->lost);
-    if (n->cut) fprintf(stderr, ", %llu stacks cut", (unsigned long long)n->cut);
+    if (n->cut)
+        fprintf(stderr, ", %llu stack%s cut", (unsigned long long)n->cut, n->cut == 1 ? "" : "s");
     fprintf(stderr, "%s\n", more);
 }
 

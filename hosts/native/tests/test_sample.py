@@ -111,6 +111,9 @@ def a_stripped_program_has_its_functions_apart():
     sample(exe, status=7)
     parts = sorted((n for name, n in totals(metric="time").items() if name.startswith("program+0x")), reverse=True)
     about(parts[0] / sum(parts), 0.75)
+    said = run(OURO, "run", "-o", "x.pb", exe, status=7).err
+    without, functions = map(int, re.search(r"(\d+) of (\d+) functions have no name", said).groups())
+    assert without < functions, said  # those of the C library have names
 
 
 @case

@@ -482,6 +482,17 @@ def waiting_for_the_gil_and_native_time_are_told_apart():
 
 
 @case
+def a_report_says_on_how_many_samples_its_times_rest():
+    write("script.py", "import time\ndef spin(end):\n    while time.thread_time() < end: pass\n"
+          "spin(time.thread_time() + 0.05)\n")
+    said = ouro("--cpu", "-o", "script.pb", "script.py").err
+    assert 0 < calls_of("script.pb", "spin", "samples") < 100
+    has(said, ": too few to trust the shares.", " samples  block\n")
+    ouro("-q", "--precise", "-o", "script.pb", "script.py")
+    lacks(suite.run(OURO, "report", "script.pb", status=0).out, "samples")
+
+
+@case
 def processor_time_leaves_out_what_sleeps():
     write("script.py", "import time\ndef nap(): time.sleep(0.5)\nnap()\n"
           "def spin():\n    end = time.thread_time() + 0.3\n"

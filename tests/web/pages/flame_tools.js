@@ -116,6 +116,24 @@ test("upside_down_the_hottest_ends_come_first_and_below_them_their_callers", asy
   assert.match(await page.locator(".note").textContent(), /^Not drawn: 1 box too deep, what is below/);
 });
 
+test("i_turns_the_flame_graph_and_n_goes_to_a_match_wherever_the_focus_is", async page => {
+  const {url} = await dispatch();
+  await open(page, url + "/flame");
+  await leads(page, () => page.keyboard.press("i"));
+  assert.equal(query(page).get("invert"), "yes");
+  await leads(page, () => page.keyboard.press("i"));
+  assert.equal(page.url(), url + "/flame");
+  for (const view of ["flame", "tree"]) {
+    await open(page, url + `/${view}?search=add`);
+    await leads(page, () => page.keyboard.press("n"));
+    assert.equal(query(page).get("match"), "1");
+    await leads(page, () => page.keyboard.press("n"));
+    assert.equal(query(page).get("match"), "2");
+    await leads(page, () => page.keyboard.press("N"));
+    assert.equal(query(page).get("match"), "1");
+  }
+});
+
 test("the_wheel_with_ctrl_and_keys_magnify_dragging_moves_and_nothing_zooms", async page => {
   const {url} = await dispatch();
   await open(page, url + "/flame");
