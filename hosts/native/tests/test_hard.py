@@ -23,12 +23,24 @@ def each_way(source, ways, *flags):
 
 each_way("jump.c", ALL + ["static-pie", "no-pie", "xray-static", "asan"])
 each_way("throw.cpp", ALL + ["xray-static", "asan"])
-each_way("threads.c", ["gcc", "clang", "static", "asan"], "-pthread")
+each_way("threads.c", ["gcc", "clang", "static"], "-pthread")
 each_way("forks.c", ["gcc", "clang", "static", "xray"])
 each_way("coroutines.c", ["gcc", "gcc-O0", "clang", "static", "xray"])
 each_way("deep.c", ["gcc", "static", "xray"], "-pthread")
 each_way("tail.c", ["xray", "xray-static"])
 each_way("inlined.c", ["gcc", "gcc-O0", "clang"])
+
+
+@case
+def threads_c_takes_the_paths_that_it_says_asan():
+    """Here the destructor after pthread_exit may also be a root, which is right, and known by the stack: the frame of
+    the function that has ended lies below that of the destructor if the sanitizer's own frames, which started the
+    thread, take more room than the C library's. They do in gcc 14, and do not in gcc 12."""
+    record(build("asan", ["threads.c"], "program", "-pthread"))
+    got, want = paths(), wanted("threads.c")
+    if "leaver;deep;goodbye" not in got:
+        want["goodbye"] += want.pop("leaver;deep;goodbye")
+    same(got, want)
 
 
 @case
