@@ -87,11 +87,8 @@ def run_groups():
 
 def run_all():
     if not shards.SERVER:
-        cases.clear()
-        words.clear()
-        case(lambda: print("# clickhouse-server is not installed: tools/bootstrap test does that"),
-             "without_clickhouse_server_these_cases_are_left_out")
-        main()
+        print("# tests/store was left out: clickhouse-server is not installed")
+        return 0
     if GROUP in ("faults", "alone"):
         run_faults(GROUP == "alone")
     if GROUP:

@@ -545,6 +545,8 @@ TEST(a_site_number_that_the_block_does_not_have_is_recorded_all_the_same) {
 TEST(a_thread_stands_where_its_host_says) {
     ouro_profile *profile = ouro_profile_new(NULL);
     ouro_thread *thread = ouro_thread_new(profile);
+    CHECK(thread);
+    if (!thread) return; // ouro_site.h is for threads, and gcc 14 warns where one may be NULL
     ouro_here *root = ouro_thread_here(thread);
     ouro_here *a = ouro_site_enter(thread, root, 0, "a", add(profile, "a"));
     ouro_here_sample(a, 2);

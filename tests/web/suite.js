@@ -63,7 +63,7 @@ async function passes(name, body) {
   try {
     const done = await atMost(body);
     if (done instanceof Skipped) {
-      console.log(`# skipped ${name}: ${done.reason}`);
+      console.log(`# ${name} was left out: ${done.reason}`);
       return null;
     }
     const took = process.env.VERBOSE ? ` # ${Math.round(performance.now() - began)} ms` : "";

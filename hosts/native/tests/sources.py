@@ -38,6 +38,7 @@ def check_hash(archive, wanted):
 def unpack(archive, folder):
     """Files and folders, and nothing outside of `folder`: no links, no devices, no owner and rights but the usual."""
     with tarfile.open(archive) as t:
+        t.extraction_filter = getattr(tarfile, "data_filter", None)  # a version that has it asks for it
         for member in t:
             if member.name.startswith("/") or ".." in member.name.split("/") or not (member.isreg() or member.isdir()):
                 sys.exit(f"sources: {archive}: {member.name} does not belong into an archive of sources")

@@ -23,7 +23,7 @@ def each_way(source, ways, *flags):
 
 each_way("jump.c", ALL + ["static-pie", "no-pie", "xray-static", "asan"])
 each_way("throw.cpp", ALL + ["xray-static", "asan"])
-each_way("threads.c", ["gcc", "clang", "static", "asan"], "-pthread")
+each_way("threads.c", ["gcc", "clang", "static"], "-pthread")
 each_way("forks.c", ["gcc", "clang", "static", "xray"])
 each_way("coroutines.c", ["gcc", "gcc-O0", "clang", "static", "xray"])
 each_way("deep.c", ["gcc", "static", "xray"], "-pthread")
@@ -40,6 +40,18 @@ def keeps_registers(way):
 
 for way in ["gcc", "clang", "xray", "xray-static"]:
     case(keeps_registers, f"arguments_and_results_in_registers_are_kept_{way}", way)
+
+
+@case
+def threads_c_takes_the_paths_that_it_says_asan():
+    """Here the destructor after pthread_exit may also be a root, which is right, and known by the stack: the frame of
+    the function that has ended lies below that of the destructor if the sanitizer's own frames, which started the
+    thread, take more room than the C library's. They do in gcc 14, and do not in gcc 12."""
+    record(build("asan", ["threads.c"], "program", "-pthread"))
+    got, want = paths(), wanted("threads.c")
+    if "leaver;deep;goodbye" not in got:
+        want["goodbye"] += want.pop("leaver;deep;goodbye")
+    same(got, want)
 
 
 @case

@@ -430,7 +430,8 @@ def a_live_file_can_be_read_while_the_program_runs():
 
 # ---------------------------------------------------------------- on, off and threads
 
-SWITCHED = """#include <pthread.h>
+SWITCHED = """#define _GNU_SOURCE
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
