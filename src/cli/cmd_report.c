@@ -47,13 +47,13 @@ static void place_cell(table *t, const profile *p, uint32_t b, const char *befor
 }
 
 // "1 sample"; other totals and metrics have the metric's name.
-static const char *noun_of(const char *metric, const char *total) {
+static const char *noun_of(const char *name, const char *total) {
     static const char *const nouns[][2] = {
         {"calls", "call"}, {"samples", "sample"}, {"instructions", "instruction"}};
     for (size_t i = 0; i < sizeof nouns / sizeof *nouns && strcmp(total, "1") == 0; i++) {
-        if (strcmp(metric, nouns[i][0]) == 0) return nouns[i][1];
+        if (strcmp(name, nouns[i][0]) == 0) return nouns[i][1];
     }
-    return metric;
+    return name;
 }
 
 static void print_title(const options *o, const loaded *l, output *out) {
