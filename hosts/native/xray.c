@@ -127,15 +127,29 @@ static bool list_functions(void) {
     return true;
 }
 
-// Lets a trampoline begin with a jump to ours: jmp *0(%rip), and the address.
+// The code of a jump from one place to another: jmp where it reaches, else jmp *0(%rip) and the
+// address. Its size.
+static size_t jump(unsigned char code[static 14], uintptr_t from, uintptr_t to) {
+    int64_t far = (int64_t)(to - (from + 5));
+    if (far == (int32_t)far) {
+        code[0] = 0xe9;
+        memcpy(code + 1, &(int32_t){(int32_t)far}, 4);
+        return 5;
+    }
+    memcpy(code, (const unsigned char[]){0xff, 0x25, 0, 0, 0, 0}, 6);
+    memcpy(code + 6, &to, sizeof to);
+    return 14;
+}
+
+// Lets a trampoline begin with a jump to ours.
 static bool redirect(void (*from)(void), void (*to)(void)) {
-    static const unsigned char jump[6] = {0xff, 0x25};
-    uintptr_t at = (uintptr_t)from, target = (uintptr_t)to, page = (uintptr_t)getpagesize();
-    uintptr_t first = at & -page, bytes = at + sizeof jump + sizeof target - first;
-    if (mprotect((void *)first, bytes, PROT_READ | PROT_WRITE | PROT_EXEC)) return false;
-    memcpy((void *)at, jump, sizeof jump);
-    memcpy((void *)(at + sizeof jump), &target, sizeof target);
-    return mprotect((void *)first, bytes, PROT_READ | PROT_EXEC) == 0;
+    unsigned char code[14];
+    uintptr_t at = (uintptr_t)from, page = (uintptr_t)getpagesize(), first = at & -page;
+    size_t size = jump(code, at, (uintptr_t)to);
+    if (mprotect((void *)first, at + size - first, PROT_READ | PROT_WRITE | PROT_EXEC))
+        return false;
+    memcpy((void *)at, code, size);
+    return mprotect((void *)first, at + size - first, PROT_READ | PROT_EXEC) == 0;
 }
 
 static bool has_xsave(void) {

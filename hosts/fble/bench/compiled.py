@@ -11,6 +11,7 @@ from nothing, also as a ratio to both versions of every module at -O2, and with 
 (3) counts.
 """
 import concurrent.futures
+import json
 import math
 import os
 import pathlib
@@ -21,12 +22,13 @@ import sys
 import tempfile
 import time
 
-from programs import BUILD, HOST, PROGRAMS, ROUNDS, WORD, calls_in, figure, mean, run
+from programs import BUILD, HOST, KEPT, PROGRAMS, ROUNDS, WORD, calls_in, figure, mean, run
 
 # Two small sizes, for callgrind.
 SMALL = {"BinaryTrees": ("6", "9"), "Fannkuch": ("5", "6"), "Life": ("8", "16"), "Pi": ("10", "20"),
          "Queens": ("5", "7"), "Circuit": ("6", "10"), "Monads": ("10", "40"), "Parse": ("5", "50"),
          "Render": ("8", "16"), "Streams": ("4", "8")}
+INTERPRETED = json.loads(pathlib.Path(KEPT).read_text()) if KEPT and os.path.exists(KEPT) else {}
 OFF = ["BinaryTrees", "Fannkuch", "Life", "Pi", "Queens"]
 
 
@@ -84,17 +86,21 @@ def per_call(work, name, program):
 
 
 def measure(work, name, folder, arguments, text):
+    title = " ".join([name, *arguments])
     source, profile = HOST / folder / (name + ".fble"), os.path.join(work, "profile.pb")
     program = compiled(work, source, name, "--profile")
     ways = {"interpreted": [BUILD / "fble", "run", "-p", "std", source, "--"], "compiled": [program, "--"],
             "profiled": [program, "--profile", profile, "--"],
             "clocked": [program, "--profile", os.path.join(work, "time.pb"), "--profile-metrics", "time", "--"]}
     best = dict.fromkeys(ways, math.inf)
+    if title in INTERPRETED:
+        best["interpreted"] = INTERPRETED[title]
+        del ways["interpreted"]
     for _ in range(ROUNDS):
         for way, line in ways.items():
             best[way] = min(best[way], run([*line, *arguments], text)[0])
     calls = calls_in(profile)
-    row = {"name": " ".join([name, *arguments]), "interpreted": best["interpreted"], "compiled": best["compiled"],
+    row = {"name": title, "interpreted": best["interpreted"], "compiled": best["compiled"],
            "faster": best["interpreted"] / best["compiled"], "profiled": best["profiled"] / best["compiled"],
            "added": (best["profiled"] - best["compiled"]) / calls * 1e9, "clocked": best["clocked"] / best["profiled"],
            "rate": calls / best["compiled"] / 1e6, "off": ""}

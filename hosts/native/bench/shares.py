@@ -19,7 +19,7 @@ from figures import figure, rounds  # noqa: E402
 
 ROUNDS = rounds(4)
 PROGRAMS = {"cmark": 60, "lua": 12, "pigz": 3}
-LONG = {"cmark": 4, "lua": 4, "pigz": 2}
+LONG = {"cmark": 4, "lua": 4, "pigz": 1}
 KINDS = (("hooks", "plain", "ours"), ("XRay", "clang", "xray"))
 
 
@@ -151,6 +151,8 @@ def main():
     heading("instrumented", "with", "recording, taken out", "time by plain time",
             "largest differences of a share (plain, ours)")
     for name, (kind, plain, ours) in itertools.product(benches, KINDS):
+        if (name, kind) == ("pigz", "XRay"):
+            continue  # it says nothing that the others do not
         gaps, taken, ratio = benches[name].honest(plain, ours)
         row(name, kind, f"{100 * taken:.0f}%", f"{ratio:.2f}", "; ".join(f"{f} {a:.1f}, {b:.1f}" for f, a, b in gaps))
         gap = abs(gaps[0][1] - gaps[0][2])
