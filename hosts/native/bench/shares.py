@@ -19,7 +19,7 @@ from figures import figure, rounds  # noqa: E402
 
 ROUNDS = rounds(4)
 PROGRAMS = {"cmark": 60, "lua": 12, "pigz": 3}
-LONG = {"cmark": 4, "lua": 4, "pigz": 1}
+LONG = {"cmark": 2, "lua": 2, "pigz": 1}
 KINDS = (("hooks", "plain", "ours"), ("XRay", "clang", "xray"))
 
 
@@ -50,7 +50,7 @@ class Bench:
             os.mkdir(f"{folder}/{way}")
             self.made[way] = make(f"{folder}/{way}", cc, ["g++"], ["-O2", "-g"])
         self.arguments = arguments(folder, PROGRAMS[name])
-        # Shares need ticks: a share of 5% is good to 1 point after 500.
+        # Shares need ticks: a share of 5% is good to 1 point after 500. ROUNDS=8 gives that many.
         os.mkdir(f"{folder}/long")
         self.long = arguments(f"{folder}/long", LONG[name] * PROGRAMS[name])
 
