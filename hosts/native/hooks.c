@@ -10,16 +10,12 @@
 // Leaving is safe against signals without a mark: a handler that runs in the middle of it enters
 // and leaves on top of the frame that is being left, and restores position and top.
 
-#include "native.h"
-#include "ouro_site.h"
+#include "top_frame.h"
 
 #define HOOK HOOK_SECTION __attribute__((visibility("default"), no_instrument_function))
 
 __thread native_self ouro_native_self;
 uint64_t ouro_native_cache[1 << CACHE_BITS];
-
-// A compiler barrier: memory accesses do not move across it.
-#define SIGNAL_FENCE __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 HOOK void __cyg_profile_func_enter(void *function, void *site);
 HOOK void __cyg_profile_func_exit(void *function, void *site);
@@ -36,8 +32,7 @@ static NATIVE_COLD HOOK_SECTION void event(uintptr_t function, uintptr_t sp, int
 static NATIVE_COLD HOOK_SECTION void search(native_frame *top, ouro_thread *thread,
                                             ouro_block block) {
     ouro_enter(thread, block);
-    SIGNAL_FENCE;
-    ouro_native_self.top = top + 1;
+    frame_end(&ouro_native_self, top + 1);
 }
 
 static APART void enter_other(native_frame *top, ouro_thread *thread, ouro_block block) {
@@ -45,8 +40,7 @@ static APART void enter_other(native_frame *top, ouro_thread *thread, ouro_block
         search(top, thread, block);
         return;
     }
-    SIGNAL_FENCE;
-    ouro_native_self.top = top + 1;
+    frame_end(&ouro_native_self, top + 1);
 }
 
 void __cyg_profile_func_enter(void *function, void *site) {
@@ -65,20 +59,14 @@ void __cyg_profile_func_enter(void *function, void *site) {
         event(address, CALLERS_SP, NATIVE_ENTER);
         return;
     }
-    ouro_thread *thread = self->thread;
-    if (!thread) __builtin_unreachable(); // limit is NULL then
-    self->top = (native_frame *)~(uintptr_t)top;
-    SIGNAL_FENCE;
-    top->height = height;
-    top->key = (uint32_t)address;
-    // Atomic only so that the compiler does not combine key and token in a vector register.
-    __atomic_store_n(&top->token, ouro_thread_position(thread), __ATOMIC_RELAXED);
+    ouro_thread *thread = frame_thread(self);
+    frame_begin(self, top);
+    frame_put(top, height, (uint32_t)address, ouro_thread_position(thread));
     if (!ouro_try_again(thread, (ouro_block)block)) {
         enter_other(top, thread, (ouro_block)block);
         return;
     }
-    SIGNAL_FENCE;
-    self->top = top + 1;
+    frame_end(self, top + 1);
 }
 
 void __cyg_profile_func_exit(void *function, void *site) {
@@ -96,9 +84,5 @@ void __cyg_profile_func_exit(void *function, void *site) {
         event(address, CALLERS_SP, NATIVE_EXIT);
         return;
     }
-    ouro_thread *thread = self->thread;
-    if (!thread) __builtin_unreachable();
-    ouro_exit(thread, top[-1].token);
-    SIGNAL_FENCE;
-    self->top = top - 1;
+    frame_leave(self, top);
 }

@@ -14,6 +14,7 @@
 // Nothing is guessed.
 
 #include "xray.h"
+#include "top_frame.h"
 
 #if defined(__x86_64__)
 
@@ -94,8 +95,7 @@ static void complete(ouro_block block, int what) {
         ouro_enter(self->thread, block);
         top++;
     }
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    self->top = top;
+    frame_end(self, top);
 }
 
 void ouro_native_xray_event(uint32_t id, uintptr_t sp, int what) {

@@ -3,29 +3,23 @@
 // The hooks of XRay: the hot path, as in hooks.c, but with the exact height of each function. No
 // vector register may be used here, see xray.h.
 
-#include "ouro_site.h"
+#include "top_frame.h"
 #include "xray.h"
 
 #if defined(__x86_64__)
-
-#define SIGNAL_FENCE __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 // The callee of a tail call takes the place of its caller's frame.
 static APART void replace(uint32_t id, uintptr_t sp, native_frame *top) {
     native_self *self = &ouro_native_self;
     const xray_function *f = &ouro_native_xray_functions[id];
-    ouro_thread *thread = self->thread;
-    if (!thread) __builtin_unreachable(); // limit is NULL then
-    self->top = (native_frame *)~(uintptr_t)top;
-    SIGNAL_FENCE;
+    frame_begin(self, top);
     top[-1].height = sp - self->low;
     top[-1].key = (uint32_t)f->function;
-    if (UNLIKELY(!ouro_try_replace(thread, f->block))) {
+    if (UNLIKELY(!ouro_try_replace(frame_thread(self), f->block))) {
         ouro_native_xray_slowly(id, sp, XRAY_REPLACE);
         return;
     }
-    SIGNAL_FENCE;
-    self->top = top;
+    frame_end(self, top);
 }
 
 static APART void enter_other(uint32_t id, uintptr_t sp, native_frame *top) {
@@ -34,8 +28,7 @@ static APART void enter_other(uint32_t id, uintptr_t sp, native_frame *top) {
         ouro_native_xray_slowly(id, sp, XRAY_SEARCH);
         return;
     }
-    SIGNAL_FENCE;
-    self->top = top + 1;
+    frame_end(self, top + 1);
 }
 
 HOOK_SECTION void ouro_native_xray_enter(uint32_t id, uintptr_t sp) {
@@ -55,19 +48,14 @@ HOOK_SECTION void ouro_native_xray_enter(uint32_t id, uintptr_t sp) {
         }
         return;
     }
-    ouro_thread *thread = self->thread;
-    if (!thread) __builtin_unreachable();
-    self->top = (native_frame *)~(uintptr_t)top;
-    SIGNAL_FENCE;
-    top->height = height;
-    top->key = (uint32_t)f->function;
-    __atomic_store_n(&top->token, ouro_thread_position(thread), __ATOMIC_RELAXED);
+    ouro_thread *thread = frame_thread(self);
+    frame_begin(self, top);
+    frame_put(top, height, (uint32_t)f->function, ouro_thread_position(thread));
     if (!ouro_try_again(thread, f->block)) {
         enter_other(id, sp, top);
         return;
     }
-    SIGNAL_FENCE;
-    self->top = top + 1;
+    frame_end(self, top + 1);
 }
 
 HOOK_SECTION void ouro_native_xray_leave(uint32_t id, uintptr_t sp) {
@@ -77,11 +65,7 @@ HOOK_SECTION void ouro_native_xray_leave(uint32_t id, uintptr_t sp) {
         ouro_native_xray_slowly(id, sp, XRAY_LEAVE);
         return;
     }
-    ouro_thread *thread = self->thread;
-    if (!thread) __builtin_unreachable();
-    ouro_exit(thread, top[-1].token);
-    SIGNAL_FENCE;
-    self->top = top - 1;
+    frame_leave(self, top);
 }
 
 // The sled, from which we were called, returns to the jump.
