@@ -511,7 +511,7 @@ typedef struct {
 typedef struct {
     ouro_shortcuts_ *shortcuts;
     struct ouro_turn_ *turns;          // of ouro_site.h
-    uint64_t recalled;                 // how often one of them was looked for
+    uint64_t recalls;                  // until a site learns another of them
     struct ouro_here_ *const *watched; // where its threads stand, for a clock; NULL: at position_
 } ouro_lane_;
 struct ouro_clock_;

@@ -84,7 +84,7 @@ typedef struct ouro_turn_ {
     uint64_t *counter;
     ouro_here *to;
 } ouro_turn_;
-enum { OURO_TURN_BITS_ = 10, OURO_RECALLS_ = 64 };
+enum { OURO_TURN_BITS_ = 10 };
 
 OURO_INLINE_ ouro_turn_ *ouro_turn_at_(const ouro_thread *thread, const ouro_here *here,
                                        const void *key) {
@@ -93,8 +93,15 @@ OURO_INLINE_ ouro_turn_ *ouro_turn_at_(const ouro_thread *thread, const ouro_her
     return thread->lane_->turns + (hash >> (64 - OURO_TURN_BITS_));
 }
 
+// Assembly, because compilers do not compare with what is loaded atomically where it is.
 OURO_INLINE_ bool ouro_knows_(const ouro_known_ *known, const void *key) {
+#ifdef OURO_ATOMIC_ADD_
     return OURO_LIKELY_(__atomic_load_n(&known->key, __ATOMIC_RELAXED) == key);
+#else
+    bool same;
+    __asm__("cmpq %2, %1" : "=@cce"(same) : "m"(known->key), "er"(key));
+    return OURO_LIKELY_(same);
+#endif
 }
 
 OURO_INLINE_ ouro_here *ouro_follow_(const ouro_known_ *known) {
@@ -148,7 +155,7 @@ OURO_INLINE_ ouro_here *ouro_site_recall(ouro_thread *thread, const ouro_here *h
                                          const void *key) {
     const ouro_turn_ *turn = ouro_turn_at_(thread, here, key);
     if (__atomic_load_n(&turn->from, __ATOMIC_RELAXED) != here || turn->key != key) return NULL;
-    if (++thread->lane_->recalled % OURO_RECALLS_ == 0) return NULL;
+    if (--thread->lane_->recalls == 0) return NULL;
     ouro_here *to = turn->to;
     ouro_increment_(turn->counter);
     return to;
@@ -170,7 +177,7 @@ OURO_INLINE_ void ouro_here_leave(const ouro_here *here) { ouro_decrement_(&here
 // ouro_here_sample and ouro_here_leave in one, which saves a load. Nothing is charged if n is 0.
 OURO_INLINE_ void ouro_here_leave_after(const ouro_here *here, uint64_t n) {
     ouro_node_ *node = here->node;
-    if (n) ouro_add_(node->metrics, n);
+    if (!__builtin_constant_p(n) || n) ouro_add_(node->metrics, n);
     ouro_decrement_(&node->balance);
 }
 

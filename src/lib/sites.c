@@ -22,7 +22,7 @@
 #include <stdlib.h>
 
 enum { CELL = sizeof(ouro_known_), SLAB_CELLS = 2000, SLACK = OURO_SITES_MOST };
-enum { TURNS = 1 << OURO_TURN_BITS_ };
+enum { TURNS = 1 << OURO_TURN_BITS_, RECALLS = 64 };
 
 static ouro_turn_ no_turns[TURNS];
 
@@ -102,7 +102,10 @@ void ouro__here_give_back(ouro__lane *lane, ouro_position position) {
     *at = NULL;
 }
 
-void ouro__turns_start(ouro__lane *lane) { lane->head.turns = no_turns; }
+void ouro__turns_start(ouro__lane *lane) {
+    lane->head.turns = no_turns;
+    lane->head.recalls = RECALLS;
+}
 
 // The lock, because another lane may be clearing them. Without memory there are none.
 static void make_turns(ouro__lane *lane) {
@@ -128,6 +131,7 @@ static void remember(ouro_thread *thread, const ouro_here *here, const ouro_know
 void ouro__site_put(ouro_thread *thread, ouro_here *here, ouro_site site, const void *key,
                     uint64_t *counter, ouro_here *to) {
     ouro_known_ fresh = {key, counter, to}, *known = here->known + site;
+    if (!thread->lane_->recalls) thread->lane_->recalls = RECALLS;
     if (site >= here->count) {
         remember(thread, here, &fresh);
         return;

@@ -18,6 +18,7 @@ static void *grown(struct emitter *e, void *old, uint32_t count, uint32_t *capac
 // Beyond the largest number, sites share the last.
 static ouro_site new_call_site(const struct emitter *e) {
     uint32_t *count = e->call_sites + e->function->block;
+    if (!*count) *count = FBLE_REST_SITE + 1;
     if (*count < OURO_SITES_MOST) ++*count;
     return (ouro_site)(*count - 1);
 }

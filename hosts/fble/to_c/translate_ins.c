@@ -125,8 +125,8 @@ static void placeholder(struct translator *t, const struct emit_ins *ins) {
 // The list has pairs: the slot of a placeholder, the slot of a value, which may change.
 static void resolve(struct translator *t, const struct emit_ins *ins, uint32_t i) {
     c_charge(t);
-    c_out(t, "FBLE_STAND;\nif (!fble_resolve_now(m, fp, list%u, %u, AT(%u))) return NULL;",
-          write_list(t, ins), ins->c, spot_of(t, i));
+    c_out(t, "if (!fble_resolve_now(m, fp, list%u, %u, AT(%u))) return NULL;", write_list(t, ins),
+          ins->c, spot_of(t, i));
     for (uint32_t k = 1; k < ins->list_count; k += 2) {
         uint32_t slot = list_of(t, ins)[k];
         t->now.flags[slot] = C_IN_FRAME;

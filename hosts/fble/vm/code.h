@@ -133,6 +133,10 @@ static inline uint64_t fble_instruction(unsigned op, unsigned x, unsigned a, uns
            (uint64_t)c << 48;
 }
 
+// The call site of a block for functions that it got from a call and that its other arguments wait
+// for; its calls have sites from the next number on.
+enum { FBLE_REST_SITE };
+
 // pc[-3] of a return pc, and its parts.
 static inline uint64_t fble_return_word(unsigned dst, unsigned frame_slots, ouro_site call_site) {
     return (uint64_t)dst | (uint64_t)frame_slots << 16 | (uint64_t)call_site << 32;

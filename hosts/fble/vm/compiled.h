@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What C that was made from Fble is written in, and the runtime's part of it (compiled.c).
+// What C that was made from Fble is written in, and the runtime's part of it (compiled.c, calls.c).
 //
 // Steps. Each function of Fble becomes one step for its beginning and one for what comes after each
 // call; a step ends by jumping to another, so the C stack never grows. With an attribute musttail
@@ -96,7 +96,7 @@ static inline fble_value fble_anything(void) {
 
 // ---------------------------------------------------------------- tables
 
-#define FBLE_COMPILED_FORMAT 3
+#define FBLE_COMPILED_FORMAT 4
 
 // The words around a return pc, which is the address of `op`.
 struct fble_return {
@@ -148,7 +148,7 @@ struct fble_compiled {
 #define FBLE_NAME(name) name
 #endif
 
-// ---------------------------------------------------------------- compiled.c
+// ---------------------------------------------------------------- compiled.c, calls.c
 
 // Adds a module to the machine; it is evaluated by running its first code. False: a foreign
 // value failed.
@@ -163,8 +163,8 @@ fble_step fble_more_stack;
 // Collects with the site `a`, then jumps to step `b` with slots from number c & 0xffff on as its
 // arguments and fp + (c >> 16 & 0xffff) as its frame; c >> 32 is how many bytes it needs.
 fble_step fble_collect_step;
-// Applies as fble_apply_args does; `a` is the number of arguments | call site << 16, `b` is a place
-// for errors of a tail call.
+// Applies machine->argument_count arguments as fble_apply_args does, but the first two are a and b;
+// machine->call_site and, of a tail call, machine->pc are set.
 fble_step fble_call_slowly, fble_tail_slowly;
 // Records entering machine->applied, and enters it.
 fble_step fble_enter_slowly, fble_replace_slowly;
@@ -181,7 +181,12 @@ enum fble_failure {
     FBLE_NO_FOREIGN,
 };
 
-// Functions that come back.
+// Functions that come back. The first two charge instructions, and everything that is not charged
+// yet, to where the thread stands.
+void fble_charge(struct fble_machine *m, uint64_t n);
+void fble_flush(struct fble_machine *m);
+// `c` of a step that is entered, whose third argument is in the frame.
+fble_value fble_third(struct fble_machine *m, const uint64_t *fp);
 char *fble_collect_now(struct fble_machine *m, uint64_t *fp, char *hp, const struct fble_site *site,
                        size_t bytes);
 bool fble_resolve_now(struct fble_machine *m, uint64_t *fp, const uint16_t *list, uint32_t count,
@@ -194,10 +199,11 @@ static inline void fble_move(struct fble_machine *m, ouro_here *to) {
     __atomic_store_n(&m->here, to, __ATOMIC_RELAXED);
 }
 
-// `c` of a step, in code that records; and for the thread to know it.
-static inline void fble_stand(struct fble_machine *m, fble_value c) {
-    if (!m->profile || m->stepwise) return;
-    ouro_thread_stand(m->recorder, (ouro_here *)(uintptr_t)c);
+// The thread stands where code that records is: `c` of its steps, which is in machine->here as long
+// as that is not NULL. Not for a step that is to need no stack frame: it has a call.
+static inline void fble_settle(struct fble_machine *m) {
+    if (!m->here) return;
+    ouro_thread_stand(m->recorder, m->here);
     fble_move(m, NULL);
 }
 
@@ -210,7 +216,6 @@ static inline void fble_stand(struct fble_machine *m, fble_value c) {
 #define FBLE_FAIL(failure, place, charge, more)                         \
     do {                                                                \
         FBLE_CHARGE(charge);                                            \
-        FBLE_STAND;                                                     \
         FBLE_JUMP(fble_fail_step, fp, hp, failure, fble_pointer(place), \
                   (fble_value)(uintptr_t)(more));                       \
     } while (0)
@@ -378,7 +383,6 @@ struct fble_branch {
 #define FBLE_FULL(bytes) FBLE_RARELY(hp + (bytes) > m->heap_limit)
 #define FBLE_COLLECT(site, step, first, slots, bytes)                                           \
     do {                                                                                        \
-        FBLE_STAND;                                                                             \
         FBLE_JUMP(fble_collect_step, fp, hp, fble_pointer(site), (fble_value)(uintptr_t)(step), \
                   (fble_value)(first) | (fble_value)(slots) << 16 | (fble_value)(bytes) << 32); \
     } while (0)
@@ -397,7 +401,6 @@ struct fble_branch {
 #define FBLE_THIRD fp[FBLE_FP_ARGS + 2]
 #define FBLE_PASS_THIRD(frame, n, z) ((n) > 2 ? (void)((frame)[FBLE_FP_ARGS + 2] = (z)) : (void)0)
 #define FBLE_SPILL_THIRD(n) ((void)0)
-#define FBLE_STAND fble_stand(m, c)
 #define FBLE_STANDS ((ouro_here *)(uintptr_t)c)
 // Most steps after a call have nothing to charge.
 #define FBLE_CHARGE(n) ((n) ? ouro_here_sample(FBLE_STANDS, n) : (void)0)
@@ -473,10 +476,9 @@ struct fble_branch {
     } while (0)
 
 #define FBLE_BLOCK_ENTER(to, block, site) \
-    (FBLE_STAND, (to) = fble_block_enter(m, hp, site, block), c = fble_here(m))
-#define FBLE_BLOCK_EXIT(token) (FBLE_STAND, fble_block_exit(m, hp, token), c = fble_here(m))
-#define FBLE_BLOCK_REPLACE(block, site) \
-    (FBLE_STAND, fble_block_replace(m, hp, site, block), c = fble_here(m))
+    ((to) = fble_block_enter(m, hp, site, block), c = fble_here(m))
+#define FBLE_BLOCK_EXIT(token) (fble_block_exit(m, hp, token), c = fble_here(m))
+#define FBLE_BLOCK_REPLACE(block, site) (fble_block_replace(m, hp, site, block), c = fble_here(m))
 
 #else
 
@@ -484,7 +486,6 @@ struct fble_branch {
 #define FBLE_THIRD c
 #define FBLE_SPILL_THIRD(n) ((n) > 2 ? (void)(fp[FBLE_FP_ARGS + 2] = c) : (void)0)
 #define FBLE_CHARGE(n) ((void)0)
-#define FBLE_STAND ((void)0)
 #define FBLE_JUMP_ENTERING(step, code_, site, charge, frame, n, x, y, z) \
     FBLE_JUMP(step, frame, hp, x, y, z)
 #define FBLE_JUMP_REPLACING(step, code_, site, charge, n, x, y, z) FBLE_JUMP(step, fp, hp, x, y, z)
@@ -523,28 +524,26 @@ struct fble_choice {
 #define FBLE_IS_FUNCTION(value, n) FBLE_LIKELY(FBLE_SHAPE_OF(value) == FBLE_SHAPE(FBLE_CLOSURE, n))
 #define FBLE_CODE_OF(value) ((const struct fble_code *)(uintptr_t)FBLE_WORD(value, 0))
 
-#define FBLE_SPILL(frame, n, x, y, z)                 \
-    do {                                              \
-        (frame)[FBLE_FP_ARGS] = (x);                  \
-        if ((n) > 1) (frame)[FBLE_FP_ARGS + 1] = (y); \
-        if ((n) > 2) (frame)[FBLE_FP_ARGS + 2] = (z); \
-    } while (0)
-
 // The frame to be called is at `frame`, but for its first three arguments.
-#define FBLE_CALL_VALUE(function, site, charge, frame, n, x, y, z)                \
-    do {                                                                          \
-        (frame)[FBLE_FP_SELF] = (function);                                       \
-        FBLE_CALL_KNOWN(function, site, charge, frame, n, x, y, z);               \
-        FBLE_SPILL(frame, n, x, y, z);                                            \
-        FBLE_JUMP(fble_call_slowly, frame, hp, (n) | (site) << 16, 0, FBLE_HERE); \
+#define FBLE_CALL_VALUE(function, site, charge, frame, n, x, y, z)  \
+    do {                                                            \
+        (frame)[FBLE_FP_SELF] = (function);                         \
+        FBLE_CALL_KNOWN(function, site, charge, frame, n, x, y, z); \
+        if ((n) > 2) (frame)[FBLE_FP_ARGS + 2] = (z);               \
+        m->argument_count = (n);                                    \
+        m->call_site = (site);                                      \
+        FBLE_JUMP(fble_call_slowly, frame, hp, x, y, FBLE_HERE);    \
     } while (0)
 
-#define FBLE_TAIL_VALUE(function, site, charge, place, n, x, y, z)                               \
-    do {                                                                                         \
-        fp[FBLE_FP_SELF] = (function);                                                           \
-        FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z);                                     \
-        FBLE_SPILL(fp, n, x, y, z);                                                              \
-        FBLE_JUMP(fble_tail_slowly, fp, hp, (n) | (site) << 16, fble_pointer(place), FBLE_HERE); \
+#define FBLE_TAIL_VALUE(function, site, charge, place, n, x, y, z) \
+    do {                                                           \
+        fp[FBLE_FP_SELF] = (function);                             \
+        FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z);       \
+        if ((n) > 2) fp[FBLE_FP_ARGS + 2] = (z);                   \
+        m->argument_count = (n);                                   \
+        m->call_site = (site);                                     \
+        m->pc = (place);                                           \
+        FBLE_JUMP(fble_tail_slowly, fp, hp, x, y, FBLE_HERE);      \
     } while (0)
 
 #endif

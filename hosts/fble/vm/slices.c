@@ -71,7 +71,7 @@ static fble_any_step at_slice_end(FBLE_STEP_PARAMETERS) {
 const void *fble_call_key(struct fble_machine *m, uint64_t *fp, const struct fble_code *code) {
     if (!fble_is_sliced(m, code->block)) return code;
     fble_slice_call(m, fp);
-    return (const char *)code + 2; // 1 is taken, see compiled.c
+    return (const char *)code + 2; // 1 is taken, see calls.c
 }
 
 ouro_here *fble_enter_miss(struct fble_machine *m, uint64_t *fp, ouro_here *here, ouro_site site,

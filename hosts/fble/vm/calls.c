@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: MIT
+//
+// Calls of compiled code whose site does not know them, and those that are not plain: of partial
+// applications, and with too few or too many arguments. One version serves programs with and
+// without a profile.
+//
+// A profile that is recorded step by step (machine->stepwise) needs more than a step of compiled
+// code can do: its calls and returns come by here. Instructions are added up aside and charged
+// before the position changes, together with the objects that have come since: those from
+// machine->counted to hp.
+
+#include "compiled.h"
+
+// A step that is not to be put into the one that jumps to it: that one would need a stack frame.
+#define STEP static __attribute__((noinline)) fble_any_step
+
+// ---------------------------------------------------------------- profiles
+
+void fble_charge(struct fble_machine *m, uint64_t n) {
+    if (m->stepwise)
+        *fble_pending(m) += n;
+    else
+        ouro_sample(m->recorder, n);
+}
+
+static void count_objects(struct fble_machine *m) {
+    uint64_t objects = 0, bytes = 0;
+    const char *from = m->counted;
+    if (from < m->nursery || from > m->hp) from = m->nursery;
+    for (; from < m->hp; objects++) {
+        size_t size = fble_object_bytes(((const struct fble_object *)(const void *)from)->header);
+        bytes += size;
+        from += size;
+    }
+    m->counted = m->hp;
+    if (!objects) return;
+    ouro_count(m->recorder, m->metric_objects, objects);
+    ouro_count(m->recorder, m->metric_bytes, bytes);
+}
+
+// Charges everything that belongs to where the thread stands.
+void fble_flush(struct fble_machine *m) {
+    if (!m->stepwise) return;
+    uint64_t *pending = fble_pending(m), rest = *pending % m->period;
+    if (*pending != rest) ouro_count(m->recorder, m->metric_instructions, *pending - rest);
+    *pending = rest;
+    count_objects(m);
+}
+
+static ouro_here *here_of(const struct fble_machine *m) { return ouro_thread_here(m->recorder); }
+
+fble_value fble_here(struct fble_machine *m) {
+    if (!m->profile) return 0;
+    return fble_pointer(m->stepwise ? ouro_aside_here(&m->aside) : here_of(m));
+}
+
+// `c` of a step that is entered.
+fble_value fble_third(struct fble_machine *m, const uint64_t *fp) {
+    return m->profile ? fble_here(m) : fp[FBLE_FP_ARGS + 2];
+}
+
+// Records an event from where the thread stands, and moves it.
+static void enter(struct fble_machine *m, ouro_site site, const void *key, ouro_block block) {
+    ouro_here *here = ouro_site_enter(m->recorder, here_of(m), site, key, block);
+    ouro_thread_stand(m->recorder, here);
+}
+
+static void replace(struct fble_machine *m, ouro_site site, const void *key, ouro_block block) {
+    ouro_here *here = ouro_site_replace(m->recorder, here_of(m), site, key, block);
+    ouro_thread_stand(m->recorder, here);
+}
+
+static const void *key_of(ouro_block block) { return (const void *)(uintptr_t)(block + 1); }
+
+static void leave(struct fble_machine *m, ouro_here *caller) {
+    ouro_here_leave(here_of(m));
+    ouro_thread_stand(m->recorder, caller);
+}
+
+fble_value fble_block_enter(struct fble_machine *m, char *hp, ouro_site site, ouro_block block) {
+    fble_settle(m);
+    fble_value token = fble_pointer(here_of(m)) | 1;
+    m->hp = hp;
+    fble_flush(m);
+    enter(m, site, key_of(block), block);
+    return token;
+}
+
+void fble_block_exit(struct fble_machine *m, char *hp, fble_value token) {
+    fble_settle(m);
+    m->hp = hp;
+    fble_flush(m);
+    leave(m, (ouro_here *)(uintptr_t)(token - 1));
+}
+
+void fble_block_replace(struct fble_machine *m, char *hp, ouro_site site, ouro_block block) {
+    fble_settle(m);
+    m->hp = hp;
+    fble_flush(m);
+    replace(m, site, key_of(block), block);
+}
+
+STEP enter_stepwise(FBLE_STEP_PARAMETERS) {
+    const struct fble_code *code = m->applied;
+    m->hp = hp;
+    fble_flush(m);
+    fp[FBLE_FP_TOKEN] = fble_pointer(here_of(m));
+    enter(m, m->call_site, fble_call_key(m, fp, code), code->block);
+    FBLE_JUMP(code->enter, fp, hp, a, b, c);
+}
+
+STEP replace_stepwise(FBLE_STEP_PARAMETERS) {
+    const struct fble_code *code = m->applied;
+    m->hp = hp;
+    fble_flush(m);
+    replace(m, m->call_site, fble_call_key(m, fp, code), code->block);
+    FBLE_JUMP(code->enter, fp, hp, a, b, c);
+}
+
+// The last resort, with what m->call_key says, unless calls of the function are slices.
+static ouro_here *search(struct fble_machine *m, uint64_t *fp, fble_value c) {
+    const struct fble_code *code = m->applied;
+    if (fble_is_sliced(m, code->block)) m->call_key = fble_call_key(m, fp, code);
+    return ouro_site_search(m->recorder, (ouro_here *)(uintptr_t)c, m->call_site, m->call_key,
+                            code->block);
+}
+
+STEP enter_by_search(FBLE_STEP_PARAMETERS) {
+    if (m->stepwise) FBLE_JUMP(enter_stepwise, fp, hp, a, b, c);
+    ouro_here *to = search(m, fp, c);
+    fble_move(m, to);
+    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_pointer(to));
+}
+
+STEP replace_by_search(FBLE_STEP_PARAMETERS) {
+    if (m->stepwise) FBLE_JUMP(replace_stepwise, fp, hp, a, b, c);
+    ouro_here *to = search(m, fp, c);
+    ouro_here_leave((const ouro_here *)(uintptr_t)c);
+    fble_move(m, to);
+    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_pointer(to));
+}
+
+// Enters m->applied by what is remembered of the key.
+#define GO_BY_KEY(key, before, event, search)                          \
+    do {                                                               \
+        ouro_here *here_ = (ouro_here *)(uintptr_t)c;                  \
+        ouro_here *to_ = ouro_site_recall(m->recorder, here_, key);    \
+        before;                                                        \
+        if (!to_) {                                                    \
+            m->call_key = (key);                                       \
+            FBLE_JUMP(search, fp, hp, a, b, c);                        \
+        }                                                              \
+        event;                                                         \
+        fble_move(m, to_);                                             \
+        FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_pointer(to_)); \
+    } while (0)
+#define ENTER_BY_KEY(key) GO_BY_KEY(key, fp[FBLE_FP_TOKEN] = c, (void)0, enter_by_search)
+#define REPLACE_BY_KEY(key) GO_BY_KEY(key, (void)0, ouro_here_leave(here_), replace_by_search)
+
+fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) { ENTER_BY_KEY(m->applied); }
+fble_any_step fble_replace_slowly(FBLE_STEP_PARAMETERS) { REPLACE_BY_KEY(m->applied); }
+
+fble_any_step fble_return_slowly(FBLE_STEP_PARAMETERS) {
+    m->hp = hp;
+    fble_flush(m);
+    if (m->profile) leave(m, fble_caller_here(fp));
+    FBLE_JUMP_BACK(a, fble_here(m));
+    (void)b, (void)c;
+}
+
+// ---------------------------------------------------------------- calls that are not plain
+
+static void record(struct fble_machine *m, uint64_t *frame) {
+    if (fble_is_sliced(m, m->applied->block)) fble_slice_call(m, frame);
+    if (m->entering == FBLE_BY_CALL) {
+        frame[FBLE_FP_TOKEN] = fble_pointer(here_of(m));
+        ouro_enter(m->recorder, m->applied->block);
+    } else {
+        ouro_replace(m->recorder, m->applied->block);
+    }
+}
+
+// Applies m->argument_count arguments in the frame at fp, by a: call or tail call.
+STEP apply(FBLE_STEP_PARAMETERS) {
+    m->fp = fp;
+    m->hp = hp;
+    fble_settle(m);
+    fble_flush(m);
+    if (fble_apply_args(m, (enum fble_entering)a)) {
+        fp = m->fp;
+        if (m->profile) record(m, fp);
+        FBLE_JUMP(m->applied->enter, fp, m->hp, fp[FBLE_FP_ARGS], fp[FBLE_FP_ARGS + 1],
+                  fble_third(m, fp));
+    }
+    if (m->failed) return NULL;
+    fp = m->fp;
+    hp = m->hp;
+    b = m->value;
+    m->value = 0;
+    if (m->entering == FBLE_BY_TAIL) FBLE_JUMP(fble_return_slowly, fp, hp, b, 0, 0);
+    FBLE_JUMP_BACK(b, fble_here(m));
+    (void)c;
+}
+
+// What follows is for up to three arguments: a, b, and what is in the frame. How many there are is
+// often not asked: a slot too many does no harm, because the stack has a reserve.
+enum { FEW = 3 };
+
+static inline fble_value third_of(const uint64_t *fp) { return fp[FBLE_FP_ARGS + 2]; }
+
+static inline void put_down(uint64_t *fp, fble_value x, fble_value y, fble_value z) {
+    fp[FBLE_FP_ARGS] = x;
+    fp[FBLE_FP_ARGS + 1] = y;
+    fp[FBLE_FP_ARGS + 2] = z;
+}
+
+STEP apply_call(FBLE_STEP_PARAMETERS) {
+    put_down(fp, a, b, third_of(fp));
+    FBLE_JUMP(apply, fp, hp, FBLE_BY_CALL, b, c);
+}
+
+STEP apply_tail(FBLE_STEP_PARAMETERS) {
+    put_down(fp, a, b, third_of(fp));
+    FBLE_JUMP(apply, fp, hp, FBLE_BY_TAIL, b, c);
+}
+
+// A code is also the key of plain calls, which take from it that the number of arguments is right.
+// So calls that are not plain have another one.
+static const void *other_key(const struct fble_code *code) { return (const char *)code + 1; }
+
+STEP enter_otherwise(FBLE_STEP_PARAMETERS) { ENTER_BY_KEY(other_key(m->applied)); }
+STEP replace_otherwise(FBLE_STEP_PARAMETERS) { REPLACE_BY_KEY(other_key(m->applied)); }
+
+// Enters m->applied, whose third argument and those after it are in the frame.
+STEP enter_applied(FBLE_STEP_PARAMETERS) {
+    const struct fble_code *code = m->applied;
+    const ouro_here *here = (const ouro_here *)(uintptr_t)c;
+    if (!m->profile) FBLE_JUMP(code->enter, fp, hp, a, b, fp[FBLE_FP_ARGS + 2]);
+    if (!ouro_site_knows(here, m->call_site, other_key(code)))
+        FBLE_JUMP(enter_otherwise, fp, hp, a, b, c);
+    fp[FBLE_FP_TOKEN] = c;
+    ouro_here *to = ouro_site_follow(here, m->call_site);
+    fble_move(m, to);
+    FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(to));
+}
+
+STEP replace_applied(FBLE_STEP_PARAMETERS) {
+    const struct fble_code *code = m->applied;
+    const ouro_here *here = (const ouro_here *)(uintptr_t)c;
+    if (!m->profile) FBLE_JUMP(code->enter, fp, hp, a, b, fp[FBLE_FP_ARGS + 2]);
+    if (!ouro_site_knows(here, m->call_site, other_key(code)))
+        FBLE_JUMP(replace_otherwise, fp, hp, a, b, c);
+    ouro_here_leave(here);
+    ouro_here *to = ouro_site_follow(here, m->call_site);
+    fble_move(m, to);
+    FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(to));
+}
+
+static inline bool has_room(struct fble_machine *m, const uint64_t *frame, fble_value function) {
+    m->applied = FBLE_CODE_OF(function);
+    return FBLE_LIKELY(frame + m->applied->frame_slots <= m->stack_limit);
+}
+
+// A partial application that gets all that its function still wants: its own arguments come first.
+// False: it is something else, or there is too little room.
+static inline bool unfold(struct fble_machine *m, uint64_t *fp, fble_value x, fble_value y) {
+    const struct fble_object *partial = fble_object(fp[FBLE_FP_SELF]);
+    uint32_t more = fble_count(partial->header) - 1;
+    fble_value function = partial->words[0];
+    if (!FBLE_IS_FUNCTION(function, m->argument_count + more) || !has_room(m, fp, function))
+        return false;
+    fp[FBLE_FP_SELF] = function;
+    put_down(fp + more, x, y, third_of(fp));
+    for (uint32_t i = 2; i < more; i++) fp[FBLE_FP_ARGS + i] = partial->words[1 + i];
+    return true;
+}
+
+#define FIRST_OF(partial) FBLE_WORD(partial, 1)
+#define SECOND_OF(partial, x) \
+    (FBLE_LIKELY(fble_count(fble_object(partial)->header) == 2) ? (x) : FBLE_WORD(partial, 2))
+
+STEP unfold_call(FBLE_STEP_PARAMETERS) {
+    fble_value partial = fp[FBLE_FP_SELF];
+    if (FBLE_RARELY(!unfold(m, fp, a, b))) FBLE_JUMP(apply_call, fp, hp, a, b, c);
+    FBLE_JUMP(enter_applied, fp, hp, FIRST_OF(partial), SECOND_OF(partial, a), c);
+}
+
+STEP unfold_tail(FBLE_STEP_PARAMETERS) {
+    fble_value partial = fp[FBLE_FP_SELF];
+    if (FBLE_RARELY(!unfold(m, fp, a, b))) FBLE_JUMP(apply_tail, fp, hp, a, b, c);
+    FBLE_JUMP(replace_applied, fp, hp, FIRST_OF(partial), SECOND_OF(partial, a), c);
+}
+
+// A function that gets more arguments than it takes, one or two: leaves the rest in the frame, as
+// apply.c says, and gives the frame above it, for the function. NULL as above.
+static inline uint64_t *leave_rest(struct fble_machine *m, uint64_t *fp, fble_value y) {
+    fble_value function = fp[FBLE_FP_SELF];
+    uint32_t arity = fble_tag(fble_object(function)->header), rest = m->argument_count - arity;
+    uint64_t *callee = fp + FBLE_FP_ARGS + 1 + rest;
+    if (!arity || !has_room(m, callee, function)) return NULL;
+    fp[FBLE_FP_ARGS] = (fble_value)rest << 1 | 1;
+    fp[FBLE_FP_ARGS + 1] = arity == 1 ? y : third_of(fp);
+    callee[FBLE_FP_CALLER] = fble_pointer(fp);
+    callee[FBLE_FP_SELF] = function;
+    return callee;
+}
+
+static inline fble_value rest_pc(enum fble_entering how) {
+    return fble_pointer(fble_rests[how] + FBLE_REST_PC);
+}
+
+STEP leave_rest_call(FBLE_STEP_PARAMETERS) {
+    uint64_t *callee = leave_rest(m, fp, b);
+    if (FBLE_RARELY(!callee)) FBLE_JUMP(apply_call, fp, hp, a, b, c);
+    callee[FBLE_FP_RETURN] = rest_pc(FBLE_BY_CALL);
+    FBLE_JUMP(enter_applied, callee, hp, a, b, c);
+}
+
+STEP leave_rest_tail(FBLE_STEP_PARAMETERS) {
+    uint64_t *callee = leave_rest(m, fp, b);
+    if (FBLE_RARELY(!callee)) FBLE_JUMP(apply_tail, fp, hp, a, b, c);
+    callee[FBLE_FP_RETURN] = rest_pc(FBLE_BY_TAIL);
+    FBLE_JUMP(enter_applied, callee, hp, a, b, c);
+}
+
+// A function that wants more than it gets, with what it has got. Room for it is there.
+static inline char *make_partial(const struct fble_machine *m, char *hp, fble_value function,
+                                 fble_value x, fble_value y, fble_value z) {
+    struct fble_object *made = (struct fble_object *)(void *)hp;
+    uint32_t n = m->argument_count;
+    made->header = FBLE_HEADER(FBLE_PARTIAL, 0, n + 1);
+    made->words[0] = function;
+    made->words[1] = x;
+    made->words[2] = y;
+    made->words[3] = z;
+    return hp + fble_bytes_of_words(n + 1);
+}
+
+STEP partial_call(FBLE_STEP_PARAMETERS) {
+    fble_value made = fble_pointer(hp);
+    if (FBLE_FULL(fble_bytes_of_words(FEW + 1))) FBLE_JUMP(apply_call, fp, hp, a, b, c);
+    hp = make_partial(m, hp, fp[FBLE_FP_SELF], a, b, third_of(fp));
+    FBLE_JUMP_BACK(made, c);
+}
+
+STEP partial_tail(FBLE_STEP_PARAMETERS) {
+    fble_value made = fble_pointer(hp);
+    if (m->stepwise || FBLE_FULL(fble_bytes_of_words(FEW + 1)))
+        FBLE_JUMP(apply_tail, fp, hp, a, b, c);
+    hp = make_partial(m, hp, fp[FBLE_FP_SELF], a, b, third_of(fp));
+    if (m->profile) {
+        ouro_here_leave((const ouro_here *)(uintptr_t)c);
+        c = fp[FBLE_FP_TOKEN];
+        fble_move(m, fble_caller_here(fp));
+    }
+    FBLE_JUMP_BACK(made, c);
+}
+
+// True if all that is missing waits. These arguments stay where they are, or there are one or two.
+static inline bool waits(struct fble_machine *m, const uint64_t *waiting, fble_value function) {
+    uint32_t rest = (uint32_t)(waiting[FBLE_FP_ARGS] >> 1), n = m->argument_count;
+    return (n == 1 || rest <= 2) && FBLE_IS_FUNCTION(function, n + rest) &&
+           has_room(m, waiting, function);
+}
+
+// A tail call with too few arguments, in a frame that returns to where others wait: the function is
+// entered there. Otherwise a partial application would be made, and used up at once. All that is
+// read of the frame is read first, because the one below grows into it.
+STEP take_waiting(FBLE_STEP_PARAMETERS) {
+    uint64_t *waiting = FBLE_CALLER_OF(fp);
+    fble_value function = fp[FBLE_FP_SELF], z = third_of(fp), pc = fp[FBLE_FP_RETURN];
+    if (m->stepwise || !waits(m, waiting, function)) FBLE_JUMP(apply_tail, fp, hp, a, b, c);
+    if (m->profile) {
+        ouro_here_leave((const ouro_here *)(uintptr_t)c);
+        c = fp[FBLE_FP_TOKEN];
+    }
+    m->pc = (const uint64_t *)(uintptr_t)pc;
+    m->call_site = FBLE_REST_SITE;
+    waiting[FBLE_FP_SELF] = function;
+    fble_value next = waiting[FBLE_FP_ARGS + 1], last = waiting[FBLE_FP_ARGS + 2];
+    if (m->argument_count == 1) {
+        b = next;
+    } else {
+        waiting[FBLE_FP_ARGS + 2] = z;
+        waiting[FBLE_FP_ARGS + m->argument_count] = next;
+        waiting[FBLE_FP_ARGS + m->argument_count + 1] = last;
+    }
+    if (pc == rest_pc(FBLE_BY_TAIL)) FBLE_JUMP(replace_applied, waiting, hp, a, b, c);
+    FBLE_JUMP(enter_applied, waiting, hp, a, b, c);
+}
+
+// The ways that are not plain and yet common, then all the others.
+fble_any_step fble_call_slowly(FBLE_STEP_PARAMETERS) {
+    uint64_t header = fble_object(fp[FBLE_FP_SELF])->header;
+    uint32_t n = m->argument_count;
+    if (n > FEW) FBLE_JUMP(apply_call, fp, hp, a, b, c);
+    if (fble_kind(header) == FBLE_PARTIAL) FBLE_JUMP(unfold_call, fp, hp, a, b, c);
+    if (fble_kind(header) != FBLE_CLOSURE || fble_tag(header) == n)
+        FBLE_JUMP(apply_call, fp, hp, a, b, c);
+    if (fble_tag(header) > n) FBLE_JUMP(partial_call, fp, hp, a, b, c);
+    FBLE_JUMP(leave_rest_call, fp, hp, a, b, c);
+}
+
+fble_any_step fble_tail_slowly(FBLE_STEP_PARAMETERS) {
+    uint64_t header = fble_object(fp[FBLE_FP_SELF])->header;
+    uint32_t n = m->argument_count;
+    if (n > FEW) FBLE_JUMP(apply_tail, fp, hp, a, b, c);
+    if (fble_kind(header) == FBLE_PARTIAL) FBLE_JUMP(unfold_tail, fp, hp, a, b, c);
+    if (fble_kind(header) != FBLE_CLOSURE || fble_tag(header) == n)
+        FBLE_JUMP(apply_tail, fp, hp, a, b, c);
+    if (fble_tag(header) < n) FBLE_JUMP(leave_rest_tail, fp, hp, a, b, c);
+    if (fp[FBLE_FP_RETURN] == rest_pc(FBLE_BY_TAIL) || fp[FBLE_FP_RETURN] == rest_pc(FBLE_BY_CALL))
+        FBLE_JUMP(take_waiting, fp, hp, a, b, c);
+    FBLE_JUMP(partial_tail, fp, hp, a, b, c);
+}
+
+// A function was returned to a frame where the rest of its arguments waits: see apply.c. These are
+// more than a few.
+static void take_rest(struct fble_machine *m, uint64_t *fp) {
+    for (uint32_t i = 0; i < m->argument_count; i++)
+        fp[FBLE_FP_ARGS + i] = fp[FBLE_FP_ARGS + 1 + i];
+}
+
+STEP rest_enter_many(FBLE_STEP_PARAMETERS) {
+    take_rest(m, fp);
+    FBLE_JUMP(apply, fp, hp, FBLE_BY_CALL, b, c);
+    (void)a;
+}
+
+STEP rest_tail_many(FBLE_STEP_PARAMETERS) {
+    take_rest(m, fp);
+    FBLE_JUMP(apply, fp, hp, FBLE_BY_TAIL, b, c);
+    (void)a;
+}
+
+// The frame at fp, the function in it, and how many arguments there are.
+static inline uint32_t find_rest(struct fble_machine *m, uint64_t *fp, fble_value function,
+                                 fble_value pc) {
+    m->pc = (const uint64_t *)(uintptr_t)pc;
+    m->call_site = FBLE_REST_SITE;
+    fp[FBLE_FP_SELF] = function;
+    return m->argument_count = (uint32_t)(fp[FBLE_FP_ARGS] >> 1);
+}
+
+// True if the function wants just these, and there is room.
+static inline bool is_plain(struct fble_machine *m, const uint64_t *fp, uint32_t n) {
+    fble_value function = fp[FBLE_FP_SELF];
+    return !m->stepwise && FBLE_IS_FUNCTION(function, n) && has_room(m, fp, function);
+}
+
+fble_any_step fble_rest_enter(FBLE_STEP_PARAMETERS) {
+    fp = FBLE_CALLER_OF(fp);
+    uint32_t n = find_rest(m, fp, a, b);
+    if (n > FEW) FBLE_JUMP(rest_enter_many, fp, hp, a, b, c);
+    a = fp[FBLE_FP_ARGS + 1];
+    b = fp[FBLE_FP_ARGS + 2];
+    fp[FBLE_FP_ARGS + 2] = fp[FBLE_FP_ARGS + 3];
+    if (is_plain(m, fp, n)) FBLE_JUMP(enter_applied, fp, hp, a, b, c);
+    FBLE_JUMP(fble_call_slowly, fp, hp, a, b, c);
+}
+
+fble_any_step fble_rest_tail(FBLE_STEP_PARAMETERS) {
+    fp = FBLE_CALLER_OF(fp);
+    uint32_t n = find_rest(m, fp, a, b);
+    if (n > FEW) FBLE_JUMP(rest_tail_many, fp, hp, a, b, c);
+    a = fp[FBLE_FP_ARGS + 1];
+    b = fp[FBLE_FP_ARGS + 2];
+    fp[FBLE_FP_ARGS + 2] = fp[FBLE_FP_ARGS + 3];
+    if (is_plain(m, fp, n)) FBLE_JUMP(replace_applied, fp, hp, a, b, c);
+    FBLE_JUMP(fble_tail_slowly, fp, hp, a, b, c);
+}
