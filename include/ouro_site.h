@@ -257,6 +257,11 @@ OURO_INLINE_ bool ouro_try_replace(ouro_thread *thread, ouro_block block) {
     return true;
 }
 
+// As ouro_reenter, unless that needs memory, a pruning or somebody else's lock. Else false, and
+// nothing has happened. For a signal handler of the OS thread that uses `thread`, unless it has
+// interrupted a function of Ouro.
+OURO_API bool ouro_try_reenter(ouro_thread *thread, ouro_block block);
+
 #ifdef __cplusplus
 }
 #endif

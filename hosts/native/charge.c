@@ -4,7 +4,8 @@
 // A tick that comes while a hook runs is charged to the metric `recording`, any other to `time`, at
 // the position where the thread stands. So `time` has no part of the hooks, on neither side of a
 // call, and nobody has to estimate what a hook costs: time is never negative, and both metrics add
-// up to the processor time that was used.
+// up to the processor time that was used. In a library without hooks a tick goes to that library,
+// see libraries.c.
 //
 // A hook runs if the instruction that was interrupted is one of the hooks' own (they are in a
 // section by themselves), if an enter has begun, or if the thread is on a slow path.
@@ -41,7 +42,10 @@ static bool hits_hook(const void *context) {
 
 void ouro_native_charge(ouro_thread *thread, ouro_metric metric, uint64_t amount,
                         const void *context) {
-    bool recording = hits_hook(context);
-    ouro_count(thread, recording ? METRIC_RECORDING : metric, amount);
-    if (!recording) ouro_count(thread, METRIC_SAMPLES, 1);
+    if (hits_hook(context)) {
+        ouro_count(thread, METRIC_RECORDING, amount);
+    } else if (!ouro_native_library_tick(interrupted(context), thread, metric, amount)) {
+        ouro_count(thread, metric, amount);
+        ouro_count(thread, METRIC_SAMPLES, 1);
+    }
 }

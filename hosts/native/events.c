@@ -262,7 +262,7 @@ static void take(native_self *self, native_event event) {
 
 // ---------------------------------------------------------------- sections
 
-// Makes sure of a profile, a thread and frames in this profile, and empties the queue.
+// Makes sure of a profile, a thread and frames in this profile, and takes what has waited.
 static bool prepare(native_self *self) {
     if (!ouro_native_session.profile && !ouro_native_session_begin()) return false;
     if (!self->started && !ouro_native_thread_begin()) return false;
@@ -275,6 +275,7 @@ static bool prepare(native_self *self) {
         if (ouro_native_session.hz && ouro_native_session.profile == ouro_native_session.counted)
             ouro_clock_start(self->thread, METRIC_TIME, ouro_native_session.hz);
     }
+    ouro_native_library_settle(self);
     for (size_t i = 0; i < self->queued; i++) take(self, self->queue[i]);
     self->queued = 0;
     return true;

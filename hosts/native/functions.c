@@ -176,6 +176,7 @@ static ouro_block add(const module *m) {
     if (block == OURO_PHANTOM) return block;
     insert(table, size - 1, (entry){m->address, block});
     used++;
+    ouro_native_library_hooked(m->address);
     return block;
 }
 
@@ -232,6 +233,12 @@ ouro_block ouro_native_block_by_key(uint32_t key) {
     return block;
 }
 
+bool ouro_native_has_functions(uintptr_t start, uintptr_t bytes) {
+    for (size_t i = 0; i < size; i++)
+        if (table[i].function > 1 && table[i].function - start < bytes) return true;
+    return false;
+}
+
 // ---------------------------------------------------------------- dlclose
 
 // The ranges of the modules that are loaded.
@@ -255,7 +262,8 @@ static int add_ranges(struct dl_phdr_info *info, size_t bytes, void *user) {
     return 0;
 }
 
-static bool is_loaded(const loaded *all, uintptr_t function) {
+static bool is_loaded(const void *user, uintptr_t function) {
+    const loaded *all = user;
     for (size_t i = 0; i < all->count; i++) {
         if (function - all->ranges[i][0] < all->ranges[i][1]) return true;
     }
@@ -270,6 +278,7 @@ static void forget(const loaded *all) {
         table[i].function = 1;
         __atomic_store_n(cache_place(function), 0, __ATOMIC_RELAXED);
     }
+    ouro_native_libraries_forget(is_loaded, all);
     pthread_mutex_unlock(&lock);
 }
 

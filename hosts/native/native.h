@@ -57,6 +57,13 @@ typedef struct {
     int kind;
 } native_event;
 
+// Of the clock, in a library without hooks; see libraries.c.
+typedef struct {
+    uintptr_t at; // the instruction; 0: none
+    ouro_metric metric;
+    uint64_t amount;
+} native_tick;
+
 typedef struct native_self {
     native_frame *top;   // the next free frame; inverted during an enter
     native_frame *limit; // the end of the array; NULL: take the slow path
@@ -71,6 +78,7 @@ typedef struct native_self {
     uint64_t number; // of the OS thread, never reused
     native_event *queue;
     size_t queued, queue_room;
+    native_tick tick; // one that waits for the next event
     native_stack own;
     native_stack *slice_stack; // the open slice ends with a frame of this one; NULL: it does not
     size_t slice_frame;        // its number
@@ -162,9 +170,20 @@ void ouro_native_switch_rename(void); // some thread has another name
 // functions.c
 ouro_block ouro_native_block_of(uintptr_t function);
 ouro_block ouro_native_block_by_key(uint32_t key);
-ouro_block ouro_native_block_of_name(const char *name); // of a thread
+ouro_block ouro_native_block_of_name(const char *name);          // of a thread
+bool ouro_native_has_functions(uintptr_t start, uintptr_t size); // under the lock
 void ouro_native_forget_unloaded(void);
 void ouro_native_functions_lock(bool lock);
+
+// libraries.c
+void ouro_native_libraries_start(void);
+// In the handler of the clock: false if the tick is for where the thread stands.
+bool ouro_native_library_tick(uintptr_t at, ouro_thread *thread, ouro_metric metric,
+                              uint64_t amount);
+void ouro_native_library_settle(native_self *self);  // charges the tick that waits
+void ouro_native_library_hooked(uintptr_t function); // was entered; under the lock of functions.c
+void ouro_native_libraries_forget(bool (*is_loaded)(const void *user, uintptr_t at),
+                                  const void *user); // under that lock
 
 // slices.c
 void ouro_native_slice_module(uintptr_t base, const char *path); // looks for the function there

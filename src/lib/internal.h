@@ -300,6 +300,7 @@ void ouro__strays_reset(ouro__lane *lane, uint32_t end);
 
 // tree.c
 uint32_t ouro__transition_find(ouro__lane *lane, ouro_position from, ouro_block block);
+uint32_t ouro__transition_try(ouro__lane *lane, ouro_position from, ouro_block block);
 bool ouro__place_ready(ouro__lane *lane);
 ouro_position ouro__child_add(ouro__lane *lane, ouro_position from, ouro_block block,
                               uint32_t steps);
@@ -324,6 +325,7 @@ static inline ouro_here *ouro__here_of(ouro__lane *lane, ouro_position position)
 // quota.c
 bool ouro__quota_take(ouro__lane *lane, ouro_position standing);
 void ouro__quota_give(ouro_profile *profile, uint32_t n);
+bool ouro__quota_is_easy(ouro__lane *lane);
 void ouro__quota_share(ouro__lane *lane, ouro_position standing);
 
 // prune.c

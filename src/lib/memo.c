@@ -23,9 +23,14 @@ static void put(uint64_t *entries, uint32_t size, const ouro__lane *lane, uint64
     entries[i] = entry;
 }
 
-// Makes room for one more entry, at most four of five places in use.
+// At most four of five places are in use.
+bool ouro__memo_has_room(const ouro__memo *memo) {
+    return (uint64_t)(memo->count + 1) * 5 <= (uint64_t)memo->size * 4;
+}
+
+// Makes room for one more entry.
 bool ouro__memo_reserve(ouro__memo *memo, const ouro__lane *lane) {
-    if ((uint64_t)(memo->count + 1) * 5 <= (uint64_t)memo->size * 4) return true;
+    if (ouro__memo_has_room(memo)) return true;
     uint64_t size = memo->size ? (uint64_t)memo->size + memo->size / 2 : SIZE_FIRST;
     if (size > UINT32_MAX) return false;
     uint64_t *entries = calloc(size, sizeof *entries);

@@ -32,6 +32,7 @@ static inline uint32_t ouro__memo_find(const ouro__lane *lane, ouro_position fro
     }
 }
 
+bool ouro__memo_has_room(const ouro__memo *memo);
 bool ouro__memo_reserve(ouro__memo *memo, const ouro__lane *lane);
 void ouro__memo_put(ouro__memo *memo, const ouro__lane *lane, ouro_position from, uint32_t slot);
 void ouro__memo_keep_live(ouro__memo *memo, const ouro__lane *lane, uint64_t *fresh);

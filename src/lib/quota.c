@@ -82,6 +82,14 @@ static bool prune_and_take(ouro__lane *lane, ouro_position standing) {
     return !lane->full;
 }
 
+// Room for a node without a pruning, also if others take some at the same time.
+bool ouro__quota_is_easy(ouro__lane *lane) {
+    ouro_profile *profile = lane->profile;
+    uint32_t used = atomic_load_explicit(&profile->nodes_used, memory_order_relaxed);
+    return used < profile->max_nodes - profile->max_nodes / 8 && !lane->full && !is_asked(lane) &&
+           !atomic_load_explicit(&profile->waiting, memory_order_relaxed);
+}
+
 // Does what another lane asked for. The caller holds the lane's lock.
 void ouro__quota_share(ouro__lane *lane, ouro_position standing) {
     if (!is_asked(lane)) return;

@@ -102,15 +102,27 @@ static uint32_t known(ouro_thread *thread, ouro_block block) {
 }
 
 // What is entered as a phantom is open and counts no call.
+static void open_again(ouro_thread *thread, uint32_t slot) {
+    ouro_position target = slot_position(slot);
+    ouro_increment_(&ouro_node_at_(thread, target)->balance);
+    ouro_move_(thread, target);
+}
+
 ouro_position ouro_reenter(ouro_thread *thread, ouro_block block) {
     if (!thread) return 0;
     ouro_position caller = thread->position_;
     uint32_t slot = known(thread, block);
     if (!slot) slot = ouro__transition_find(lane_of(thread), caller, block);
-    ouro_position target = slot_position(slot);
-    ouro_increment_(&ouro_node_at_(thread, target)->balance);
-    ouro_move_(thread, target);
+    open_again(thread, slot);
     return caller;
+}
+
+bool ouro_try_reenter(ouro_thread *thread, ouro_block block) {
+    if (!thread) return false;
+    uint32_t slot = known(thread, block);
+    if (!slot) slot = ouro__transition_try(lane_of(thread), thread->position_, block);
+    if (slot) open_again(thread, slot);
+    return slot;
 }
 
 static uint32_t find_any(ouro__lane *lane, ouro_thread *thread, ouro_position from,

@@ -9,12 +9,16 @@
 
 #include <stdlib.h>
 
+static bool has_place(const ouro__lane *lane) {
+    return lane->free_list || lane->state->used < lane->mapped;
+}
+
 // Is there a place for a node? false: the lane has what it can have, or there is no space for more,
 // in its live file or in its address space.
 bool ouro__place_ready(ouro__lane *lane) {
     const ouro_profile *profile = lane->profile;
     uint32_t used = lane->state->used;
-    if (lane->free_list || used < lane->mapped) return true;
+    if (has_place(lane)) return true;
     if (used >= profile->capacity) return false;
     if (profile->space && ouro__space_extent(profile->space, used + 1) <= used) return false;
     if (profile->live) return ouro__live_grow_lane(profile->live, lane);
@@ -85,6 +89,22 @@ uint32_t ouro__transition_find(ouro__lane *lane, ouro_position from, ouro_block 
     ouro__quota_share(lane, from);
     uint32_t slot = ouro__memo_find(lane, from, block); // we may be here only to share
     if (!slot) slot = transition_add(lane, from, block);
+    pthread_mutex_unlock(&lane->lock);
+    return slot;
+}
+
+static bool is_in_tree(const ouro__lane *lane, ouro_position from) {
+    return node_at(lane, from)->block && !is_account(lane, from) && from != lost_position(lane);
+}
+
+// The same for a signal handler, which must not allocate, wait or take long. 0: it would have to,
+// or something is wrong.
+uint32_t ouro__transition_try(ouro__lane *lane, ouro_position from, ouro_block block) {
+    if (block < FIRST_USER_BLOCK || !ouro__block_exists(lane->profile, block)) return 0;
+    if (!is_in_tree(lane, from) || lane->profile->compaction == OURO_CYCLES) return 0;
+    if (pthread_mutex_trylock(&lane->lock)) return 0;
+    bool easy = has_place(lane) && ouro__memo_has_room(&lane->memo) && ouro__quota_is_easy(lane);
+    uint32_t slot = easy ? transition_add(lane, from, block) : 0;
     pthread_mutex_unlock(&lane->lock);
     return slot;
 }

@@ -257,7 +257,10 @@ static void do_try_enter(machine *m) {
 
 static void do_reenter(machine *m) {
     ouro_thread *thread = any_thread(m);
-    *any_token(m) = ouro_reenter(thread, any_block(m));
+    ouro_block block = any_block(m);
+    ouro_position *token = any_token(m), caller = ouro_thread_position(thread);
+    bool known = block % 2 && ouro_try_reenter(thread, block);
+    *token = known ? caller : ouro_reenter(thread, block);
 }
 
 static void do_replace(machine *m) {

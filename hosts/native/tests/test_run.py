@@ -743,6 +743,84 @@ int main(void) {
     assert re.search(r"self ms +overall ms +samples +calls  block", done.err), done.err
 
 
+# Each part takes 200 ms of processor time, the last one in ten calls of a library that was opened late.
+IN_LIBRARIES = """#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+static char from[1 << 20], to[1 << 20];
+__attribute__((no_instrument_function)) static long now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+__attribute__((noinline)) static void copies(int dies) {
+    for (long end = now() + 200; now() < end;)
+        for (int i = 0; i < 20; i++) {
+            memcpy(to, from, sizeof to);
+            __asm__ volatile("" : : "r"(to) : "memory");
+        }
+    if (dies) kill(getpid(), SIGKILL);
+}
+__attribute__((noinline)) static void own(void) {
+    for (long end = now() + 200; now() < end;)
+        for (volatile int i = 0; i < 1000000; i++) {}
+}
+__attribute__((noinline)) static void turn(void (*spin)(int)) {
+    spin(20);
+    __asm__ volatile("");
+}
+__attribute__((noinline)) static void opened(const char *path) {
+    void (*spin)(int) = (void (*)(int))dlsym(dlopen(path, RTLD_NOW), "spin");
+    for (int i = 0; i < 10; i++) turn(spin);
+}
+int main(int argc, char **argv) {
+    copies(argc == 1);
+    own();
+    opened(argv[1]);
+}
+"""
+SPIN = """#include <time.h>
+void spin(int ms) {
+    for (clock_t end = clock() + ms * (CLOCKS_PER_SEC / 1000); clock() < end;)
+        for (volatile int i = 0; i < 1000000; i++) {}
+}
+"""
+
+
+def time_in_libraries_is_theirs(way):
+    run("gcc", "-shared", "-fPIC", "-O2", write("spin.c", SPIN), "-o", "spin.so", status=0)
+    program = build(way, [write("parts.c", IN_LIBRARIES)], "parts", "-ldl")
+    record(program, os.path.abspath("spin.so"), options=())
+    ticks = paths(metric="samples")
+    of = lambda path: ticks.get("main;" + path, 0)  # noqa: E731
+    assert of("copies;libc.so.6") > 4 * of("copies") and of("copies;libc.so.6") > 10, ticks
+    assert of("own") > 4 * sum(n for path, n in ticks.items() if path.startswith("main;own;")), ticks
+    assert of("opened;turn;spin.so") > 2 * of("opened;turn"), ticks
+    same({path: n for path, n in paths().items() if n},
+         {"main": 1, "main;copies": 1, "main;own": 1, "main;opened": 1, "main;opened;turn": 10})
+
+
+for way in ("gcc", "clang", "xray"):
+    case(time_in_libraries_is_theirs, f"time_in_libraries_is_theirs_{way}", way)
+
+
+@case
+def time_in_libraries_survives_a_kill():
+    record(build("gcc", [write("parts.c", IN_LIBRARIES)], "parts", "-ldl"), status=137, options=())
+    ticks = paths(metric="samples")
+    assert ticks["main;copies;libc.so.6"] > 10, ticks
+
+
+@case
+def time_in_a_static_library_is_the_callers():
+    """Where a module has hooks, what else is in it cannot be told from them."""
+    record(build("static", [write("parts.c", IN_LIBRARIES)], "parts"), status=137, options=())
+    same(set(paths(metric="samples")) - {"main;copies", "main"}, set())
+
+
 # ---------------------------------------------------------------- build systems
 
 def project():
