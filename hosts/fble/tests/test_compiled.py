@@ -6,7 +6,7 @@ Whatever the interpreter does, compiled code does too: all conformance programs,
 the programs, errors, profiles path by path. Then what only compiled code has: compilers and their flags, objects that
 are kept, libraries for the interpreter, the symbols. FBLE_CHECKED has the sanitizers.
 """
-import concurrent.futures, os, pathlib, pty, re, resource, shutil, signal, subprocess, sys, tempfile
+import concurrent.futures, os, pathlib, pty, random, re, resource, shutil, signal, subprocess, sys, tempfile, time
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, TESTS + "/../../../tests/support")
@@ -106,6 +106,66 @@ def the_programs_of_the_reference_do_the_same():
     looked_at = sum(one.result() for one in done)
     assert looked_at > 78, looked_at
 
+
+# ---------------------------------------------------------------- arguments
+
+FLAGS = "U@ = *(); u = U@(); Flag@ = +(U@ on, U@ off); on = Flag@(on: u); off = Flag@(off: u);\n"
+
+
+def portions(chance, values):
+    """Applies g0 to the values, some at a time: by plain calls, and by tail calls while others wait for the result, in
+    a function that was tail-called itself or in a plain call."""
+    lines, step = [], 0
+    while values:
+        some = chance.randint(1, min(len(values), 4))
+        more = chance.randint(0, min(len(values) - some, 4)) if chance.random() < 0.7 else -1
+        now, values = values[:some], values[some:]
+        if more < 0:
+            lines.append(f"g{step + 1} = g{step}({', '.join(now)});")
+        else:
+            waiting, values = values[:more], values[more:]
+            most = chance.randint(0, min(len(values), 3))
+            last, values = values[:most], values[most:]
+            lines += [f"S{step} = (U@ _) {{ g{step}({', '.join(now)}); }};",
+                      f"T{step} = (U@ _) {{ S{step}({', '.join(['u', *waiting])}); }};",
+                      f"g{step + 1} = T{step}({', '.join(['u', *last])});"]
+        step += 1
+    return lines, step
+
+
+def any_portions(chance):
+    """A function that is several in turn, applied to its arguments in portions, and a look at all that arrived."""
+    parts = [chance.randint(1, 5) for _ in range(chance.randint(1, 4))]
+    names = [f"a{i}" for i in range(sum(parts))]
+    values = [chance.choice(["on", "off"]) for _ in names]
+    text, left = "", list(names)
+    for count in parts:
+        taken, left = left[:count], left[count:]
+        text += f"({', '.join('Flag@ ' + name for name in taken)}) {{ y{len(left)} = {taken[-1]}; "
+    lines, step = portions(chance, values)
+    looks = [f"U@ _ = g{step}.{name}.{value};" for name, value in zip(names, values)]
+    return "\n".join([f"g0 = {text}@({', '.join(names)}){'; }' * len(parts)};", *lines, *looks, "u;"])
+
+
+def arguments_come_in_any_portions(cc, flags):
+    seed = int(os.environ.get("OURO_SEED", time.time_ns() % 1_000_000_000))
+    print(f"# seed {seed}")
+    chance = random.Random(seed)
+    text = FLAGS + "".join(f"x{i} = {{ {any_portions(chance)} }};\n" for i in range(60))
+    write("Main.fble", text + "u;\n")
+    module = "-I", ".", "-m", "/Main%"
+    compiled(*module, "--eval", "--profile", flags=flags, cc=cc)
+    run("./out", status=0)
+    run("./out", "--profile", "mine.pb", status=0)
+    run(FBLE, "eval", *module, "--profile", "want.pb", status=0)
+    same_profiles("want.pb", "mine.pb")
+    for metrics in ("objects", "time"):
+        run("./out", "--profile", "more.pb", "--profile-metrics", metrics, status=0)
+        same_profiles("want.pb", "more.pb", ["calls"])
+
+
+for name, cc, flags in (("gcc", "gcc", "-O1"), ("clang", "clang", "-O1"), ("the_trampoline", "gcc", "-O0")):
+    case(arguments_come_in_any_portions, f"arguments_come_in_any_portions_with_{name}", cc, flags)
 
 # As much of a framework as fble test knows: its types.
 FRAMEWORK = """U@ = *(); P@ = +(U@ 1, P@ 2p0, P@ 2p1); I@ = +(P@ n, U@ 0, P@ p); C@ = *(I@ code);
