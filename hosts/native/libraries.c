@@ -5,7 +5,7 @@
 // them. A module has hooks if one of its functions was ever entered, and then all of it counts for
 // the function on top.
 //
-// The handler of the clock must not allocate. A tick that needs memory, or that hits a library which
+// The handler of the clock must not allocate. A tick that needs memory, or hits a library which
 // was loaded later, waits for the thread's next event. Only one waits: those that come meanwhile
 // are charged to the function that called, so a program that is killed in a library loses one tick
 // of each thread at most.

@@ -93,20 +93,26 @@ class Bench:
                         "print(u.ru_utime + u.ru_stime, u.ru_maxrss / 1024)", *command)
         return [float(word) for word in text.split()]
 
+    def sampled_by(self, tool, hz, arguments):
+        exe = [self.made["plain"], *arguments]
+        return {"perf": ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(hz), "-g", "-o", "perf.data", *exe],
+                "ouro": [self.ouro, "run", "-q", "--sample", "--hz", str(hz), "-o", "out.pb", *exe], "bare": exe}[tool]
+
     def beside_perf(self):
-        exe = [self.made["plain"], *self.arguments]
-        tools = {"perf": ["perf", "record", "-q", "-e", "cpu-clock", "-F", "997", "-g", "-o", "perf.data", *exe],
-                 "ouro": [self.ouro, "run", "-q", "--sample", "-o", "out.pb", *exe], "bare": exe}
+        """What each costs at 997 samples a second; shares by many more, because those of 200 samples are chance."""
         used, shares = {}, {"perf": {}, "ouro": {}}
-        for _ in range(ROUNDS):
-            for tool, command in tools.items():
-                seconds, memory = self.usage(*command)
-                before = used.get(tool, (1e9, 0))
-                used[tool] = (min(before[0], seconds), max(before[1], memory))
-            for tool, got in (("perf", self.perf_shares()), ("ouro", self_shares(self.folded("out.pb")))):
-                for function, share in got.items():
-                    shares[tool][function] = shares[tool].get(function, 0) + share / ROUNDS
+        for tool in ["perf", "ouro", "bare"] * (ROUNDS - 1):
+            seconds, memory = self.usage(*self.sampled_by(tool, 997, self.arguments))
+            before = used.get(tool, (1e9, 0))
+            used[tool] = (min(before[0], seconds), max(before[1], memory))
         sizes = {"perf": os.path.getsize(self.folder + "/perf.data"), "ouro": os.path.getsize(self.folder + "/out.pb")}
+        for _ in range(2):
+            for tool in shares:
+                self.usage(*self.sampled_by(tool, 4999, self.long))
+            kept = [row for row in self.folded("out.pb") if row[0][-1] != "[lost]"]
+            for tool, got in (("perf", self.perf_shares()), ("ouro", self_shares(kept))):
+                for function, share in got.items():
+                    shares[tool][function] = shares[tool].get(function, 0) + share / 2
         return shares, used, sizes
 
     def perf_shares(self):
@@ -120,7 +126,7 @@ class Bench:
     def costs(self, plain, ours):
         """{way: processor seconds}, the best of several that take turns."""
         best = {}
-        for _ in range(2 * ROUNDS):
+        for _ in range(ROUNDS + 2):
             for way, exe in (("plain", plain), ("idle", ours), ("recorded", ours)):
                 data = tempfile.mkdtemp(prefix="ouro-bench-", dir="/dev/shm")
                 env = {"OURO_NATIVE": data} if way == "recorded" else {}
