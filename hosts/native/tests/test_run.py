@@ -818,7 +818,9 @@ def time_in_libraries_survives_a_kill():
 def time_in_a_static_library_is_the_callers():
     """Where a module has hooks, what else is in it cannot be told from them."""
     record(build("static", [write("parts.c", IN_LIBRARIES)], "parts"), status=137, options=())
-    same(set(paths(metric="samples")) - {"main;copies", "main"}, set())
+    ticks = paths(metric="samples")
+    ticks.pop("main;copies;linux-vdso.so.1", 0)  # the kernel's, in any program
+    assert ticks["main;copies"] > 10 and set(ticks) <= {"main;copies", "main"}, ticks
 
 
 # ---------------------------------------------------------------- build systems
