@@ -40,12 +40,16 @@ static bool hits_hook(const void *context) {
     return self->slow || is_entering(self) || is_between(at, __start_ouro_hooks, __stop_ouro_hooks);
 }
 
+void ouro_native_count_tick(ouro_thread *thread, ouro_metric metric, uint64_t amount) {
+    ouro_count(thread, metric, amount);
+    ouro_count(thread, METRIC_SAMPLES, 1);
+}
+
 void ouro_native_charge(ouro_thread *thread, ouro_metric metric, uint64_t amount,
                         const void *context) {
     if (hits_hook(context)) {
         ouro_count(thread, METRIC_RECORDING, amount);
     } else if (!ouro_native_library_tick(interrupted(context), thread, metric, amount)) {
-        ouro_count(thread, metric, amount);
-        ouro_count(thread, METRIC_SAMPLES, 1);
+        ouro_native_count_tick(thread, metric, amount);
     }
 }

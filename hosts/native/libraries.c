@@ -110,11 +110,6 @@ void ouro_native_libraries_start(void) {
 
 // ---------------------------------------------------------------- ticks
 
-static void count_tick(ouro_thread *thread, ouro_metric metric, uint64_t amount) {
-    ouro_count(thread, metric, amount);
-    ouro_count(thread, METRIC_SAMPLES, 1);
-}
-
 bool ouro_native_library_tick(uintptr_t at, ouro_thread *thread, ouro_metric metric,
                               uint64_t amount) {
     native_self *self = &ouro_native_self;
@@ -122,7 +117,7 @@ bool ouro_native_library_tick(uintptr_t at, ouro_thread *thread, ouro_metric met
     ouro_position caller = ouro_thread_position(thread);
     if (!at || (l && block_of(l) == OURO_PHANTOM)) return false;
     if (l && ouro_try_reenter(thread, block_of(l))) {
-        count_tick(thread, metric, amount);
+        ouro_native_count_tick(thread, metric, amount);
         ouro_exit(thread, caller);
         return true;
     }
@@ -139,7 +134,7 @@ void ouro_native_library_settle(native_self *self) {
     if (!find(tick.at)) add_at(tick.at);
     const library *l = find(tick.at);
     ouro_position caller = ouro_reenter(self->thread, l ? block_of(l) : OURO_PHANTOM);
-    count_tick(self->thread, tick.metric, tick.amount);
+    ouro_native_count_tick(self->thread, tick.metric, tick.amount);
     ouro_exit(self->thread, caller);
 }
 

@@ -198,6 +198,7 @@ void ouro_native_xray_start(void);
 
 // charge.c
 enum { METRIC_TIME, METRIC_RECORDING, METRIC_SAMPLES, METRIC_ALLOCATED, METRIC_ALLOCATIONS };
+void ouro_native_count_tick(ouro_thread *thread, ouro_metric metric, uint64_t amount);
 void ouro_native_charge(ouro_thread *thread, ouro_metric metric, uint64_t amount,
                         const void *context);
 
