@@ -261,8 +261,6 @@ static bool walk_flows(const profile *p, uint32_t m, const uint32_t *knot_of, kn
                    .knot_of = knot_of,
                    .until = calloc((size_t)k->count + 1, sizeof *w.until)};
     bool ok = running && w.until;
-    k->has_calls = w.on.calls != NULL;
-    k->is_known = k->has_calls || !ouro__counts_calls(p);
     for (uint32_t n = 1; ok && n < p->node_count; n++) ok = flow_node(&w, k, n);
     ok = ok && take_flows(&w.in, k, false) && take_flows(&w.out, k, true);
     flows_free(&w.in);
@@ -282,7 +280,8 @@ bool ouro__knots(const profile *p, uint32_t m, knots *k) {
     uint32_t *group = malloc(((size_t)p->block_count + 1) * sizeof *group), groups = 0;
     totals t = {0};
     recursion *recursed = ouro__recursion(p);
-    *k = (knots){0};
+    *k = (knots){.has_calls = ouro__knot_walk(p, m, NULL).calls != NULL};
+    k->is_known = k->has_calls || !ouro__counts_calls(p);
     bool ok = group && recursed && components(p, group, &groups) &&
               keep_knots(p, recursed, group, groups, &k->count);
     if (ok) k->knots = calloc((size_t)k->count + 1, sizeof *k->knots);

@@ -460,6 +460,16 @@ def calls_that_nobody_counted_are_not_zeros():
 
 
 @case
+def a_program_without_recursion_has_none():
+    p = Profile((("calls", "count"), ("recursions", "count"), ("time", "nanoseconds")))
+    p.add(["main", "f"], [3, 0, 5])
+    write("counted.pb", p.bytes())
+    for text in ouro("report", "counted.pb"), ouro("report", "--knots", "counted.pb"):
+        assert "not known" not in text, text
+    has(ouro("report", "--knots", "counted.pb"), "no recursion")
+
+
+@case
 def how_deep_samples_went_around_a_circle_is_not_known():
     p = Profile((("calls", "count"), ("recursions", "count"), ("time", "nanoseconds")))
     p.add(["main", "even", "odd", "even"], [0, 0, 5])
