@@ -60,11 +60,7 @@
 #define OURO_API __attribute__((visibility("default")))
 #define OURO_LIKELY_(x) __builtin_expect(!!(x), 1)
 // In a program that is itself instrumented (hosts/native), recording is not to be recorded.
-#if defined(__clang__)
-#define OURO_QUIET_ __attribute__((no_instrument_function, xray_never_instrument))
-#else
-#define OURO_QUIET_ __attribute__((no_instrument_function))
-#endif
+#define OURO_QUIET_ __attribute__((no_instrument_function, patchable_function_entry(0)))
 #define OURO_INLINE_ static inline OURO_QUIET_
 #else
 #error "ouro.h needs GCC or Clang"
@@ -513,6 +509,8 @@ typedef struct {
     struct ouro_turn_ *turns;          // of ouro_site.h
     uint64_t recalls;                  // until a site learns another of them
     struct ouro_here_ *const *watched; // where its threads stand, for a clock; NULL: at position_
+    struct ouro_place *places;         // of ouro_place_at
+    bool has_places;                   // its own, that is
 } ouro_lane_;
 struct ouro_clock_;
 

@@ -18,13 +18,24 @@
 // another lane asks for room, so that this one looks up.
 
 #include "blocks.h"
+#include "ouro_layout.h"
 
 #include <stdlib.h>
 
 enum { CELL = sizeof(ouro_known_), SLAB_CELLS = 2000, SLACK = OURO_SITES_MOST };
 enum { TURNS = 1 << OURO_TURN_BITS_, RECALLS = 64 };
 
+#define IS_AT(type, field, at) _Static_assert(offsetof(type, field) == (at), "ouro_layout.h")
+IS_AT(ouro_thread, nodes_, OURO_THREAD_NODES);
+IS_AT(ouro_thread, position_, OURO_THREAD_POSITION);
+IS_AT(ouro_node_, balance, OURO_NODE_BALANCE);
+IS_AT(ouro_place, way, OURO_PLACE_WAY);
+IS_AT(ouro_place, slot, OURO_PLACE_SLOT);
+_Static_assert(sizeof(ouro_place) == OURO_PLACE_BYTES && OURO_PLACE_COUNT == OURO_PLACES,
+               "ouro_layout.h");
+
 static ouro_turn_ no_turns[TURNS];
+static ouro_place no_places[OURO_PLACE_COUNT] = {[0 ... OURO_PLACE_COUNT - 1] = {OURO_NO_WAY_, 0}};
 
 struct ouro__slab {
     struct ouro__slab *older;
@@ -105,6 +116,19 @@ void ouro__here_give_back(ouro__lane *lane, ouro_position position) {
 void ouro__turns_start(ouro__lane *lane) {
     lane->head.turns = no_turns;
     lane->head.recalls = RECALLS;
+    lane->head.places = no_places;
+}
+
+void ouro_thread_hasten(ouro_thread *thread) {
+    if (!thread || thread->lane_->has_places) return;
+    ouro_place *places = calloc(OURO_PLACE_COUNT, sizeof *places);
+    ouro__lane *lane = lane_of(thread);
+    if (!places) return;
+    for (int i = 0; i < OURO_PLACE_COUNT; i++) places[i].way = OURO_NO_WAY_;
+    pthread_mutex_lock(&lane->lock);
+    lane->head.places = places;
+    lane->head.has_places = true;
+    pthread_mutex_unlock(&lane->lock);
 }
 
 // The lock, because another lane may be clearing them. Without memory there are none.
@@ -159,17 +183,21 @@ void ouro__sites_forget(ouro__lane *lane) {
         }
     for (int i = 0; lane->head.turns != no_turns && i < TURNS; i++)
         __atomic_store_n(&lane->head.turns[i].from, NULL, __ATOMIC_RELAXED);
+    for (int i = 0; lane->head.has_places && i < OURO_PLACE_COUNT; i++)
+        __atomic_store_n(&lane->head.places[i].way, OURO_NO_WAY_, __ATOMIC_RELAXED);
 }
 
 uint64_t ouro__sites_bytes(const ouro__lane *lane) {
     uint64_t bytes = 0;
     for (struct ouro__slab *slab = lane->slab; slab; slab = slab->older) bytes += sizeof *slab;
     if (lane->head.turns != no_turns) bytes += TURNS * sizeof *lane->head.turns;
+    if (lane->head.has_places) bytes += OURO_PLACE_COUNT * sizeof *lane->head.places;
     return bytes;
 }
 
 void ouro__sites_free(ouro__lane *lane) {
     if (lane->head.turns != no_turns) free(lane->head.turns);
+    if (lane->head.has_places) free(lane->head.places);
     for (struct ouro__slab *slab = lane->slab, *older; slab; slab = older) {
         older = slab->older;
         free(slab);

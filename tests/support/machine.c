@@ -246,6 +246,27 @@ static void do_walk(machine *m) {
     if (length & 16) ouro_exit(thread, begin);
 }
 
+// By one of a few places, as hooks do it.
+static bool enter_at_place(ouro_thread *thread, ouro_block block, uint32_t number) {
+    ouro_place *place = ouro_place_at(thread, 1000 + 2 * (uintptr_t)(number % 8));
+    if (!ouro_place_knows(place, ouro_thread_position(thread), block))
+        return ouro_place_learn(thread, place, block);
+    ouro_place_follow(thread, place);
+    return true;
+}
+
+static void do_place(machine *m) {
+    ouro_thread *thread = any_thread(m);
+    ouro_block block = any_block(m);
+    uint8_t how = next(m);
+    if (how % 16 == 0) ouro_thread_hasten(thread);
+    if (!thread) return;
+    ouro_position from = ouro_thread_position(thread);
+    if (!enter_at_place(thread, block, how)) return;
+    called(m, block);
+    if (how & 128) ouro_place_leave(thread, from);
+}
+
 static void do_try_enter(machine *m) {
     ouro_thread *thread = any_thread(m);
     ouro_block block = any_block(m);
@@ -528,7 +549,7 @@ static void do_rare(machine *m) {
 
 // What happens often stands here more than once.
 static void (*const steps[])(machine *) = {
-    do_enter,        do_enter,         do_enter,       do_enter,        do_enter,  do_walk,
+    do_place,        do_enter,         do_enter,       do_enter,        do_enter,  do_walk,
     do_walk,         do_walk,          do_walk,        do_exit,         do_exit,   do_exit,
     do_exit,         do_replace,       do_replace,     do_sample,       do_sample, do_count,
     do_count,        do_try_enter,     do_reenter,     do_position,     do_unwind, do_unwind,

@@ -79,11 +79,20 @@ static void push(player *p, ouro_position token, model_position before) {
 static const void *key_of(ouro_block block) { return (const void *)(uintptr_t)(block + 1); }
 static ouro_site some_site(void) { return (ouro_site)random_below(SITES); }
 
+static bool enter_at_place(ouro_thread *thread, ouro_block block) {
+    if (random_below(50) == 0) ouro_thread_hasten(thread);
+    ouro_place *place = ouro_place_at(thread, 2 * (uintptr_t)random_below(SITES));
+    if (!ouro_place_knows(place, ouro_thread_position(thread), block))
+        return ouro_place_learn(thread, place, block);
+    ouro_place_follow(thread, place);
+    return true;
+}
+
 // Events go through ouro.h or through ouro_site.h. It must not make a difference.
 static ouro_position record_enter(player *p, ouro_block block) {
     ouro_position caller = ouro_thread_position(p->thread);
     ouro_here *here = ouro_thread_here(p->thread);
-    switch (random_below(3)) {
+    switch (random_below(4)) {
     case 0: // a site of the block that the thread stands in, also as a phantom
         here = ouro_site_enter(p->thread, here, some_site(), key_of(block), block);
         ouro_thread_stand(p->thread, here);
@@ -91,19 +100,29 @@ static ouro_position record_enter(player *p, ouro_block block) {
     case 1:
         if (!ouro_try_enter(p->thread, block)) break;
         return caller;
+    case 2:
+        if (!enter_at_place(p->thread, block)) break;
+        return caller;
     }
     return ouro_enter(p->thread, block);
 }
 
 static void record_replace(player *p, ouro_block block) {
     ouro_here *here = ouro_thread_here(p->thread);
-    switch (random_below(3)) {
+    switch (random_below(4)) {
     case 0:
         here = ouro_site_replace(p->thread, here, some_site(), key_of(block), block);
         ouro_thread_stand(p->thread, here);
         return;
     case 1:
         if (ouro_try_replace(p->thread, block)) return;
+        break;
+    case 2: {
+        ouro_position from = ouro_thread_position(p->thread);
+        if (!enter_at_place(p->thread, block)) break;
+        ouro_place_leave(p->thread, from);
+        return;
+    }
     }
     ouro_replace(p->thread, block);
 }
