@@ -27,7 +27,8 @@ _ouro() {
         ;;
     --port | --host | --metric | --select | --exclude | --fold | --select-match | --exclude-match | --fold-match | \
         --label | --block | --top | --min | --period | --fail-above | --hz | --max-nodes | --where | --with | \
-        --paths | --service | --build | --keep | --every | --listen | --token | --slice | --slice-by) return ;;
+        --paths | --service | --build | --keep | --every | --listen | --token | --slice | --slice-by | \
+        --without) return ;;
     esac
     if [ -z "$words" ]; then
         case $command in
@@ -50,10 +51,10 @@ _ouro() {
         python) words='--output --view --quiet --hz --precise --memory --gil --wall --cpu --live --max-nodes --compact
                     --slice --slice-by --python --help --version' ;;
         run) words='--output --view --quiet --memory --clock --hz --compact --max-nodes --live --debug-folder
-                    --symbolise --pid --duration --cpu --wall --sample --timer --by --off
+                    --symbolise --pid --duration --cpu --wall --sample --timer --by --off --tiny --without
                     --slice --slice-by --help --version' ;;
         record) words='on off --help' ;;
-        cc | c++) words='--xray --tiny --all --help' ;;
+        cc | c++) words='--hooks --tiny --all --sleds --xray --help' ;;
         help) words=$commands ;;
         esac
         if [ "$command" != help ] && [ "${current#-}" = "$current" ]; then

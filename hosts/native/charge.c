@@ -8,9 +8,9 @@
 // see libraries.c.
 //
 // A hook runs if the instruction that was interrupted is one of the hooks' own (they are in a
-// section by themselves), if an enter has begun, or if the thread is on a slow path.
+// section by themselves) or of a gate, if an enter has begun, or if the thread is on a slow path.
 
-#include "native.h"
+#include "sleds.h"
 
 #include <ucontext.h>
 
@@ -37,7 +37,8 @@ static bool is_between(uintptr_t at, const char *from, const char *to) {
 static bool hits_hook(const void *context) {
     const native_self *self = &ouro_native_self;
     uintptr_t at = interrupted(context);
-    return self->slow || is_entering(self) || is_between(at, __start_ouro_hooks, __stop_ouro_hooks);
+    return self->slow || is_entering(self) ||
+           is_between(at, __start_ouro_hooks, __stop_ouro_hooks) || is_gate(at);
 }
 
 void ouro_native_count_tick(ouro_thread *thread, ouro_metric metric, uint64_t amount) {

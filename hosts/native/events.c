@@ -5,7 +5,9 @@
 // interrupted an enter. Each runs in a section: signals are blocked, and calls that the section
 // itself makes are not recorded.
 
-#include "native.h"
+#include "sleds.h"
+
+#include "ouro_site.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -103,6 +105,7 @@ static bool adopt(native_self *self, native_stack *stack, ouro_thread *parent) {
     ouro_thread *thread =
         stack->coroutine && parent ? ouro_thread_fork(parent) : ouro_thread_new(profile);
     if (!thread) return false;
+    ouro_thread_hasten(thread);
     if (ouro_native_session.by_thread && !stack->coroutine) enter_name(stack, thread);
     for (native_frame *f = stack->frames + 1; f < stack->top; f++)
         f->token = ouro_reenter(thread, ouro_native_block_by_key(f->key));
@@ -123,6 +126,7 @@ static void load_stack(native_self *self, native_stack *stack) {
     self->low = stack->low;
     self->size = stack->size;
     self->thread = stack->thread;
+    self->places = stack->thread ? ouro_place_at(stack->thread, 0) : NULL;
 }
 
 // A new coroutine on an old stack begins at the position that starts it.
@@ -163,6 +167,7 @@ static bool own_stack_has_grown(native_self *self, uintptr_t sp) {
     for (native_frame *f = own->frames; f < end; f++) f->height += more;
     own->low = low;
     own->size += more;
+    own->mirrored = own->mirrored && ouro_native_mirror(low, more);
     if (self->stack == own) {
         self->low = low;
         self->size = own->size;
@@ -174,7 +179,8 @@ static bool own_stack_has_grown(native_self *self, uintptr_t sp) {
 // the alternate signal stack is a call like any other, at the height of the frame it interrupted.
 static uint64_t settle(native_self *self, uintptr_t sp, bool entering) {
     if (is_on(self->stack, sp)) return sp - self->low;
-    if (ouro_native_on_signal_stack(sp)) return self->top[-1].height;
+    if (ouro_native_on_signal_stack(sp, &(uintptr_t){0}, &(uintptr_t){0}))
+        return self->top[-1].height;
     native_stack *stack = &self->own;
     // Known stacks first: the other two lookups read the memory map.
     if (!is_on(stack, sp)) stack = ouro_native_stack_known(sp);
@@ -208,36 +214,40 @@ static void leave(native_self *self, uintptr_t function, uintptr_t sp) {
     while (self->top >= f) pop(self);
 }
 
-// XRay's events come at the first and the last instruction of a function, so heights are exact.
-// LEFT_BY_TAIL_CALL is set in the height of a frame between its tail call and the callee's enter.
-static void xray_enter(native_self *self, uintptr_t function, uintptr_t sp) {
+// ---------------------------------------------------------------- events of sleds
+
+// They come at the first instruction of a function and after its last one, so heights are exact,
+// and are multiples of 8. The height of a call that is a slice is lower by one than that of its
+// exit, which is so noticed.
+
+static void sled_enter(native_self *self, uintptr_t function, uintptr_t sp) {
     uint64_t height = settle(self, sp, true);
+    if (is_on(self->stack, sp)) abandon(self, height + 1);
     ouro_block block = ouro_native_block_of(function);
-    abandon(self, height | LEFT_BY_TAIL_CALL);
-    native_frame *under = self->top - 1;
-    if (has_frames(self) && under->height == (height | LEFT_BY_TAIL_CALL)) {
-        ouro_replace(self->thread, block);
-        *under = (native_frame){height, (uint32_t)function, under->token};
-    } else {
-        uint32_t key = ouro_native_slice_enter(self, function);
-        // The height of a call that is a slice is not that of its exit, which is so noticed.
-        push(self, key == (uint32_t)function ? height : height - 2 * LEFT_BY_TAIL_CALL, key, block);
-    }
+    uint32_t key = ouro_native_slice_enter(self, function);
+    push(self, key == (uint32_t)function ? height : height - 1, key, block);
 }
 
-static void xray_leave(native_self *self, uintptr_t sp) {
+static void sled_tail(native_self *self, uintptr_t function, uintptr_t sp) {
     uint64_t height = settle(self, sp, false);
-    if (self->stack->unsaved) {
-        pop(self);
-    } else {
-        abandon(self, height + 2 * LEFT_BY_TAIL_CALL);
-    }
+    if (self->stack->unsaved) return;
+    if (is_on(self->stack, sp)) abandon(self, height - 1);
+    if (!has_frames(self) || self->top[-1].height > height) return;
+    uint32_t key = ouro_native_slice_enter(self, function);
+    ouro_replace(self->thread, ouro_native_block_of(function));
+    self->top[-1].key = key;
+    if (key == (uint32_t)function) return;
+    self->top[-1].height = height - 1;
+    self->slice_frame--;
 }
 
-static void xray_tail(native_self *self, uintptr_t sp) {
+static void sled_leave(native_self *self, uintptr_t sp) {
     uint64_t height = settle(self, sp, false);
-    abandon(self, height);
-    if (self->top[-1].height == height) self->top[-1].height |= LEFT_BY_TAIL_CALL;
+    if (self->stack->unsaved || !is_on(self->stack, sp)) {
+        if (self->stack->unsaved || has_frames(self)) pop(self);
+    } else {
+        abandon(self, height + 1);
+    }
 }
 
 static void take(native_self *self, native_event event) {
@@ -248,14 +258,14 @@ static void take(native_self *self, native_event event) {
     case NATIVE_EXIT:
         leave(self, event.function, event.sp);
         break;
-    case NATIVE_XRAY_ENTER:
-        xray_enter(self, event.function, event.sp);
+    case NATIVE_SLED_ENTER:
+        sled_enter(self, event.function, event.sp);
         break;
-    case NATIVE_XRAY_EXIT:
-        xray_leave(self, event.sp);
+    case NATIVE_SLED_TAIL:
+        sled_tail(self, event.function, event.sp);
         break;
-    case NATIVE_XRAY_TAIL:
-        xray_tail(self, event.sp);
+    case NATIVE_SLED_LEAVE:
+        sled_leave(self, event.sp);
         break;
     }
 }
@@ -271,7 +281,7 @@ static bool prepare(native_self *self) {
     if (!is_adopted(self, stack)) {
         stack->top = self->top;
         if (!adopt(self, stack, NULL)) return false;
-        self->thread = stack->thread;
+        load_stack(self, stack);
         if (ouro_native_session.hz && ouro_native_session.profile == ouro_native_session.counted)
             ouro_clock_start(self->thread, METRIC_TIME, ouro_native_session.hz);
     }
@@ -279,6 +289,13 @@ static bool prepare(native_self *self) {
     for (size_t i = 0; i < self->queued; i++) take(self, self->queue[i]);
     self->queued = 0;
     return true;
+}
+
+// Where there are gates, a stack without a mirror has no fast path.
+static bool make_mirror(native_stack *stack) {
+    if (!stack->mirrored && ouro_native_gates_count)
+        stack->mirrored = ouro_native_mirror(stack->low, stack->size);
+    return stack->mirrored || !ouro_native_gates_count;
 }
 
 bool ouro_native_section_begin(native_section *section) {
@@ -300,7 +317,9 @@ void ouro_native_section_end(const native_section *section) {
     if (self->started && self->thread) {
         __atomic_store_n(&self->limit, self->stack->end, __ATOMIC_SEQ_CST);
         // Switched meanwhile: the next event takes the slow path, too.
-        if (ouro_native_switch_waits() || !is_adopted(self, self->stack)) self->limit = NULL;
+        if (ouro_native_switch_waits() || !is_adopted(self, self->stack) ||
+            !make_mirror(self->stack))
+            self->limit = NULL;
     }
     self->busy = false;
     pthread_sigmask(SIG_SETMASK, &section->before, NULL);
@@ -319,6 +338,41 @@ NATIVE_COLD void ouro_native_event(uintptr_t function, uintptr_t sp, int kind) {
     if (!ouro_native_section_begin(&section)) return;
     take(self, (native_event){function, sp, kind});
     ouro_native_section_end(&section);
+}
+
+// Puts the return address of a function that is entered into the mirror.
+static bool keep_return(const native_self *self, uintptr_t sp) {
+    uintptr_t low, size;
+    if (self->stack && is_on(self->stack, sp)) {
+        if (!self->stack->mirrored) return false;
+    } else if (!ouro_native_on_signal_stack(sp, &low, &size) || !ouro_native_mirror(low, size)) {
+        return false;
+    }
+    *(uintptr_t *)(sp ^ NATIVE_MIRROR) = *(const uintptr_t *)sp;
+    return true;
+}
+
+static bool keep_return_here(native_self *self, uintptr_t sp) {
+    settle(self, sp, true);
+    make_mirror(self->stack);
+    return keep_return(self, sp);
+}
+
+bool ouro_native_sled_entered(uintptr_t function, uintptr_t sp, bool tail) {
+    native_self *self = &ouro_native_self;
+    int kind = tail ? NATIVE_SLED_TAIL : NATIVE_SLED_ENTER;
+    native_section section;
+    if (ouro_native_session.off) return false;
+    if (is_entering(self)) {
+        if (!tail && !keep_return(self, sp)) return false;
+        queue_put(self, function, sp, kind);
+        return true;
+    }
+    if (!ouro_native_section_begin(&section)) return false;
+    bool taken = tail || keep_return_here(self, sp);
+    if (taken) take(self, (native_event){function, sp, kind});
+    ouro_native_section_end(&section);
+    return taken;
 }
 
 // The program goes on at `sp`, or is about to, so the frames below it are gone. A handler that

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// dlclose: forgets the functions of an unloaded library, because another library may be loaded at
-// the same addresses. Only for programs with shared libraries.
+// Only for programs with shared libraries. dlclose: forgets the functions of an unloaded library,
+// because another library may be loaded at the same addresses.
 
 #include "interpose.h"
 
@@ -20,4 +20,10 @@ int dlclose(void *handle) {
     int result = real_dlclose()(handle);
     if (ouro_native_self.started) ouro_native_forget_unloaded();
     return result;
+}
+
+// Never unloaded: it knows of gates.
+void *ouro_native_unwinder(const char *name) {
+    void *library = dlopen("libgcc_s.so.1", RTLD_LAZY | RTLD_LOCAL);
+    return library ? dlsym(library, name) : NULL;
 }

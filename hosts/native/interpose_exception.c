@@ -2,7 +2,7 @@
 //
 // C++ exceptions. The unwinder asks the personality routine about each frame. When the routine says
 // that the program continues in a frame (a handler or a cleanup), the frames below have been left.
-// Code by gcc leaves instrumented functions itself, in a cleanup; code by clang and XRay does not.
+// Hooks by gcc leave functions themselves, in a cleanup; hooks by clang and sleds do not.
 
 #include "interpose.h"
 

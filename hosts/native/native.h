@@ -49,6 +49,7 @@ typedef struct native_stack {
     uint64_t generation; // of the session that `thread` belongs to
     uint64_t owner;      // the number of the OS thread whose lane it is
     bool coroutine;
+    bool mirrored; // has a mirror, see sleds.c
 } native_stack;
 
 typedef struct {
@@ -69,10 +70,11 @@ typedef struct native_self {
     native_frame *limit; // the end of the array; NULL: take the slow path
     uintptr_t low, size; // of the machine stack
     ouro_thread *thread;
-    native_stack *stack; // the current one
-    bool busy;           // on a slow path
-    bool slow;           // on a slow path, or at its end, where ticks come that waited
-    bool dead;           // the OS thread is ending and has no keys any more
+    struct ouro_place *places; // the thread's
+    native_stack *stack;       // the current one
+    bool busy;                 // on a slow path
+    bool slow;                 // on a slow path, or at its end, where ticks come that waited
+    bool dead;                 // the OS thread is ending and has no keys any more
     bool started;
     int endings;
     uint64_t number; // of the OS thread, never reused
@@ -89,11 +91,11 @@ typedef struct native_self {
 extern __thread native_self ouro_native_self
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// Heights are multiples of 8. This bit means: the frame made a tail call to an instrumented
-// function, and the next event at this height is that function's enter.
-#define LEFT_BY_TAIL_CALL UINT64_C(1)
+enum { NATIVE_ENTER, NATIVE_EXIT, NATIVE_SLED_ENTER, NATIVE_SLED_TAIL, NATIVE_SLED_LEAVE };
 
-enum { NATIVE_ENTER, NATIVE_EXIT, NATIVE_XRAY_ENTER, NATIVE_XRAY_EXIT, NATIVE_XRAY_TAIL };
+// The bits by which an address and its mirror differ, see sleds.c. The lower ones, because of two
+// addresses with the same place in a page a processor believes that they are one, and waits.
+#define NATIVE_MIRROR (UINT64_C(1) << 44 | 0x840)
 
 // A function's address in the upper 47 bits, its block in the lower 17: one word, so that a thread
 // can read it while another writes.
@@ -114,6 +116,7 @@ static inline bool is_entering(const native_self *self) { return (intptr_t)self-
 
 // events.c: everything that is not the hot path of hooks.c
 void ouro_native_event(uintptr_t function, uintptr_t sp, int kind);
+bool ouro_native_sled_entered(uintptr_t function, uintptr_t sp, bool tail); // false: not recorded
 void ouro_native_unwind(uintptr_t sp);
 void ouro_native_settle(uintptr_t sp);
 ouro_thread *ouro_native_thread_now(void);
@@ -131,7 +134,15 @@ bool ouro_native_stack_init(native_stack *stack, uintptr_t low, uintptr_t size);
 bool ouro_native_stack_grow(native_stack *stack);
 void ouro_native_stack_drop(native_stack *stack);
 void ouro_native_stack_of_thread(uintptr_t *low, uintptr_t *size);
-bool ouro_native_on_signal_stack(uintptr_t sp);
+bool ouro_native_on_signal_stack(uintptr_t sp, uintptr_t *low, uintptr_t *size);
+
+// interpose_dlclose.c: a function of the unwinder, which is loaded for it; NULL if there is none.
+void *ouro_native_unwinder(const char *name);
+
+// mirror.c: makes sure of the mirror of a stack; gives its memory back.
+bool ouro_native_mirror(uintptr_t low, uintptr_t size);
+void ouro_native_mirror_clear(uintptr_t low, uintptr_t size);
+void ouro_native_mirror_lock(bool lock);
 native_stack *ouro_native_stack_known(uintptr_t sp); // a coroutine's, or NULL
 native_stack *ouro_native_stack_find(uintptr_t sp);
 void ouro_native_stack_add(uintptr_t low, uintptr_t size);
@@ -166,6 +177,7 @@ void ouro_native_switch_remove(native_self *self);
 void ouro_native_switch_in_child(native_self *self);
 void ouro_native_switch_lock(bool lock);
 void ouro_native_switch_rename(void); // some thread has another name
+void ouro_native_switch_slow(void);   // all take the slow path at their next event
 
 // functions.c
 ouro_block ouro_native_block_of(uintptr_t function);
@@ -185,6 +197,10 @@ void ouro_native_library_hooked(uintptr_t function); // was entered; under the l
 void ouro_native_libraries_forget(bool (*is_loaded)(const void *user, uintptr_t at),
                                   const void *user); // under that lock
 
+// named.c: how many there are; at most `most`.
+size_t ouro_native_functions_named(uintptr_t base, const char *path, const char *name,
+                                   uintptr_t *functions, size_t most);
+
 // slices.c
 void ouro_native_slice_module(uintptr_t base, const char *path); // looks for the function there
 bool ouro_native_is_sliced(uintptr_t function);
@@ -193,8 +209,8 @@ uint32_t ouro_native_slice_enter(native_self *self, uintptr_t function);
 void ouro_native_slice_exit(native_self *self);
 ouro_slice_options ouro_native_slice_options(const ouro_metric_info *metrics, size_t count);
 
-// xray.c
-void ouro_native_xray_start(void);
+// sleds.c: the sleds of a module, by sled_table.c.
+OURO_API void ouro_native_sleds_(const uintptr_t *from, const uintptr_t *to);
 
 // charge.c
 enum { METRIC_TIME, METRIC_RECORDING, METRIC_SAMPLES, METRIC_ALLOCATED, METRIC_ALLOCATIONS };

@@ -15,6 +15,8 @@
 //   OURO_NATIVE_MEMORY   1: count allocations
 //   OURO_NATIVE_OFF      1: begin switched off, see switch.c
 //   OURO_NATIVE_BY       thread: the names of threads are roots
+//   OURO_NATIVE_TINY     1: tiny functions, too, see tiny_code.h
+//   OURO_NATIVE_WITHOUT  functions that are not recorded, with commas, see sleds.c
 //   OURO_NATIVE_SLICE    the function whose calls are slices
 //   OURO_NATIVE_SLICE_BY the metric that slow slices have most of
 //
@@ -158,11 +160,13 @@ static void before_fork(void) {
     ouro_native_functions_lock(true);
     ouro_native_switch_lock(true);
     ouro_native_stacks_lock(true);
+    ouro_native_mirror_lock(true);
     mask_before_fork = before;
 }
 
 static void in_parent(void) {
     sigset_t before = mask_before_fork;
+    ouro_native_mirror_lock(false);
     ouro_native_stacks_lock(false);
     ouro_native_switch_lock(false);
     ouro_native_functions_lock(false);

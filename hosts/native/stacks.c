@@ -52,6 +52,7 @@ bool ouro_native_stack_grow(native_stack *stack) {
 }
 
 void ouro_native_stack_drop(native_stack *stack) {
+    if (stack->mirrored) ouro_native_mirror_clear(stack->low, stack->size);
     if (stack->frames)
         munmap(stack->frames, (size_t)(stack->end - stack->frames) * sizeof *stack->frames);
     stack->frames = stack->top = stack->end = NULL;
@@ -118,10 +119,12 @@ void ouro_native_stack_of_thread(uintptr_t *low, uintptr_t *size) {
     *size = bytes;
 }
 
-bool ouro_native_on_signal_stack(uintptr_t sp) {
+bool ouro_native_on_signal_stack(uintptr_t sp, uintptr_t *low, uintptr_t *size) {
     stack_t alternate;
     if (sigaltstack(NULL, &alternate) || alternate.ss_flags & SS_DISABLE) return false;
-    return sp - (uintptr_t)alternate.ss_sp <= alternate.ss_size;
+    *low = (uintptr_t)alternate.ss_sp;
+    *size = alternate.ss_size;
+    return sp - *low <= *size;
 }
 
 // ---------------------------------------------------------------- coroutines

@@ -128,14 +128,28 @@ void ouro_native_switch_now(void) {
     ouro_native_functions_lock(false);
 }
 
+static void make_all_slow(void) {
+    for (native_self *self = all; self; self = self->next)
+        __atomic_store_n(&self->limit, NULL, __ATOMIC_SEQ_CST);
+}
+
+void ouro_native_switch_slow(void) {
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_BLOCK, &every, &before);
+    pthread_mutex_lock(&lock);
+    make_all_slow();
+    pthread_mutex_unlock(&lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 // All threads enter their frames again, under the names that they have now. Names are given seldom.
 void ouro_native_switch_rename(void) {
     native_section section;
     if (!ouro_native_section_begin(&section)) return;
     pthread_mutex_lock(&lock);
     ouro_native_session.generation++;
-    for (native_self *self = all; self; self = self->next)
-        __atomic_store_n(&self->limit, NULL, __ATOMIC_SEQ_CST);
+    make_all_slow();
     pthread_mutex_unlock(&lock);
     ouro_native_section_end(&section);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The frame on top: what the hooks of -finstrument-functions and those of XRay do alike. `top` is
+// The frame on top: what the hooks of -finstrument-functions and those of sleds do alike. `top` is
 // the next free frame. All of it is inline, because a hook makes no call.
 
 #ifndef OURO_NATIVE_TOP_FRAME_H

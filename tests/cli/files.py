@@ -265,7 +265,7 @@ def native_ignores(*flags, env={}):
     lacks(os.listdir("."), "out.pb")
 
 
-for name, flags, env in (("gcc", [], {}), ("static", ["-static"], {}), ("xray", ["--xray"], {"OURO_CC": "clang"})):
+for name, flags, env in (("gcc", [], {}), ("static", ["-static"], {}), ("clang", [], {"OURO_CC": "clang"})):
     case(lambda flags=flags, env=env: native_ignores(*flags, env=env),
          f"a_privileged_program_does_not_obey_OURO_NATIVE_{name}")
 

@@ -4,7 +4,7 @@
 
 The same programs, built and run as each profiler wants it: bare; with hooks that do nothing (the floor); with ours;
 uftrace; gprof; callgrind. Processor time of all processes, the best of several runs, which take turns. A program with
-XRay's sleds, not switched on, is compared with clang's code without them. Prints a table for README.md.
+sleds that nobody uses is compared with clang's code without them. Prints a table for README.md.
 """
 import concurrent.futures, os, resource, shutil, subprocess, sys, tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -58,7 +58,7 @@ class Bench:
             "ours": (self.ouro + " cc --all", self.ouro + " c++ --all", []),
             "gprof": ("gcc", "g++", ["-pg"]),
             "clang": ("clang", "clang++", []),
-            "xray": (self.ouro + " cc --xray", self.ouro + " c++ --xray", []),
+            "sleds": (self.ouro + " cc --xray", self.ouro + " c++ --xray", []),
         }
         def build_one(way):
             if way == "floor":
@@ -88,7 +88,7 @@ class Bench:
 
     def commands(self, made, arguments, data):
         """{case: (command, environment)}"""
-        plain = {case: ([made[case], *arguments], {}) for case in ("bare", "floor", "gprof", "clang", "xray")}
+        plain = {case: ([made[case], *arguments], {}) for case in ("bare", "floor", "gprof", "clang", "sleds")}
         return {**plain,
                 "ours": ([made["ours"], *arguments], {"OURO_NATIVE": data, "OURO_NATIVE_CLOCK": "cpu"}),
                 "uftrace": (["uftrace", "record", "-d", data + "/uftrace", made["flag"], *arguments], {}),
@@ -101,7 +101,7 @@ class Bench:
         files = self.folder_of(name, "files")
         best = {}
         for turn in range(ROUNDS):
-            for case in ("bare", "floor", "ours", "gprof", "clang", "xray", "uftrace", "callgrind"):
+            for case in ("bare", "floor", "ours", "gprof", "clang", "sleds", "uftrace", "callgrind"):
                 slow = case in ("uftrace", "callgrind")
                 if turn > 0 and slow:
                     continue
@@ -135,7 +135,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="ouro-bench-")
     bench = Bench(build, folder)
     row(["program", "bare", "floor", "ours", "gprof", "uftrace", "callgrind", "ours / floor, added",
-         "XRay off against clang"])
+         "idle sleds against clang"])
     row(["---"] * 9)
     sizes = []
     for name in wanted:
@@ -152,11 +152,11 @@ def main():
         figure("native", f"{name}: added, against uftrace, callgrind and gprof", "below the first two",
                f"{added['ours']:.2f} s; {added['uftrace']:.2f}, {added['callgrind']:.2f}, {added['gprof']:.2f} s",
                added["ours"] < min(added["uftrace"], added["callgrind"]))
-        xray = (best["xray"] / best["clang"] - 1) * 100
+        sleds = (best["sleds"] / best["clang"] - 1) * 100
         row([name, *[f"{best[c]:.2f} s" for c in ("bare", "floor", "ours", "gprof", "uftrace", "callgrind")],
              "-" if ratio != ratio else f"{ratio:.2f}{goal}{missed}",
-             f"{xray:+.1f}%" + (" MISSED" if xray > 2 else "")])
-        figure("native", f"{name}: XRay, not switched on, against clang", "<= 2%", f"{xray:+.1f}%", xray <= 2)
+             f"{sleds:+.1f}%" + (" MISSED" if sleds > 2 else "")])
+        figure("native", f"{name}: idle sleds, against clang", "<= 2%", f"{sleds:+.1f}%", sleds <= 2)
         if name in ("walk", "sqlite3"):
             sizes.append((name, [[bench.data_size(name, case, made, f) for f in (1, 4)]
                                  for case in ("ours", "uftrace")]))

@@ -4,7 +4,7 @@
 
 cmark, Lua and pigz (zopfli), built with -O2. Three questions, a table each:
 1. The program built by `ouro cc`, recorded: its shares of time beside those of the plain program, sampled. The same
-   with `ouro cc --xray`, beside clang's plain program.
+   of clang, beside clang's plain program.
 2. The plain program: `ouro run` beside `perf record -g`: shares, top ten, processor time, memory, size of the file.
 3. Both, idle and recorded: processor time by that of the plain program.
 Shares are self, of functions that both builds have; what is inlined or in a library counts for its caller.
@@ -20,7 +20,7 @@ from figures import figure, rounds  # noqa: E402
 ROUNDS = rounds(4)
 PROGRAMS = {"cmark": 60, "lua": 12, "pigz": 3}
 LONG = {"cmark": 2, "lua": 2, "pigz": 1}
-KINDS = (("hooks", "plain", "ours"), ("XRay", "clang", "xray"))
+KINDS = (("gcc", "plain", "ours"), ("clang", "clang", "theirs"))
 
 
 def row(*cells):
@@ -44,8 +44,8 @@ class Bench:
         make, arguments = real.PROGRAMS[name]
         self.made = {}
         for way, cc in (("plain", ["gcc"]), ("ours", [self.ouro, "cc"]), ("clang", ["clang"]),
-                        ("xray", [self.ouro, "cc", "--xray"])):
-            if name == "pigz" and way in ("clang", "xray"):
+                        ("theirs", [self.ouro, "cc", "--xray"])):
+            if name == "pigz" and way in ("clang", "theirs"):
                 continue
             os.mkdir(f"{folder}/{way}")
             self.made[way] = make(f"{folder}/{way}", cc, ["g++"], ["-O2", "-g"])
@@ -158,8 +158,8 @@ def main():
         benches[name] = Bench(build, f"{folder}/{name}", name)
     heading("instrumented", "with", "recording, taken out", "time by plain time",
             "largest differences of a share (plain, ours)")
-    # pigz with XRay says nothing that the others do not.
-    both = [(n, k) for n, k in itertools.product(benches, KINDS) if (n, k[0]) != ("pigz", "XRay")]
+    # pigz by clang says nothing that the others do not.
+    both = [(n, k) for n, k in itertools.product(benches, KINDS) if (n, k[0]) != ("pigz", "clang")]
     for name, (kind, plain, ours) in both:
         gaps, taken, ratio = benches[name].honest(plain, ours)
         row(name, kind, f"{100 * taken:.0f}%", f"{ratio:.2f}", "; ".join(f"{f} {a:.1f}, {b:.1f}" for f, a, b in gaps))
@@ -181,7 +181,7 @@ def main():
                gap <= 2)
     heading("ouro cc", "with", "plain", "idle", "recorded", "idle by plain", "recorded by plain")
     for name, (kind, plain, ours) in both:
-        best, most = benches[name].costs(plain, ours), 3 if kind == "XRay" else 2
+        best, most = benches[name].costs(plain, ours), 3 if kind == "clang" else 2
         idle, recorded = best["idle"] / best["plain"], best["recorded"] / best["plain"]
         row(name, kind, *(f"{best[way]:.2f} s" for way in ("plain", "idle", "recorded")), f"{idle:.2f}",
             f"{recorded:.2f}")

@@ -20,24 +20,26 @@
 #include <unistd.h>
 
 static const char help[] =
-    "ouro cc [--xray] [--tiny] [--all] [arguments of the compiler]\n"
-    "ouro c++ [--xray] [--tiny] [--all] [arguments of the compiler]\n"
+    "ouro cc [--hooks] [--tiny] [--all] [--sleds] [--xray] [arguments of the compiler]\n"
+    "ouro c++ [--hooks] [--tiny] [--all] [--sleds] [--xray] [arguments of the compiler]\n"
     "\n"
-    "Compiles and links as cc and c++ do, so that `ouro run` can profile the program.\n"
+    "Compiles and links as cc and c++ do, so that `ouro run` can profile the program. Each\n"
+    "function begins with a sled: five nops, which cost next to nothing, and of which `ouro run`\n"
+    "makes a jump. Inlined functions are not seen.\n"
     "\n"
-    "  --xray    use clang's XRay: sleds that cost next to nothing until switched on, and tail "
-    "calls.\n"
-    "            Only functions of the program itself are seen, not those of its shared "
-    "libraries.\n"
-    "  --tiny    also tiny functions. Without it, optimised code has no hooks in functions "
-    "without\n"
-    "            loops that make no call and have at most 64 bytes of code, or that are only "
-    "inlined,\n"
-    "            with at most 256 bytes (gcc; each file is compiled twice to find them; clang: "
-    "all\n"
-    "            that are inlined). `ouro run` says which ones were left out.\n"
-    "  --all     also tiny functions and those of system headers, such as the inline ones of "
-    "std::\n"
+    "  --hooks   hooks in place of sleds (-finstrument-functions): they cost time also while\n"
+    "            nothing records, and tail calls become calls; gcc's count inlined functions,\n"
+    "            too. They are used in any case with sanitizers, -pg, -m32, -mcmodel= and the\n"
+    "            like, on processors other than x86-64, and where a gcc that does not sort its\n"
+    "            sleds, such as 12.2, compiles C++ or with -ffunction-sections.\n"
+    "  --tiny    hooks, in tiny functions too. Without it, optimised code has none in functions\n"
+    "            without loops that make no call and have at most 64 bytes of code, or that are\n"
+    "            only inlined, with at most 256 bytes (gcc; each file is compiled twice to find\n"
+    "            them; clang: all that are inlined). With sleds it is `ouro run --tiny`.\n"
+    "  --all     hooks, in tiny functions and those of system headers too, such as inline ones\n"
+    "            of std::\n"
+    "  --sleds   sleds also with such a gcc: some programs do not link then\n"
+    "  --xray    clang in place of cc, with sleds; XRay itself is not used\n"
     "\n"
     "The compiler underneath is $OURO_CC or $OURO_CXX, else $CC or $CXX unless that is this\n"
     "program, else cc or c++ (with --xray: clang or clang++). -g is added, for lines.\n"
@@ -48,13 +50,20 @@ static const char help[] =
     "  CC='ouro cc' CXX='ouro c++' make\n"
     "  ./configure CC='ouro cc' CXX='ouro c++'\n";
 
+#if defined(__x86_64__)
+#define HAS_SLEDS true
+#else
+#define HAS_SLEDS false
+#endif
+
 typedef struct {
-    bool cxx, xray, tiny, all;
+    bool cxx, hooks, sleds, xray, tiny, all;
     bool links;      // an executable
+    bool shares;     // a shared library
     bool is_static;  // without shared libraries
     bool has_inputs; // else the command only asks for a version or the like
     bool compiles;   // makes code, that is
-    bool has_g, has_threshold;
+    bool has_g, has_sections;
     char **arguments;
     size_t count;
 } command;
@@ -83,7 +92,6 @@ static bool forbids_linking(const char *a) {
                                         "-E",
                                         "-M",
                                         "-MM",
-                                        "-shared",
                                         "-r",
                                         "-fsyntax-only",
                                         "-nostdlib",
@@ -96,20 +104,39 @@ static bool forbids_linking(const char *a) {
     return is_one_of(a, words) || begins(a, "-print-");
 }
 
+// With one of these options functions have hooks: sanitizers have a use of their own for the
+// addresses where mirrors are, and read return addresses; the others use the same nops.
+static bool forbids_sleds(const char *a) {
+    static const char *const begin[] = {"-fsanitize", "-fpatchable-function-entry",
+                                        "-mfentry",   "-m32",
+                                        "-mx32",      "-mcmodel=",
+                                        "-pg",        "-fsplit-stack",
+                                        NULL};
+    const char *const *at = begin;
+    while (*at && !begins(a, *at)) at++;
+    return *at != NULL;
+}
+
 static void look_at(command *c, int argc, char **argv) {
     c->links = c->compiles = true;
+    c->hooks = !HAS_SLEDS;
     for (int i = 1; i < argc; i++) {
         const char *a = argv[i];
         if (forbids_linking(a)) c->links = false;
         if (forbids_code(a)) c->compiles = false;
         if (strcmp(a, "-static") == 0 || strcmp(a, "-static-pie") == 0) c->is_static = true;
         if (begins(a, "-g") && !begins(a, "-gcc") && !begins(a, "-gen")) c->has_g = true;
-        if (begins(a, "-fxray-instruction-threshold")) c->has_threshold = true;
+        if (strcmp(a, "-ffunction-sections") == 0) c->has_sections = true;
         if (strcmp(a, "--xray") == 0) c->xray = true;
-        if (strcmp(a, "--tiny") == 0) c->tiny = true;
-        if (strcmp(a, "--all") == 0) c->all = c->tiny = true;
+        if (strcmp(a, "--sleds") == 0) c->sleds = true;
+        if (strcmp(a, "--hooks") == 0 || forbids_sleds(a)) c->hooks = true;
+        if (strcmp(a, "--tiny") == 0) c->hooks = c->tiny = true;
+        if (strcmp(a, "--all") == 0) c->hooks = c->all = c->tiny = true;
+        if (strcmp(a, "-shared") == 0) c->shares = true;
         if (a[0] != '-' || !a[1]) c->has_inputs = true;
     }
+    c->shares = c->shares && c->links;
+    c->links = c->links && !c->shares;
 }
 
 // A value that names this program cannot be the compiler to run. CMake cuts `ouro cc` after its
@@ -155,10 +182,30 @@ static void add_left_out(command *c, char *const *words) {
     free(list);
 }
 
+// Some versions of gcc (12.2) say of all sleds of a file that they belong to one function. Then
+// inline functions of C++, of which the linker keeps one copy, do not link, and if the linker drops
+// that function, it drops all sleds.
+static bool mixes_sleds(const char *compiler) {
+    char text[PATH_MAX + 256], line[256];
+    int count = 0;
+    snprintf(text, sizeof text,
+             "echo '__attribute__((section(\"a\"))) void f(void) {}"
+             "__attribute__((section(\"b\"))) void g(void) {}' |"
+             "'%s' -fpatchable-function-entry=5 -x c -S -o - - 2>/dev/null",
+             compiler);
+    FILE *from = strchr(compiler, '\'') ? NULL : popen(text, "re");
+    while (from && fgets(line, sizeof line, from))
+        count += strstr(line, "__patchable_function_entries") && strstr(line, ",f\n");
+    if (from) pclose(from);
+    return count != 1;
+}
+
 static void add_flags(command *c, char *const *words) {
     if (!c->has_g) add(c, "-g");
     bool clang = is_clang(c->arguments[0]);
-    if (!c->xray) {
+    if (!c->hooks && !clang && !c->sleds && (c->cxx || c->has_sections))
+        c->hooks = mixes_sleds(c->arguments[0]);
+    if (c->hooks) {
         // clang's other flag makes hooks of functions that are only inlined refer to functions
         // that only other files have: programs with the standard library do not link then.
         add(c, clang && (c->cxx || !c->tiny) ? "-finstrument-functions-after-inlining"
@@ -168,13 +215,24 @@ static void add_flags(command *c, char *const *words) {
         if (!c->tiny && !clang && c->compiles) add_left_out(c, words);
         return;
     }
-    add(c, "-fxray-instrument");
-    // Else XRay skips small functions.
-    if (!c->has_threshold) add(c, "-fxray-instruction-threshold=1");
+    add(c, "-fpatchable-function-entry=5");
+    // Else one of several functions with the same code has the calls of all.
+    if (!clang) add(c, "-fno-ipa-icf");
 }
 
 static bool is_ours(const char *word) {
-    return strcmp(word, "--xray") == 0 || strcmp(word, "--tiny") == 0 || strcmp(word, "--all") == 0;
+    static const char *const words[] = {"--hooks", "--sleds", "--xray", "--tiny", "--all", NULL};
+    return is_one_of(word, words);
+}
+
+static void add_sled_table(command *c) {
+    static char table[PATH_MAX];
+    if (!find_library("libouro-native-sleds.a", table)) return;
+    add(c, "-Wl,-u,ouro_sled_table_");
+    // Else a language given by -x would apply to the library, too.
+    add(c, "-x");
+    add(c, "none");
+    add(c, table);
 }
 
 // The library's names are exported for the libraries that `ouro run` preloads, and its interposers
@@ -187,7 +245,7 @@ static void add_library(command *c) {
         "-Wl,--wrap=malloc",        "-Wl,--wrap=calloc",         "-Wl,--wrap=realloc",
         "-Wl,--wrap=aligned_alloc", "-Wl,--wrap=posix_memalign", "-Wl,--wrap=memalign"};
     if (!find_library(c->is_static ? "libouro-native-wrap.a" : "libouro-native.a", library)) return;
-    add(c, "-Wl,-u,ouro_native_profile"); // starts XRay
+    add(c, "-Wl,-u,ouro_native_profile,-u,ouro_native_sleds_");
     if (c->is_static) {
         for (size_t i = 0; i < sizeof wrapped / sizeof *wrapped; i++) add(c, wrapped[i]);
         if (c->cxx) add(c, "-Wl,--wrap=__gxx_personality_v0");
@@ -195,9 +253,7 @@ static void add_library(command *c) {
         add(c, "-Wl,-u,ouro_native_interposed_");
         add(c, "-Wl,--export-dynamic-symbol=ouro_native_*");
     }
-    // Else a language given by -x would apply to the library, too.
-    add(c, "-x");
-    add(c, "none");
+    add_sled_table(c);
     add(c, library);
     add(c, "-pthread");
 }
@@ -245,6 +301,7 @@ int main(int argc, char **argv) {
     if (c.has_inputs) add_flags(&c, words);
     while (*own) add(&c, *own++);
     if (c.has_inputs && c.links) add_library(&c);
+    if (c.has_inputs && c.shares) add_sled_table(&c);
     if (secure_getenv("OURO_CC_SHOW")) {
         for (size_t i = 0; i < c.count; i++) {
             ouro__print_foreign(stderr, c.arguments[i]);

@@ -52,7 +52,7 @@ static void sweep(game *g) {
     *g = (game){left, n, 0, g->sweeps + 1};
 }
 
-static void frame(game *g, int number) {
+__attribute__((noinline)) static void frame(game *g, int number) {
     for (int i = 0; i < BORN; i++) spawn(g, number * BORN + i);
     move(g);
     if (g->dead >= MOST_DEAD) sweep(g);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// What is left out, and what could be. gcc notes its options in the debug information, so a program
-// tells itself which tiny functions got no hooks. The profile has the calls of all others.
+// What is left out, and what could be. Where functions have sleds, the recorder leaves out those
+// with tiny code, which is told here in the same way. Where they have hooks, gcc notes its options
+// in the debug information, so a program tells itself which tiny functions got none. The profile
+// has the calls of all others.
 
 #include "advice.h"
 
 #include "dw.h"
 #include "printable.h"
+#include "tiny_sleds.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -25,15 +28,20 @@ typedef struct {
     size_t count;
 } left_out;
 
+static void add_name(left_out *all, const char *name, size_t length) {
+    size_t used = strlen(all->shown);
+    if (all->count < NAMES_SHOWN && used + length + 3 < sizeof all->shown)
+        sprintf(all->shown + used, "%s%.*s", used ? ", " : "", (int)length, name);
+    all->count++;
+}
+
 // A note of gcc: its options, with spaces between them.
 static void add_names(left_out *all, const char *producer) {
     static const char option[] = "-finstrument-functions-exclude-function-list=";
     const char *at = strstr(producer, option);
     for (at = at ? at + sizeof option - 1 : ""; *at && *at != ' ';) {
-        size_t length = strcspn(at, ", "), used = strlen(all->shown);
-        if (all->count < NAMES_SHOWN && used + length + 3 < sizeof all->shown)
-            sprintf(all->shown + used, "%s%.*s", used ? ", " : "", (int)length, at);
-        all->count++;
+        size_t length = strcspn(at, ", ");
+        add_name(all, at, length);
         at += length;
         at += *at == ',';
     }
@@ -49,17 +57,29 @@ static void read_notes(left_out *all, Dwarf *dwarf) {
     }
 }
 
-void tell_left_out(const char *program) {
-    left_out all = {0};
+static void add_tiny(void *user, const char *name) { add_name(user, name, strlen(name)); }
+
+static void read_hooks(left_out *all, const char *program) {
     int fd = open(program, O_RDONLY | O_CLOEXEC);
     Dwarf *dwarf = fd < 0 ? NULL : dwarf_begin(fd, DWARF_C_READ);
-    if (dwarf) read_notes(&all, dwarf);
+    if (dwarf) read_notes(all, dwarf);
     if (dwarf) dwarf_end(dwarf);
     if (fd >= 0) close(fd);
-    if (!all.count) return;
-    ouro__say("ouro run: %zu tiny function%s not counted (%s%s); `ouro cc --tiny` counts %s",
-              all.count, all.count == 1 ? " is" : "s are", all.shown,
-              all.count > NAMES_SHOWN ? ", ..." : "", all.count == 1 ? "it" : "them");
+}
+
+static void say_left_out(const left_out *all, const char *command) {
+    if (!all->count) return;
+    ouro__say("ouro run: %zu tiny function%s not counted (%s%s); `%s --tiny` counts %s", all->count,
+              all->count == 1 ? " is" : "s are", all->shown,
+              all->count > NAMES_SHOWN ? ", ..." : "", command, all->count == 1 ? "it" : "them");
+}
+
+void tell_left_out(const char *program, bool all) {
+    left_out hooks = {0}, sleds = {0};
+    read_hooks(&hooks, program);
+    say_left_out(&hooks, "ouro cc");
+    if (!all) sleds_tiny(program, add_tiny, &sleds);
+    say_left_out(&sleds, "ouro run");
 }
 
 // ---------------------------------------------------------------- called most
@@ -83,14 +103,14 @@ static char *next_row(char **rows, uint64_t *calls) {
 
 // A name as the option takes it: of C, or of C++ without its parameters.
 static size_t option_name(const char *name) {
-    size_t length = strcspn(name, "(");
+    size_t length = strcspn(name, "(.["); // without what the compiler calls its copies
     for (size_t i = 0; i < length; i++) {
         if (!isalnum((unsigned char)name[i]) && !strchr("_:~", name[i])) return 0;
     }
     return length;
 }
 
-void tell_most_called(char *rows) {
+void tell_most_called(char *rows, const char *program) {
     char list[1024] = "";
     uint64_t calls, most = 0, all = 0;
     size_t count = 0;
@@ -109,5 +129,7 @@ void tell_most_called(char *rows) {
     ouro__say("ouro run: %zu function%s %.0f%% of the calls. Leave %s out with", count,
               count == 1 ? " makes" : "s make", 100 * (double)most / (double)all,
               count == 1 ? "it" : "them");
-    ouro__say("  CFLAGS='-finstrument-functions-exclude-function-list=%s'", list);
+    ouro__say(sleds_has(program) ? "  ouro run --without %s"
+                                 : "  CFLAGS='-finstrument-functions-exclude-function-list=%s'",
+              list);
 }

@@ -7,11 +7,12 @@
 
 #include <stdbool.h>
 
-// Says which functions `ouro cc` left out of a program, because they are tiny.
-void tell_left_out(const char *program);
+// Says which functions of a program were left out because they are tiny: by `ouro cc`, or, unless
+// `all`, by the recorder.
+void tell_left_out(const char *program, bool all);
 
 // Where few functions make most of the calls: says which, and the option that leaves them out.
 // `rows` is what `ouro report --self --metric calls --csv` prints; it is changed.
-void tell_most_called(char *rows);
+void tell_most_called(char *rows, const char *program);
 
 #endif

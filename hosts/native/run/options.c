@@ -23,8 +23,8 @@ static const char help[] =
     "Runs any program, writes its profile, and shows a summary. Its other processes are in it, "
     "too.\n"
     "A C or C++ program that was built with `ouro cc` or `ouro c++` (or with "
-    "-finstrument-functions,\n"
-    "or clang's -fxray-instrument) has all its calls counted; any other program is sampled.\n"
+    "-finstrument-functions)\n"
+    "has all its calls counted; any other program is sampled.\n"
     "\n"
     "  -o, --output FILE   the profile (PROGRAM.pb); the extension tells the format\n"
     "  --view              show it in the viewer\n"
@@ -37,6 +37,8 @@ static const char help[] =
     "  --by thread         the names of threads are roots\n"
     "  --off               begin switched off; `ouro record on PID` switches on\n"
     "  --memory            count allocations and their bytes (instrumented programs)\n"
+    "  --tiny              count calls of tiny functions, too (programs by `ouro cc`)\n"
+    "  --without NAMES     do not count these functions, `,` between them (programs by `ouro cc`)\n"
     "  --clock WHICH       time by a timer: cpu (processor time), wall, or off\n"
     "  --hz N              samples, or ticks of the timer, per second (997)\n"
     "  --compact RULE      loops, cycles, edges, edges:1 to edges:3, or none\n"
@@ -116,6 +118,8 @@ static const struct option longs[] = {WORD("output", output),
                                       FLAG("view", view),
                                       FLAG("quiet", quiet),
                                       FLAG("memory", memory),
+                                      FLAG("tiny", tiny),
+                                      WORD("without", without),
                                       WORD("clock", clock),
                                       WORD("hz", hz),
                                       WORD("compact", rule),

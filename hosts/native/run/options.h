@@ -11,8 +11,8 @@ enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 typedef struct {
     const char *output, *live, *debug_folders, *clock, *hz, *rule, *nodes;
-    bool view, quiet, memory, symbolise, sample, by_thread, off, timer;
-    const char *pid, *duration, *slice, *slice_by;
+    bool view, quiet, memory, tiny, symbolise, sample, by_thread, off, timer;
+    const char *pid, *duration, *slice, *slice_by, *without;
     char **rest;
 } options;
 

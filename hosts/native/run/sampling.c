@@ -60,7 +60,7 @@ bool find_program(const char *program, char path[static PATH_MAX]) {
 }
 
 bool is_instrumented(const char *program) {
-    static const char *const words[] = {"__cyg_profile_func_enter", "xray_instr_map", NULL};
+    static const char *const words[] = {"__cyg_profile_func_enter", "ouro_sled_table", NULL};
     char path[PATH_MAX];
     return find_program(program, path) && holds(path, words);
 }

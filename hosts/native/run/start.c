@@ -81,6 +81,8 @@ static _Noreturn void become_program(const options *o, const folders *f) {
     set("OURO_NATIVE_CLOCK", o->clock);
     set("OURO_NATIVE_HZ", o->hz);
     set("OURO_NATIVE_MEMORY", o->memory ? "1" : NULL);
+    set("OURO_NATIVE_TINY", o->tiny ? "1" : NULL);
+    set("OURO_NATIVE_WITHOUT", o->without);
     set("OURO_NATIVE_OFF", o->off ? "1" : NULL);
     set("OURO_NATIVE_BY", o->by_thread ? "thread" : NULL);
     set("OURO_NATIVE_SLICE", o->slice);

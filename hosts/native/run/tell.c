@@ -75,8 +75,8 @@ void tell_overflow(const folders *f, int status) {
     list_files(f, ".deep", &notes);
     if (notes.count && status == 128 + SIGSEGV)
         fputs("ouro run: the program died of SIGSEGV, with many thousands of calls open: its stack "
-              "may have overflowed.\nHooks keep tail calls from being jumps; `ouro cc --xray` "
-              "keeps them. A larger stack: ulimit -s.\n",
+              "may have overflowed.\nHooks keep tail calls from being jumps; `ouro cc` without "
+              "--hooks, --tiny or --all keeps them.\nA larger stack: ulimit -s.\n",
               stderr);
     for (size_t i = 0; i < notes.count; i++) unlink(notes.names[i]);
     free_files(&notes);
@@ -84,10 +84,10 @@ void tell_overflow(const folders *f, int status) {
 
 void advise(const options *o, const char *output) {
     char *report[] = {ouro, "report", "--self", "--metric", "calls", "--csv", (char *)output, NULL};
-    char program[PATH_MAX];
-    if (find_program(o->rest[0], program)) tell_left_out(program);
+    char program[PATH_MAX] = "";
+    if (find_program(o->rest[0], program)) tell_left_out(program, o->tiny);
     char *rows = heard_from_ouro(report);
-    if (rows) tell_most_called(rows);
+    if (rows) tell_most_called(rows, program);
     free(rows);
 }
 

@@ -13,19 +13,26 @@ from suite import arguments, run
 BUILD, = arguments("BUILD")
 OURO = os.path.join(BUILD, "ouro")
 
-# The ways to build, by name: options of `ouro cc`, the compiler underneath and its options.
+# The ways to build, by name: options of `ouro cc`, the compiler underneath and its options. Functions have hooks, or
+# sleds where the name says so.
 WAYS = {
-    "default": ([], "gcc", ["-O2"]),
+    "hooks": (["--hooks"], "gcc", ["-O2"]),
     "gcc": (["--tiny"], "gcc", ["-O2"]),
-    "gcc-O0": ([], "gcc", ["-O0"]),
+    "gcc-O0": (["--hooks"], "gcc", ["-O0"]),
     "clang": (["--tiny"], "clang", ["-O2"]),
     "static": (["--tiny"], "gcc", ["-O2", "-static"]),
     "static-pie": (["--tiny"], "gcc", ["-O2", "-static-pie"]),
     "no-pie": (["--tiny"], "gcc", ["-O2", "-no-pie", "-fno-pie"]),
     "asan": (["--tiny"], "gcc", ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]),
     "tsan": (["--tiny"], "gcc", ["-O1", "-fsanitize=thread"]),
-    "xray": (["--xray"], "clang", ["-O2"]),
-    "xray-static": (["--xray"], "clang", ["-O2", "-static"]),
+    "sleds": (["--sleds"], "gcc", ["-O2"]),
+    "sleds-O0": (["--sleds"], "gcc", ["-O0"]),
+    "sleds-clang": ([], "clang", ["-O2"]),
+    "sleds-static": (["--sleds"], "gcc", ["-O2", "-static"]),
+    "sleds-static-pie": (["--sleds"], "gcc", ["-O2", "-static-pie"]),
+    "sleds-no-pie": (["--sleds"], "gcc", ["-O2", "-no-pie", "-fno-pie"]),
+    "sleds-cet": (["--sleds"], "gcc", ["-O2", "-fcf-protection"]),
+    "sleds-clang-static": ([], "clang", ["-O2", "-static"]),
 }
 
 
@@ -41,8 +48,8 @@ def build(way, sources, output, *flags):
 
 
 def record(*command, status=0, options=("--clock", "off"), output="out.pb"):
-    """Runs under `ouro run`."""
-    return run(OURO, "run", "-q", "-o", output, *options, "--", *command, status=status)
+    """Runs under `ouro run`, tiny functions included."""
+    return run(OURO, "run", "-q", "--tiny", "-o", output, *options, "--", *command, status=status)
 
 
 def paths(output="out.pb", metric="calls"):

@@ -8,7 +8,8 @@ import os, platform, signal
 from native import OURO, PROGRAMS, build, paths, record, totals, wanted
 from suite import ROOT, case, main, read, run, same, skip, write
 
-ALL = ["gcc", "gcc-O0", "clang", "static", "xray"]
+SLEDS = ["sleds", "sleds-clang", "sleds-static", "sleds-clang-static"]
+ALL = ["gcc", "gcc-O0", "clang", "static", "sleds-O0", *SLEDS]
 
 
 def takes_its_paths(source, way, *flags):
@@ -21,24 +22,38 @@ def each_way(source, ways, *flags):
         case(takes_its_paths, f"{source.replace('.', '_')}_takes_the_paths_that_it_says_{way}", source, way, *flags)
 
 
-each_way("jump.c", ALL + ["static-pie", "no-pie", "xray-static", "asan"])
-each_way("throw.cpp", ALL + ["xray-static", "asan"])
-each_way("threads.c", ["gcc", "clang", "static"], "-pthread")
-each_way("forks.c", ["gcc", "clang", "static", "xray"])
-each_way("coroutines.c", ["gcc", "gcc-O0", "clang", "static", "xray"])
-each_way("deep.c", ["gcc", "static", "xray"], "-pthread")
-each_way("tail.c", ["xray", "xray-static"])
+each_way("jump.c", ALL + ["static-pie", "no-pie", "sleds-static-pie", "sleds-no-pie", "sleds-cet", "asan"])
+each_way("throw.cpp", ALL + ["sleds-static-pie", "sleds-no-pie", "sleds-cet", "asan"])
+each_way("threads.c", ["gcc", "clang", "static", *SLEDS], "-pthread")
+each_way("forks.c", ["gcc", "clang", "static", *SLEDS])
+each_way("coroutines.c", ALL)
+each_way("deep.c", ["gcc", "static", *SLEDS], "-pthread")
+each_way("tail.c", [*SLEDS, "sleds-cet"])
 each_way("inlined.c", ["gcc", "gcc-O0", "clang"])
+
+
+each_way("unwinds.c", ["gcc", "sleds", "sleds-O0", "sleds-no-pie"], "-pthread", "-fexceptions")
+
+
+def exceptions_pass_through_c_and_libraries(way):
+    library = build(way, ["throws.cpp"], "libthrows.so", "-shared", "-fPIC")
+    record(build(way, ["catches.c"], "program", "-fexceptions"), library)
+    same(paths(), wanted("catches.c"))
+
+
+for way in ["gcc", "sleds", "sleds-O0", "sleds-clang"]:
+    case(exceptions_pass_through_c_and_libraries, f"exceptions_pass_through_c_and_libraries_{way}", way)
 
 
 def keeps_registers(way):
     if platform.machine() != "x86_64":
         skip("the program is for x86-64")
-    record(build(way, ["registers.c"], "program"), options=())
+    record(build(way, ["registers.c"], "program", *(["-DSLEDS", "-fno-pie", "-no-pie"] if way == "sleds" else [])),
+           options=())
     same(totals()["doubles"], 2000)
 
 
-for way in ["gcc", "clang", "xray", "xray-static"]:
+for way in ["gcc", "clang", "sleds-O0", *SLEDS]:
     case(keeps_registers, f"arguments_and_results_in_registers_are_kept_{way}", way)
 
 
@@ -55,9 +70,9 @@ def threads_c_takes_the_paths_that_it_says_asan():
 
 
 @case
-def a_tail_call_by_xray_makes_no_system_call():
+def a_tail_call_makes_no_system_call():
     """The same number of system calls for a hundred tail calls and for a hundred thousand."""
-    exe = build("xray", ["tail_loop.c"], "program")
+    exe = build("sleds", ["tail_loop.c"], "program")
     calls = []
     for n in "100", "100000":
         done = run("strace", "-f", "-c", "-o", "calls", OURO, "run", "-q", "--clock", "off", "-o", "out.pb", exe, n)
@@ -75,11 +90,11 @@ def counts_what_it_prints(way, source, *flags, **more):
     same({k: got.get(k, 0) for k in printed}, {k: int(v) for k, v in printed.items()})
 
 
-for way in ["gcc", "clang", "static", "xray"]:
+for way in ["gcc", "clang", "static", "sleds", "sleds-clang"]:
     case(counts_what_it_prints, f"signal_handlers_are_counted_exactly_{way}", way, "signals.c", "-pthread")
     case(counts_what_it_prints, f"an_instrumented_malloc_is_no_trap_{way}", way, "own_malloc.c", "-fno-builtin",
          *(["-Wl,-z,muldefs"] if way == "static" else []))
-for way in ["gcc", "clang", "static", "tsan", "xray"]:
+for way in ["gcc", "clang", "static", "tsan", *SLEDS]:
     case(counts_what_it_prints, f"threads_of_the_standard_library_are_counted_exactly_{way}", way, "threads.cpp",
          "-pthread")
 
@@ -107,17 +122,21 @@ def functions_of_shared_libraries_are_seen(way):
     same(paths(), wanted("uses_library.c"))
 
 
-for way in ["gcc", "clang"]:
+for way in ["gcc", "clang", "sleds", "sleds-clang"]:
     for check in libraries_that_are_unloaded_are_forgotten, functions_of_shared_libraries_are_seen:
         case(check, f"{check.__name__}_{way}", way)
 
 
-@case
-def an_instrumented_library_in_a_program_that_is_not():
-    build("gcc", ["library.c"], "liblibrary.so", "-shared", "-fPIC")
+def an_instrumented_library_in_a_program_that_is_not(way):
+    build(way, ["library.c"], "liblibrary.so", "-shared", "-fPIC")
     run("gcc", "-O2", os.path.join(PROGRAMS, "uses_library.c"), "-o", "plain", *link_with_library(), status=0)
     record("./plain")
     same(paths(), {"library_each": 1, "library_each;hidden": 12})
+
+
+for way in ["gcc", "sleds"]:
+    check = an_instrumented_library_in_a_program_that_is_not
+    case(check, f"{check.__name__}_{way}", way)
 
 
 @case
@@ -141,7 +160,7 @@ def nothing_is_lost_at_the_end(way, how, status):
     same(paths(), want)
 
 
-for way in ["gcc", "static", "xray"]:
+for way in ["gcc", "static", *SLEDS]:
     for how, status in ENDS.items():
         case(nothing_is_lost_at_the_end, f"nothing_is_lost_at_the_end_by_{how}_{way}", way, how, status)
 
@@ -155,7 +174,7 @@ def allocations_and_their_bytes_are_charged(way):
          {"make()": 100 * (10 + 24 + 64 + 128), "grow()": 50 * 300, "fresh()": 30 * 24})
 
 
-for way in ["gcc", "clang", "static", "xray"]:
+for way in ["gcc", "clang", "static", "sleds", "sleds-clang"]:
     case(allocations_and_their_bytes_are_charged, f"allocations_and_their_bytes_are_charged_{way}", way)
 
 

@@ -31,7 +31,7 @@ def functions_have_files_and_lines(way):
         assert re.search(rf"{name}  \S*small\.c:{line}$", text, re.M), f"{name} is not at line {line}:\n{text}"
 
 
-for way in ("gcc", "clang", "xray", "static"):
+for way in ("gcc", "clang", "sleds", "sleds-clang", "static"):
     case(functions_have_files_and_lines, f"functions_have_files_and_lines_{way}", way)
 
 
@@ -334,8 +334,8 @@ def a_stack_that_overflowed_is_suspected():
     run("gcc", "-O2", "tail.c", "-o", "plain", status=0)
     run("./plain", status=7)
     done = run(OURO, "run", "-o", "x.pb", "--clock", "off", build("gcc", ["tail.c"], "tail"), status=128 + 11)
-    has(done.err, "its stack may have overflowed", "--xray")
-    done = run(OURO, "run", "-o", "x.pb", "--clock", "off", build("xray", ["tail.c"], "tail"), status=7)
+    has(done.err, "its stack may have overflowed", "--hooks")
+    done = run(OURO, "run", "-o", "x.pb", "--clock", "off", build("sleds", ["tail.c"], "tail"), status=7)
     assert "overflowed" not in done.err, done.err
 
 
@@ -494,7 +494,7 @@ def children_of(pid):
 def recording_is_switched_while_it_runs(way, *more):
     """Each line is answered when its calls have been made, so a switch comes between two lines."""
     exe = build(way, [write("switched.c", SWITCHED)], "switched", "-pthread", *more)
-    with subprocess.Popen([OURO, "run", "-q", "--off", "--clock", "off", "-o", "out.pb", exe], text=True,
+    with subprocess.Popen([OURO, "run", "-q", "--tiny", "--off", "--clock", "off", "-o", "out.pb", exe], text=True,
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         def line(n):
             child.stdin.write(f"{n}\n")
@@ -510,9 +510,9 @@ def recording_is_switched_while_it_runs(way, *more):
     same(paths(), {"main;lines;inner": 3, "main;lines;inner;counted": 11010})
 
 
-for way in ("gcc-O0", "static", "xray"):
+for way in ("gcc-O0", "static", "sleds", "sleds-clang"):
     case(recording_is_switched_while_it_runs, f"recording_is_switched_while_it_runs_{way}", way,
-         *(["-fno-inline"] if way != "gcc-O0" else []))
+         *(["-fno-inline", "-fno-optimize-sibling-calls"] if way != "gcc-O0" else []))
 
 
 SLEEPER = """#include <time.h>
@@ -588,7 +588,10 @@ def cc_is_the_compiler_for_everything_else():
     write("small.c", SMALL)
     same(run(OURO, "cc", "--version", status=0).out, run("cc", "--version", status=0).out)
     has(run(OURO, "cc", "-E", "small.c", status=0).out, "twice")
-    run(OURO, "cc", "-S", "small.c", "-o", "small.s", status=0)
+    for more, word in ([], "__patchable_function_entries"), (["--hooks"], "__cyg_profile_func_enter"):
+        run(OURO, "cc", *more, "-S", "small.c", "-o", "small.s", status=0)
+        has(read("small.s"), word)
+    run(OURO, "cc", "-S", "-fsanitize=address", "small.c", "-o", "small.s", status=0)
     has(read("small.s"), "__cyg_profile_func_enter")
     run(OURO, "cc", "-fsyntax-only", "small.c", status=0)
     run(OURO, "cc", "-x", "c", "small.c", "-o", "small", status=0)
@@ -601,7 +604,7 @@ def cc_does_not_run_itself():
     for value in ("ouro cc", OURO + " cc", BUILD + "/ouro-cc"):
         run(OURO, "cc", "small.c", "-o", "small", env=dict(os.environ, CC=value), timeout=60, status=0)
     shown = run(OURO, "cc", "small.c", "-o", "small", env=dict(os.environ, CC="clang", OURO_CC_SHOW="1"), status=0).err
-    assert shown.startswith("clang -g -finstrument-functions"), shown
+    assert shown.startswith("clang -g -fpatchable-function-entry=5"), shown
     missing = run(OURO, "cc", "small.c", env=dict(os.environ, OURO_CC="no-such-compiler"), status=127)
     has(missing.err, "cannot run no-such-compiler")
 
@@ -609,9 +612,11 @@ def cc_does_not_run_itself():
 def cxx_links_programs_of_the_standard_library(standard):
     write("v.cpp", "#include <map>\n#include <string>\n#include <vector>\nint main() { std::vector<std::string> v; "
           "v.push_back(\"a\"); std::map<int, int> m; m[1] = 2; return (int)v.size() + m[1] - 3; }\n")
-    run(OURO, "c++", "-O2", "-std=" + standard, "v.cpp", "-o", "v", env=dict(os.environ, OURO_CXX="clang++"), status=0)
-    record("./v")
-    same(totals()["main"], 1)
+    for more in [], ["--hooks"]:
+        run(OURO, "c++", *more, "-O2", "-std=" + standard, "v.cpp", "-o", "v", env=dict(os.environ, OURO_CXX="clang++"),
+            status=0)
+        record("./v")
+        same(totals()["main"], 1)
 
 
 for standard in "c++11", "c++17", "c++20":
@@ -631,13 +636,13 @@ int main(void) { int sum = 0; for (int i = 0; i < 10; i++) sum += tiny_in_name(t
 def tiny_functions_have_no_hooks_unless_asked():
     """`leaf` is left out. `tiny` is, too, but gcc leaves out by a part of the name, and would leave out another."""
     source = write("t.c", TINY)
-    exe = build("default", [source], "t")
+    exe = build("hooks", [source], "t")
     record(exe)
     same(totals(), {"main": 1, "tiny_in_name": 10, "tiny": 10})
     has(run(OURO, "run", "-o", "x.pb", exe, status=0).err, "1 tiny function is not counted (leaf)", "--tiny")
     record(build("gcc", [source], "t"))
     same(totals(), {"main": 1, "tiny_in_name": 10, "tiny": 10, "leaf": 30})
-    run(OURO, "cc", "-O2", "-c", source, "-o", "t.o", "-MMD", "-MF", "t.d", status=0)
+    run(OURO, "cc", "--hooks", "-O2", "-c", source, "-o", "t.o", "-MMD", "-MF", "t.d", status=0)
     same(read("t.d").split(), ["t.o:", "t.c"], "dependencies are those of one compilation")
     same(sorted(f for f in os.listdir() if f.startswith("t.")), ["t.c", "t.d", "t.o"])
 
@@ -654,7 +659,7 @@ int main(void) { int sum = inlined(1) + inlined(2) + large(3); return sum == 0; 
 @case
 def functions_that_are_only_inlined_have_no_hooks_unless_they_are_large_or_asked_for():
     source = write("i.c", INLINED)
-    for way, wanted in (("default", {"main": 1, "large": 1, "apart": 44}),
+    for way, wanted in (("hooks", {"main": 1, "large": 1, "apart": 44}),
                         ("gcc", {"main": 1, "large": 1, "apart": 44, "inlined": 2, "leaf": 44})):
         record(build(way, [source], "i"))
         same(totals(), wanted)
@@ -673,7 +678,7 @@ namespace here { struct box { __attribute__((noinline)) void loops(int m) { whil
 __attribute__((noinline)) void straight(int m) { n = m; } }; }
 int main() { here::box b; b.loops(3); b.straight(4); return 0; }
 """)):
-        record(build("default", [write("l" + ending, source)], "l"))
+        record(build("hooks", [write("l" + ending, source)], "l"))
         names = "".join(sorted(totals()))
         has(names, "loops")
         lacks(names, "straight")
@@ -688,7 +693,7 @@ __attribute__((noinline)) int box::far() { int sum = 0; for (int i = 0; i < 9; i
 }
 int main() { here::box b{3}; return b.far() != 27; }
 """)
-    record(build("default", [source], "t"))
+    record(build("hooks", [source], "t"))
     same(totals(), {"main": 1, "here::box::far()": 1})
     record(build("gcc", [source], "t"))
     same(totals()["here::box::get() const"], 9)
@@ -697,10 +702,62 @@ int main() { here::box b{3}; return b.far() != 27; }
 @case
 def clang_leaves_out_what_it_inlines_unless_asked():
     source = write("t.c", TINY)
-    for more, counted in (([], None), (["--tiny"], 10)):
+    for more, counted in (([], None), (["--hooks"], None), (["--tiny"], 10)):
         run(OURO, "cc", *more, "-O2", source, "-o", "t", env=dict(os.environ, OURO_CC="clang"), status=0)
         record("./t")
         same(totals().get("tiny"), counted)
+
+
+SLEDS = """#define APART __attribute__((noinline))
+static volatile int n;
+APART int leaf(int m) { return m ^ 5; }
+APART void branches(int m) { if (m > 3) n = 7; else n = m; }
+APART void loops(int m) { for (int i = 0; i < m; i++) n++; }
+APART int calls(int m) { return n = leaf(m) + 1; }
+APART int tail(int m) { n = m; return leaf(m + 1); }
+APART int by_pointer(int (*f)(int)) { n = 1; return f(3); }
+int main(void) {
+    for (int i = 0; i < 10; i++) { branches(i); loops(i); calls(i); tail(i); by_pointer(leaf); }
+    return 0;
+}
+"""
+
+
+@case
+def tiny_functions_are_left_out_unless_asked_for():
+    """By their code: no call, no jump back or out of it, and at most 160 bytes."""
+    source = write("s.c", SLEDS)
+    for compiler in "gcc", "clang":
+        run(OURO, "cc", "-O2", source, "-o", "s", env=dict(os.environ, OURO_CC=compiler), status=0)
+        said = run(OURO, "run", "-o", "out.pb", "--clock", "off", "./s", status=0).err
+        has(said, "2 tiny functions are not counted (leaf, branches); `ouro run --tiny`")
+        large = {"main": 1, "loops": 10, "calls": 10, "tail": 10, "by_pointer": 10}
+        same(totals(), large)
+        lacks(run(OURO, "run", "--tiny", "-o", "out.pb", "--clock", "off", "./s", status=0).err, "tiny")
+        same(totals(), {**large, "leaf": 30, "branches": 10})
+    run(OURO, "cc", "-O0", source, "-o", "s", status=0)
+    lacks(run(OURO, "run", "-o", "out.pb", "--clock", "off", "./s", status=0).err, "tiny")
+    same(totals()["leaf"], 30)
+
+
+@case
+def functions_are_left_out_by_name():
+    source = write("s.c", SLEDS)
+    run(OURO, "cc", "-O2", source, "-o", "s", status=0)
+    record("./s", options=("--clock", "off", "--without", "loops,leaf,nothing"))
+    same(totals(), {"main": 1, "branches": 10, "calls": 10, "tail": 10, "by_pointer": 10})
+    source = write("t.cpp", """namespace here {
+struct box { int n; __attribute__((noinline)) int get() { return n++; } int far(); };
+__attribute__((noinline)) int box::far() { int sum = 0; for (int i = 0; i < 9; i++) sum += get(); return sum; }
+}
+int main() { here::box b{3}; return b.far() != 63; }
+""")
+    run(OURO, "c++", "--sleds", "-O2", source, "-o", "t", status=0)
+    record("./t")
+    same(totals(), {"main": 1, "here::box::far()": 1, "here::box::get()": 9})
+    for name in "here::box::get", "get", "box::get":
+        record("./t", options=("--clock", "off", "--without", name))
+        same(totals(), {"main": 1, "here::box::far()": 1})
 
 
 @case
@@ -716,6 +773,9 @@ int main(void) { return seldom() != 2000000; }
     same(option, "-finstrument-functions-exclude-function-list=often")
     record(build("gcc", [source], "often", option))
     same(paths(), {"main": 1, "main;seldom": 1})
+    exe = build("sleds", [source], "often")
+    said = run(OURO, "run", "-o", "x.pb", "--tiny", "--clock", "off", exe, status=0).err
+    has(said, "\n  ouro run --without often\n")
 
 
 @case
@@ -751,7 +811,7 @@ IN_LIBRARIES = """#define _GNU_SOURCE
 #include <time.h>
 #include <unistd.h>
 static char from[1 << 20], to[1 << 20];
-__attribute__((no_instrument_function)) static long now(void) {
+__attribute__((no_instrument_function, patchable_function_entry(0))) static long now(void) {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return t.tv_sec * 1000 + t.tv_nsec / 1000000;
@@ -803,7 +863,7 @@ def time_in_libraries_is_theirs(way):
          {"main": 1, "main;copies": 1, "main;own": 1, "main;opened": 1, "main;opened;turn": 10})
 
 
-for way in ("gcc", "clang", "xray"):
+for way in ("gcc", "clang", "sleds", "sleds-clang"):
     case(time_in_libraries_is_theirs, f"time_in_libraries_is_theirs_{way}", way)
 
 

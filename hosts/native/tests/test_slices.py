@@ -38,7 +38,7 @@ def every_call_of_a_function_is_a_slice(way):
     same(calls_of(1), {"work": 2})
 
 
-for way in ("gcc", "gcc-O0", "clang", "static", "no-pie", "asan", "xray"):
+for way in ("gcc", "gcc-O0", "clang", "static", "no-pie", "asan", "sleds", "sleds-clang"):
     case(every_call_of_a_function_is_a_slice, f"every_call_of_a_function_is_a_slice_{way}", way)
 
 

@@ -11,11 +11,7 @@
 #include <ucontext.h>
 
 #define NOINLINE __attribute__((noinline))
-#ifdef __clang__
-#define QUIET __attribute__((no_instrument_function, xray_never_instrument, noinline))
-#else
-#define QUIET __attribute__((no_instrument_function, noinline))
-#endif
+#define QUIET __attribute__((no_instrument_function, patchable_function_entry(0), noinline))
 #define STAY __asm__ volatile("" ::: "memory")
 enum { STACK = 65536 };
 static ucontext_t scheduler, contexts[2];

@@ -63,6 +63,38 @@ AVX512 int check_wider(int n) {
     return 0;
 }
 
+#ifdef SLEDS
+// A function that touches nothing: every register is as it was, also after a tail call.
+NOINLINE void nothing(void) { __asm__ volatile(""); }
+NOINLINE void nothing_by_tail_call(void) { nothing(); }
+
+#define PUT(n, name) "mov $" #n ", %%" #name "\n"
+#define GET(n, name) "mov %%" #name ", 8*" #n "(%%rbx)\n"
+#define EACH(DO)                                                                          \
+    DO(0, rax)                                                                            \
+    DO(1, rcx)                                                                            \
+    DO(2, rdx) DO(3, rsi) DO(4, rdi) DO(5, r8) DO(6, r9) DO(7, r10) DO(8, r11) DO(9, r12) \
+        DO(10, r13) DO(11, r14) DO(12, r15)
+#define CALL(function)                                                                            \
+    __asm__ volatile("sub $128, %%rsp\n" EACH(PUT) "call " #function                              \
+                                                   "\n" EACH(GET) "add $128, %%rsp\n"             \
+                     :                                                                            \
+                     : "b"(after)                                                                 \
+                     : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", \
+                       "r14", "r15", "memory", "cc")
+
+NOINLINE int check_all(int n) {
+    long after[13];
+    CALL(nothing);
+    for (int i = 0; i < 13; i++) CHECK("a register", after[i] == i);
+    CALL(nothing_by_tail_call);
+    for (int i = 0; i < 13; i++) CHECK("a register of a tail call", after[i] == i);
+    return 0;
+}
+#else
+static int check_all(int n) { return n < 0; }
+#endif
+
 NOINLINE int check(int n) {
     const volatile double *e = eight;
     two_numbers i = numbers(n, 2, 3, 4, 5, 6, 7);
@@ -73,6 +105,7 @@ NOINLINE int check(int n) {
     CHECK("by_tail_call", d.a == 30 && d.b == 174);
     CHECK("long_double", long_double(e[2], n) == 3.0L * n);
     CHECK("variadic", variadic(5, e[0], e[1], e[2], e[3], e[4]) == 55);
+    if (check_all(n)) return 1;
     if (__builtin_cpu_supports("avx") && check_wide(n)) return 1;
     return __builtin_cpu_supports("avx512f") && check_wider(n);
 }

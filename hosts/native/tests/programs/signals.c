@@ -10,11 +10,7 @@
 #include <stdlib.h>
 
 #define NOINLINE __attribute__((noinline))
-#ifdef __clang__
-#define QUIET __attribute__((no_instrument_function, xray_never_instrument, noinline))
-#else
-#define QUIET __attribute__((no_instrument_function, noinline))
-#endif
+#define QUIET __attribute__((no_instrument_function, patchable_function_entry(0), noinline))
 static atomic_int handled, helped, recursed, sent;
 static atomic_bool over;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tail calls as XRay sees them. R calls A; A calls B, which tail calls C; then A calls D. C is
+// Tail calls are jumps. R calls A; A calls B, which tail calls C; then A calls D. C is
 // instrumented, and then not: D must not become B's callee in either case. Then tail calls in a
-// circle, and one through a pointer, which is a call of the caller.
+// circle, and one through a pointer.
 // want: main 1
 // want: main;R 10
 // want: main;R;A 10
@@ -13,13 +13,13 @@
 // want: main;even;odd;even 50
 // want: main;even;odd;even;odd 50
 // want: main;by_pointer 5
-// want: main;C 5
+// want: main;by_pointer;C 5
 #define NOINLINE __attribute__((noinline))
 #define STAY __asm__ volatile("" ::: "memory")
 volatile int sink;
 void (*volatile pointer)(int);
 NOINLINE void C(int n) { sink = n; }
-__attribute__((xray_never_instrument)) NOINLINE void uninstrumented(int n) { sink = n; }
+__attribute__((patchable_function_entry(0))) NOINLINE void uninstrumented(int n) { sink = n; }
 NOINLINE void B(int n) {
     sink = n;
     if (n > 5) {

@@ -47,7 +47,7 @@ static void *leaver(void *unused) {
     return unused;
 }
 
-static void run(void *(*start)(void *), int count, int at_once) {
+__attribute__((noinline)) static void run(void *(*start)(void *), int count, int at_once) {
     pthread_t ids[8];
     for (int i = 0; i < count; i += at_once) {
         for (int k = 0; k < at_once; k++) pthread_create(&ids[k], NULL, start, NULL);
@@ -56,7 +56,8 @@ static void run(void *(*start)(void *), int count, int at_once) {
 }
 
 // Its own functions are not the point.
-__attribute__((no_instrument_function)) static void run_loose(int count) {
+__attribute__((no_instrument_function, patchable_function_entry(0))) static void run_loose(
+    int count) {
     pthread_attr_t detached;
     pthread_t id;
     pthread_attr_init(&detached);

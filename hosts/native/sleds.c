@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+//
+// Sleds: five nops at the beginning of each function (-fpatchable-function-entry). They cost next
+// to nothing until a session starts; then each becomes a jump to the function's gate:
+//
+//     push    $function        the address of its sled_function, which is below 2 GB
+//     call    *enter           ouro_native_sled_enter
+//     cmpq    $0, (%rsp)       0: the function returns to where it was called from
+//     je      1f
+//     lea     16(%rsp), %rsp   above the return address, which is in the mirror now
+//     call    function         behind its sled; puts another return address there
+//     lea     -8(%rsp), %rsp
+//     call    *leave           ouro_native_sled_leave: takes it back from the mirror
+//     ret
+// 1:  lea     8(%rsp), %rsp
+//     jmp     function
+//
+// Calls and returns are paired, so the processor foresees them. No compiler has to mark where a
+// function ends. A tail call is a jump to another gate, with the return address of the first gate
+// on the stack: the function takes the place of the one that jumped, however it did that.
+//
+// The mirror of an address is the same one with one bit inverted, where nothing else is. It has the
+// return addresses of all functions that were called by gates, so the unwinder can be told where to
+// find them (frame_info), for all gates of a module alike.
+
+#include "sleds.h"
+#include "sled_layout.h"
+#include "tiny_code.h"
+#include "top_frame.h"
+
+#if defined(__x86_64__)
+
+#include <cpuid.h>
+#include <link.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    GATE_BYTES = 64,
+    GATES_AT = 64, // before them: where the hooks are
+    FRAME_INFO_BYTES = 128,
+    FUNCTIONS_MOST = 1 << 22,
+    WITHOUT_MOST = 256
+};
+
+sled_gates ouro_native_gates[SLED_MODULES_MOST];
+size_t ouro_native_gates_count;
+bool ouro_native_sled_has_xsave;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sled_function *functions;
+static uint32_t count;
+
+// ---------------------------------------------------------------- what assembly knows
+
+#define IS_AT(type, field, at) _Static_assert(offsetof(type, field) == (at), #field)
+IS_AT(native_self, top, SELF_TOP);
+IS_AT(native_self, limit, SELF_LIMIT);
+IS_AT(native_self, low, SELF_LOW);
+IS_AT(native_self, thread, SELF_THREAD);
+IS_AT(native_self, places, SELF_PLACES);
+IS_AT(native_frame, height, FRAME_HEIGHT);
+IS_AT(native_frame, key, FRAME_KEY);
+IS_AT(native_frame, token, FRAME_TOKEN);
+IS_AT(sled_function, function, FUNCTION_ADDRESS);
+IS_AT(sled_function, way, FUNCTION_WAY);
+_Static_assert(sizeof(native_frame) == FRAME_BYTES, "frames");
+_Static_assert(NATIVE_MIRROR == (UINT64_C(1) << MIRROR_BIT | MIRROR_LOW), "mirror");
+
+// ---------------------------------------------------------------- slow paths
+
+static void enter(sled_call *call, sled_function *f) {
+    bool tail = is_gate(call->to);
+    bool taken = ouro_native_sled_entered(f->function, (uintptr_t)&call->to, tail);
+    if (tail || !taken) call->function = NULL;
+    native_section section;
+    if (sled_block(f) != OURO_PHANTOM || ouro_native_is_sliced(f->function) ||
+        !ouro_native_section_begin(&section))
+        return;
+    f->way = (uint64_t)ouro_native_block_of(f->function) << 32;
+    ouro_native_section_end(&section);
+}
+
+// The hook has inverted `top`.
+static void complete(ouro_block block, bool replaces) {
+    native_self *self = &ouro_native_self;
+    native_frame *top = (native_frame *)~(uintptr_t)self->top;
+    if (replaces) {
+        ouro_replace(self->thread, block);
+    } else {
+        ouro_enter(self->thread, block);
+        top++;
+    }
+    frame_end(self, top);
+}
+
+void ouro_native_sled_event(sled_call *call, int what) {
+    if (what == SLED_LEAVE) {
+        ouro_native_event(0, (uintptr_t)&call->to, NATIVE_SLED_LEAVE);
+        return;
+    }
+    sled_function *f = call->function;
+    if (what == SLED_ENTER) {
+        enter(call, f);
+    } else {
+        complete(sled_block(f), what == SLED_REPLACE);
+        if (what == SLED_REPLACE) call->function = NULL;
+    }
+}
+
+// ---------------------------------------------------------------- gates
+
+static unsigned char *put(unsigned char *at, const char *code, size_t size) {
+    return (unsigned char *)memcpy(at, code, size) + size;
+}
+#define PUT(at, code) put(at, code, sizeof(code) - 1)
+
+// A distance, of which the instruction is the last part.
+static unsigned char *put_far(unsigned char *at, uintptr_t to) {
+    int32_t far = (int32_t)(to - ((uintptr_t)at + 4));
+    return put(at, (const char *)&far, 4);
+}
+
+static bool reaches(uintptr_t from, uintptr_t to) {
+    int64_t far = (int64_t)(to - from);
+    return far > -(INT64_C(1) << 31) + 64 && far < (INT64_C(1) << 31) - 64;
+}
+
+// Six bytes. Direct where that is possible, as it is in the program itself.
+static unsigned char *put_call(unsigned char *at, void (*const *hook)(void)) {
+    uintptr_t to = (uintptr_t)*hook;
+    if (!reaches((uintptr_t)at, to)) return put_far(PUT(at, "\xff\x15"), (uintptr_t)hook);
+    return put_far(PUT(at, "\x67\xe8"), to);
+}
+
+static void put_gate(unsigned char *at, void (*const *hooks)(void), const sled_function *f,
+                     uintptr_t function) {
+    at = put(PUT(at, "\x68"), (const char *)&f, 4);
+    at = put_call(at, &hooks[0]);
+    at = PUT(at, "\x48\x83\x3c\x24\x00");
+    at = PUT(at, "\x74\x16");
+    at = PUT(at, "\x48\x8d\x64\x24\x10");
+    at = put_far(PUT(at, "\xe8"), function);
+    at = PUT(at, "\x48\x8d\x64\x24\xf8");
+    at = put_call(at, &hooks[1]);
+    at = PUT(at, "\xc3");
+    at = PUT(at, "\x48\x8d\x64\x24\x08");
+    put_far(PUT(at, "\xe9"), function);
+}
+
+// For unwinders, DWARF: in all gates the caller's stack pointer is ours, and its return address is
+// at the mirror of the word below. By that, a gate and its caller are the same frame, which no two
+// are. So gates are signal frames, which makes a difference, and where these lead to is not behind
+// a call: the return address is one less.
+static void put_frame_info(unsigned char *at, const sled_gates *g) {
+    unsigned char *common = at;
+    at = PUT(at, "\x24\0\0\0"               // bytes that follow
+                 "\0\0\0\0"                 // common
+                 "\x01zS\0\x01\x78\x10\x00" // version, signal frames, factors, register
+                 "\x0c\x07\x00"             // CFA: %rsp + 0
+                 "\x16\x10\x0f"             // the return address is an expression of 15 bytes
+                 "\x38\x1c\x0e");           // - 8,
+    at = put(at, (const char *)&(uint64_t){NATIVE_MIRROR}, 8);
+    at = PUT(at, "\x27\x06\x31\x1c\0\0\0"); // xor, dereference, - 1
+    at = PUT(at, "\x18\0\0\0");
+    at = put(at, (const char *)&(uint32_t){(uint32_t)(at - common)}, 4);
+    at = put(at, (const char *)&g->low, 8);
+    at = put(at, (const char *)&g->size, 8);
+    PUT(at, "\0\0\0\0\0\0\0\0");
+}
+
+// C++ programs have an unwinder; others load one, to end a thread for instance. Weak, because
+// static programs may have none.
+__attribute__((weak)) extern void __register_frame(void *info);
+__attribute__((weak)) extern __typeof__(ouro_native_unwinder) ouro_native_unwinder;
+
+static void tell_unwinder(void *info) {
+    void (*add)(void *) = __register_frame;
+    if (!add && ouro_native_unwinder) *(void **)&add = ouro_native_unwinder("__register_frame");
+    if (add) add(info);
+}
+
+static void *map_at(uintptr_t at, size_t size) {
+    void *memory = mmap((void *)at, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (memory == MAP_FAILED || memory == (void *)at) return memory == MAP_FAILED ? NULL : memory;
+    munmap(memory, size); // by an old kernel
+    return NULL;
+}
+
+// Memory that a jump from a module reaches: below it, else far above, where its heap does not grow.
+static void *map_near(uintptr_t low, uintptr_t high, size_t size) {
+    const uintptr_t step = 1 << 20, reach = UINT64_C(1800) << 20;
+    void *found = NULL;
+    for (uintptr_t at = (low & -step) - (size & -step) - step;
+         !found && at < low && high - at < reach; at -= step)
+        found = map_at(at, size);
+    for (uintptr_t at = (high & -step) + (UINT64_C(1) << 30); !found && at + size - low < reach;
+         at += step)
+        found = map_at(at, size);
+    return found;
+}
+
+// ---------------------------------------------------------------- sleds
+
+typedef struct {
+    uintptr_t *sleds; // sorted
+    size_t count;
+    uintptr_t low, high; // the first and the last
+} table;
+
+static int compare(const void *a, const void *b) {
+    uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+// A 0 is a function that the linker has left out.
+static bool look_at(table *t, const uintptr_t *from, const uintptr_t *to) {
+    size_t bytes = (size_t)((const char *)to - (const char *)from);
+    void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED) return false;
+    *t = (table){.sleds = copy};
+    for (; from < to; from++)
+        if (*from) t->sleds[t->count++] = *from;
+    qsort(t->sleds, t->count, sizeof *t->sleds, compare);
+    if (t->count) t->low = t->sleds[0], t->high = t->sleds[t->count - 1];
+    return t->count > 0;
+}
+
+static uintptr_t function_of(uintptr_t sled) {
+    uintptr_t before = sled - LANDING_BYTES;
+    return is_landing((const unsigned char *)before) ? before : sled;
+}
+
+// ---------------------------------------------------------------- what is left out
+
+// Of the module that is added now: what is not wanted, and what is, though it may be tiny.
+static uintptr_t without[WITHOUT_MOST], sliced[WITHOUT_MOST];
+static size_t without_count, sliced_count;
+static bool all_wanted; // tiny ones, too
+
+static void leave_out(uintptr_t base, const char *path) {
+    const char *names = secure_getenv("OURO_NATIVE_WITHOUT");
+    const char *slice = secure_getenv("OURO_NATIVE_SLICE");
+    const char *tiny = secure_getenv("OURO_NATIVE_TINY");
+    static char name[512];
+    all_wanted = tiny && *tiny == '1';
+    without_count = 0;
+    sliced_count =
+        slice && *slice ? ouro_native_functions_named(base, path, slice, sliced, WITHOUT_MOST) : 0;
+    for (const char *at = names ? names : ""; *at; at += *at == ',') {
+        size_t length = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        without_count += ouro_native_functions_named(base, path, name, without + without_count,
+                                                     WITHOUT_MOST - without_count);
+        at += length;
+    }
+}
+
+static int find_module(struct dl_phdr_info *info, size_t bytes, void *user) {
+    const uintptr_t *sled = user;
+    (void)bytes;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD || *sled - (info->dlpi_addr + p->p_vaddr) >= p->p_memsz) continue;
+        bool named = info->dlpi_name && *info->dlpi_name;
+        leave_out(info->dlpi_addr, named ? info->dlpi_name : "/proc/self/exe");
+        return 1;
+    }
+    return 0;
+}
+
+static bool has(const uintptr_t *list, size_t n, uintptr_t function) {
+    while (n && list[n - 1] != function) n--;
+    return n > 0;
+}
+
+static bool is_wanted(const table *t, size_t i) {
+    uintptr_t at = t->sleds[i], end = i + 1 < t->count ? t->sleds[i + 1] : at;
+    if (!ouro_native_is_sled((const unsigned char *)at)) return false;
+    if (has(without, without_count, function_of(at))) return false;
+    if (all_wanted || has(sliced, sliced_count, function_of(at))) return true;
+    return !ouro_native_is_tiny((const unsigned char *)at + SLED_BYTES, end - at - SLED_BYTES);
+}
+
+static bool make_code_writable(const table *t, bool yes) {
+    uintptr_t page = (uintptr_t)getpagesize(), from = t->low & -page;
+    return mprotect((void *)from, t->high + SLED_BYTES - from,
+                    PROT_READ | PROT_EXEC | (yes ? PROT_WRITE : 0)) == 0;
+}
+
+// ---------------------------------------------------------------- modules
+
+static void patch(const table *t, const sled_gates *g) {
+    unsigned char *gate = (unsigned char *)g->low + GATES_AT;
+    for (size_t i = 0; i < t->count; i++) {
+        uintptr_t at = t->sleds[i];
+        if (!is_wanted(t, i) || count == FUNCTIONS_MOST) continue;
+        functions[count] = (sled_function){function_of(at), 0};
+        put_gate(gate, (void (*const *)(void))g->low, &functions[count++], at + SLED_BYTES);
+        put_far(PUT((unsigned char *)at, "\xe9"), (uintptr_t)gate);
+        gate += GATE_BYTES;
+    }
+}
+
+static bool prepare(void) {
+    unsigned a, b, c = 0, d;
+    if (functions) return true;
+    void *memory = mmap(NULL, FUNCTIONS_MOST * sizeof *functions, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_32BIT, -1, 0);
+    if (memory == MAP_FAILED) return false;
+    ouro_native_sled_has_xsave = __get_cpuid(1, &a, &b, &c, &d) && c & bit_OSXSAVE;
+    functions = memory;
+    return true;
+}
+
+// Gates become code before the sleds lead to them.
+static void add_module(const table *t) {
+    uintptr_t page = (uintptr_t)getpagesize();
+    size_t size = GATES_AT + t->count * GATE_BYTES + FRAME_INFO_BYTES;
+    size = (size + page - 1) & -page;
+    if (ouro_native_gates_count == SLED_MODULES_MOST || !prepare()) return;
+    void *memory = map_near(t->low, t->high, size);
+    if (!memory) return;
+    sled_gates g = {(uintptr_t)memory, size};
+    unsigned char *info = (unsigned char *)memory + size - FRAME_INFO_BYTES;
+    ((void (**)(void))memory)[0] = ouro_native_sled_enter;
+    ((void (**)(void))memory)[1] = ouro_native_sled_leave;
+    put_frame_info(info, &g);
+    if (!make_code_writable(t, true)) return;
+    ouro_native_gates[ouro_native_gates_count] = g;
+    __atomic_store_n(&ouro_native_gates_count, ouro_native_gates_count + 1, __ATOMIC_RELEASE);
+    ouro_native_switch_slow(); // they need mirrors now
+    mprotect(memory, size, PROT_READ | PROT_WRITE | PROT_EXEC);
+    patch(t, &g);
+    mprotect(memory, size, PROT_READ | PROT_EXEC);
+    make_code_writable(t, false);
+    tell_unwinder(info);
+}
+
+void ouro_native_sleds_(const uintptr_t *from, const uintptr_t *to) {
+    const char *folder = secure_getenv("OURO_NATIVE");
+    if (!folder || !*folder || from == to) return;
+    table t;
+    if (!look_at(&t, from, to)) return;
+    pthread_mutex_lock(&lock);
+    dl_iterate_phdr(find_module, &t.low);
+    add_module(&t);
+    pthread_mutex_unlock(&lock);
+    munmap(t.sleds, (size_t)((const char *)to - (const char *)from));
+}
+
+#else
+sled_gates ouro_native_gates[SLED_MODULES_MOST];
+size_t ouro_native_gates_count;
+void ouro_native_sleds_(const uintptr_t *from, const uintptr_t *to) { (void)from, (void)to; }
+#endif
