@@ -127,6 +127,7 @@ static void load_stack(native_self *self, native_stack *stack) {
     self->size = stack->size;
     self->thread = stack->thread;
     self->places = stack->thread ? ouro_place_at(stack->thread, 0) : NULL;
+    self->mirror = mirror_of(stack->low) - stack->low;
 }
 
 // A new coroutine on an old stack begins at the position that starts it.
@@ -348,7 +349,7 @@ static bool keep_return(const native_self *self, uintptr_t sp) {
     } else if (!ouro_native_on_signal_stack(sp, &low, &size) || !ouro_native_mirror(low, size)) {
         return false;
     }
-    *(uintptr_t *)(sp ^ NATIVE_MIRROR) = *(const uintptr_t *)sp;
+    *(uintptr_t *)mirror_of(sp) = *(const uintptr_t *)sp;
     return true;
 }
 
@@ -382,7 +383,7 @@ void ouro_native_unwind(uintptr_t sp) {
     native_self *self = &ouro_native_self;
     native_section section;
     if (!self->started) return;
-    if (is_entering(self)) self->top = (native_frame *)~(uintptr_t)self->top;
+    if (is_entering(self)) self->top = unmarked(self->top);
     if (self->limit && is_on(self->stack, sp) && !self->stack->unsaved && !self->slice_stack) {
         abandon(self, sp - self->low);
         return;

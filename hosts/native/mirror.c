@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Mirrors of stacks, see sleds.c: memory at the addresses of a stack with one bit inverted, which
-// is far from all that a process maps. It is reserved for a whole stack, and costs what is touched.
+// is far from all that a process maps, and a little above. It is reserved for a whole stack, and
+// costs what is touched.
 // Ranges that have a mirror are in one array, joined where they meet; they are never unmapped,
 // because stacks may share pages.
 
@@ -21,8 +22,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // held only while sign
 static range *ranges;
 static size_t count;
 
-// The mirror of a page.
-static uintptr_t mirrored(uintptr_t page) { return page ^ (NATIVE_MIRROR & ~UINT64_C(4095)); }
+// Of a page of a stack. What is in it has its mirror there or in the next page.
+static uintptr_t mirrored(uintptr_t page) { return mirror_of(page) - NATIVE_MIRROR_SHIFT; }
 
 static bool prepare(void) {
     if (ranges) return true;
@@ -65,7 +66,8 @@ static uintptr_t part(uintptr_t from, uintptr_t to, bool *has) {
 }
 
 bool ouro_native_mirror(uintptr_t low, uintptr_t size) {
-    uintptr_t page = (uintptr_t)getpagesize(), at = low & -page, to = (low + size + page) & -page;
+    uintptr_t page = (uintptr_t)getpagesize(), at = low & -page,
+              to = (low + size + 2 * page) & -page;
     bool has = false;
     pthread_mutex_lock(&lock);
     bool good = prepare();
@@ -80,9 +82,9 @@ bool ouro_native_mirror(uintptr_t low, uintptr_t size) {
 
 // Whole pages only: what is on others may be a neighbour's.
 void ouro_native_mirror_clear(uintptr_t low, uintptr_t size) {
-    uintptr_t page = (uintptr_t)getpagesize(), from = (low + page - 1) & -page,
-              to = (low + size) & -page;
-    if (from < to) madvise((void *)(mirrored(from)), to - from, MADV_DONTNEED);
+    uintptr_t page = (uintptr_t)getpagesize(), mirror = mirror_of(low),
+              from = (mirror + page - 1) & -page, to = (mirror + size) & -page;
+    if (from < to) madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
 void ouro_native_mirror_lock(bool take) {

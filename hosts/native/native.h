@@ -19,11 +19,12 @@
 //     (longjmp, an exception) and are left now
 //   - a height beyond the size of the stack: the program has changed its stack
 //
-// Signals. A handler may run between any two instructions of a hook. During an enter, `top` has all
-// its bits inverted, which is above every limit. A hook that is called then puts its event into a
-// queue, and the next event takes it from there. Leaving needs no such care: see hooks.c. The slow
-// paths block all signals. An event during a slow path comes from a function that the slow path
-// itself calls (the program's own malloc, instrumented), and is dropped.
+// Signals. A handler may run between any two instructions of a hook. During an enter, all bits of
+// the highest byte of `top` are set (no address has any there), which is above every limit. A hook
+// that is called then puts its event into a queue, and the next event takes it from there. Leaving
+// needs no such care: see hooks.c. The slow paths block all signals. An event during a slow path
+// comes from a function that the slow path itself calls (the program's own malloc, instrumented),
+// and is dropped.
 
 #ifndef OURO_NATIVE_INTERNAL_H
 #define OURO_NATIVE_INTERNAL_H
@@ -66,11 +67,12 @@ typedef struct {
 } native_tick;
 
 typedef struct native_self {
-    native_frame *top;   // the next free frame; inverted during an enter
+    native_frame *top;   // the next free frame; marked during an enter
     native_frame *limit; // the end of the array; NULL: take the slow path
     uintptr_t low, size; // of the machine stack
     ouro_thread *thread;
     struct ouro_place *places; // the thread's
+    uintptr_t mirror;          // what is added to an address of this stack, see mirror_of
     native_stack *stack;       // the current one
     bool busy;                 // on a slow path
     bool slow;                 // on a slow path, or at its end, where ticks come that waited
@@ -93,9 +95,13 @@ extern __thread native_self ouro_native_self
 
 enum { NATIVE_ENTER, NATIVE_EXIT, NATIVE_SLED_ENTER, NATIVE_SLED_TAIL, NATIVE_SLED_LEAVE };
 
-// The bits by which an address and its mirror differ, see sleds.c. The lower ones, because of two
+// The mirror of an address, see sleds.c: far away, and at another place in its page. Of two
 // addresses with the same place in a page a processor believes that they are one, and waits.
-#define NATIVE_MIRROR (UINT64_C(1) << 44 | 0x840)
+#define NATIVE_MIRROR_BIT 44
+#define NATIVE_MIRROR_SHIFT 0x840
+static inline uintptr_t mirror_of(uintptr_t at) {
+    return (at ^ (uintptr_t)(UINT64_C(1) << NATIVE_MIRROR_BIT)) + NATIVE_MIRROR_SHIFT;
+}
 
 // A function's address in the upper 47 bits, its block in the lower 17: one word, so that a thread
 // can read it while another writes.
@@ -106,7 +112,12 @@ static inline uint64_t *cache_place(uintptr_t function) {
     return &ouro_native_cache[(function >> 4) & ((1 << CACHE_BITS) - 1)];
 }
 
+// An enter has begun: the mark.
+#define NATIVE_ENTERING (UINT64_C(255) << 56)
 static inline bool is_entering(const native_self *self) { return (intptr_t)self->top < 0; }
+static inline native_frame *unmarked(native_frame *top) {
+    return (native_frame *)((uintptr_t)top & ~(uintptr_t)NATIVE_ENTERING);
+}
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)

@@ -8,13 +8,18 @@
 
 #if defined(__x86_64__)
 
+// A place for tail calls, which all have the same return address: the sled_function's own, since
+// sled_functions are as large as places.
+static inline ouro_place *place_of(const ouro_thread *thread, const sled_function *f) {
+    return ouro_place_at(thread, (uintptr_t)f / sizeof *f * 2);
+}
+
 // The callee of a tail call takes the place of its caller's frame, and returns to its gate.
-static HOOK_SECTION bool replace(const sled_call *call, native_frame *top) {
+static HOOK_SECTION bool replace(const sled_function *f, native_frame *top) {
     native_self *self = &ouro_native_self;
-    const sled_function *f = call->function;
     ouro_thread *thread = frame_thread(self);
     ouro_position from = ouro_thread_position(thread);
-    ouro_place *place = ouro_place_at(thread, f->function);
+    ouro_place *place = place_of(thread, f);
     frame_begin(self, top);
     top[-1].key = (uint32_t)f->function;
     if (LIKELY(ouro_place_knows(place, from, sled_block(f)))) {
@@ -27,38 +32,33 @@ static HOOK_SECTION bool replace(const sled_call *call, native_frame *top) {
     return true;
 }
 
-HOOK_SECTION void ouro_native_sled_other(sled_call *call) {
+HOOK_SECTION bool ouro_native_sled_other(sled_function *f, uintptr_t *to) {
     const native_self *self = &ouro_native_self;
     native_frame *top = self->top;
-    bool tail = LIKELY(top < self->limit) && (uintptr_t)&call->to - self->low == top[-1].height &&
-                is_gate(call->to) && sled_block(call->function) != OURO_PHANTOM;
-    if (!tail) {
-        ouro_native_sled_slowly(call, SLED_ENTER);
-    } else if (replace(call, top)) {
-        call->function = NULL;
-    } else {
-        ouro_native_sled_slowly(call, SLED_REPLACE);
-    }
+    bool tail = LIKELY(top < self->limit) && (uintptr_t)to - self->low == top[-1].height &&
+                is_gate(*to) && sled_block(f) != OURO_PHANTOM;
+    if (!tail) return ouro_native_sled_slowly(f, to, SLED_ENTER);
+    return !replace(f, top) && ouro_native_sled_slowly(f, to, SLED_REPLACE);
 }
 
 // The enter has begun.
-HOOK_SECTION void ouro_native_sled_learn(sled_call *call) {
+HOOK_SECTION bool ouro_native_sled_learn(sled_function *f, uintptr_t *to) {
     native_self *self = &ouro_native_self;
-    native_frame *top = (native_frame *)~(uintptr_t)self->top;
+    native_frame *top = unmarked(self->top);
     ouro_thread *thread = frame_thread(self);
-    ouro_block block = sled_block(call->function);
+    ouro_block block = sled_block(f);
     if (UNLIKELY(block == OURO_PHANTOM)) {
         frame_end(self, top);
-        ouro_native_sled_slowly(call, SLED_ENTER);
-    } else if (UNLIKELY(!ouro_place_learn(thread, ouro_place_at(thread, call->to), block))) {
-        ouro_native_sled_slowly(call, SLED_SEARCH);
-    } else {
-        frame_end(self, top + 1);
+        return ouro_native_sled_slowly(f, to, SLED_ENTER);
     }
+    if (UNLIKELY(!ouro_place_learn(thread, ouro_place_at(thread, *to), block)))
+        return ouro_native_sled_slowly(f, to, SLED_SEARCH);
+    frame_end(self, top + 1);
+    return true;
 }
 
 HOOK_SECTION void ouro_native_sled_left(uintptr_t *to) {
-    ouro_native_sled_slowly((sled_call *)(to - 1), SLED_LEAVE);
+    ouro_native_sled_slowly(NULL, to, SLED_LEAVE);
 }
 
 #endif

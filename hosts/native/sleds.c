@@ -3,25 +3,20 @@
 // Sleds: five nops at the beginning of each function (-fpatchable-function-entry). They cost next
 // to nothing until a session starts; then each becomes a jump to the function's gate:
 //
-//     push    $function        the address of its sled_function, which is below 2 GB
-//     call    *enter           ouro_native_sled_enter
-//     cmpq    $0, (%rsp)       0: the function returns to where it was called from
-//     je      1f
-//     lea     16(%rsp), %rsp   above the return address, which is in the mirror now
+//     mov     $f, %r11d        its sled_function, which is below 2 GB
+//     call    enter            of the copy of sleds_x86_64.S that is before the module's gates
+//     jc      function         a tail call: it returns to where it was called from
+//     pop     %r11             the return address, which is in the mirror now
 //     call    function         behind its sled; puts another return address there
-//     lea     -8(%rsp), %rsp
-//     call    *leave           ouro_native_sled_leave: takes it back from the mirror
-//     ret
-// 1:  lea     8(%rsp), %rsp
-//     jmp     function
+//     jmp     leave            takes the first from the mirror and returns
 //
 // Calls and returns are paired, so the processor foresees them. No compiler has to mark where a
 // function ends. A tail call is a jump to another gate, with the return address of the first gate
 // on the stack: the function takes the place of the one that jumped, however it did that.
 //
-// The mirror of an address is the same one with one bit inverted, where nothing else is. It has the
+// The mirror of an address is one that depends on nothing else, where nothing else is. It has the
 // return addresses of all functions that were called by gates, so the unwinder can be told where to
-// find them (frame_info), for all gates of a module alike.
+// find them (put_frame_info), for all gates of a module alike.
 
 #include "sleds.h"
 #include "sled_layout.h"
@@ -40,13 +35,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum {
-    GATE_BYTES = 64,
-    GATES_AT = 64, // before them: where the hooks are
-    FRAME_INFO_BYTES = 128,
-    FUNCTIONS_MOST = 1 << 22,
-    WITHOUT_MOST = 256
-};
+enum { GATE_BYTES = 32, FRAME_INFO_BYTES = 256, FUNCTIONS_MOST = 1 << 22, WITHOUT_MOST = 256 };
 
 sled_gates ouro_native_gates[SLED_MODULES_MOST];
 size_t ouro_native_gates_count;
@@ -64,20 +53,21 @@ IS_AT(native_self, limit, SELF_LIMIT);
 IS_AT(native_self, low, SELF_LOW);
 IS_AT(native_self, thread, SELF_THREAD);
 IS_AT(native_self, places, SELF_PLACES);
+IS_AT(native_self, mirror, SELF_MIRROR);
 IS_AT(native_frame, height, FRAME_HEIGHT);
 IS_AT(native_frame, key, FRAME_KEY);
 IS_AT(native_frame, token, FRAME_TOKEN);
 IS_AT(sled_function, function, FUNCTION_ADDRESS);
 IS_AT(sled_function, way, FUNCTION_WAY);
 _Static_assert(sizeof(native_frame) == FRAME_BYTES, "frames");
-_Static_assert(NATIVE_MIRROR == (UINT64_C(1) << MIRROR_BIT | MIRROR_LOW), "mirror");
+_Static_assert(sizeof(sled_function) == FUNCTION_BYTES, "functions");
+_Static_assert(FUNCTION_BYTES == OURO_PLACE_BYTES, "places of tail calls");
+_Static_assert(SELF_TOP_MARK == SELF_TOP + 7 && NATIVE_ENTERING >> 56 == 255, "mark");
+_Static_assert(NATIVE_MIRROR_BIT == MIRROR_BIT && NATIVE_MIRROR_SHIFT == MIRROR_SHIFT, "mirror");
 
 // ---------------------------------------------------------------- slow paths
 
-static void enter(sled_call *call, sled_function *f) {
-    bool tail = is_gate(call->to);
-    bool taken = ouro_native_sled_entered(f->function, (uintptr_t)&call->to, tail);
-    if (tail || !taken) call->function = NULL;
+static void find_block(sled_function *f) {
     native_section section;
     if (sled_block(f) != OURO_PHANTOM || ouro_native_is_sliced(f->function) ||
         !ouro_native_section_begin(&section))
@@ -86,10 +76,17 @@ static void enter(sled_call *call, sled_function *f) {
     ouro_native_section_end(&section);
 }
 
-// The hook has inverted `top`.
+static bool enter(sled_function *f, const uintptr_t *to) {
+    bool tail = is_gate(*to);
+    bool taken = ouro_native_sled_entered(f->function, (uintptr_t)to, tail);
+    find_block(f);
+    return taken && !tail;
+}
+
+// The hook has marked `top`.
 static void complete(ouro_block block, bool replaces) {
     native_self *self = &ouro_native_self;
-    native_frame *top = (native_frame *)~(uintptr_t)self->top;
+    native_frame *top = unmarked(self->top);
     if (replaces) {
         ouro_replace(self->thread, block);
     } else {
@@ -99,18 +96,13 @@ static void complete(ouro_block block, bool replaces) {
     frame_end(self, top);
 }
 
-void ouro_native_sled_event(sled_call *call, int what) {
-    if (what == SLED_LEAVE) {
-        ouro_native_event(0, (uintptr_t)&call->to, NATIVE_SLED_LEAVE);
-        return;
-    }
-    sled_function *f = call->function;
-    if (what == SLED_ENTER) {
-        enter(call, f);
-    } else {
+bool ouro_native_sled_event(sled_function *f, uintptr_t *to, int what) {
+    if (what == SLED_ENTER) return enter(f, to);
+    if (what == SLED_LEAVE)
+        ouro_native_event(0, (uintptr_t)to, NATIVE_SLED_LEAVE);
+    else
         complete(sled_block(f), what == SLED_REPLACE);
-        if (what == SLED_REPLACE) call->function = NULL;
-    }
+    return what == SLED_SEARCH;
 }
 
 // ---------------------------------------------------------------- gates
@@ -126,52 +118,93 @@ static unsigned char *put_far(unsigned char *at, uintptr_t to) {
     return put(at, (const char *)&far, 4);
 }
 
-static bool reaches(uintptr_t from, uintptr_t to) {
-    int64_t far = (int64_t)(to - from);
-    return far > -(INT64_C(1) << 31) + 64 && far < (INT64_C(1) << 31) - 64;
+// Where a part of the template is in the copy of a module.
+static uintptr_t copy_of(const sled_gates *g, const unsigned char *part) {
+    return g->low + (uintptr_t)(part - ouro_native_sled_hooks);
 }
 
-// Six bytes. Direct where that is possible, as it is in the program itself.
-static unsigned char *put_call(unsigned char *at, void (*const *hook)(void)) {
-    uintptr_t to = (uintptr_t)*hook;
-    if (!reaches((uintptr_t)at, to)) return put_far(PUT(at, "\xff\x15"), (uintptr_t)hook);
-    return put_far(PUT(at, "\x67\xe8"), to);
+static size_t hooks_bytes(void) {
+    return (size_t)(ouro_native_sled_hooks_end - ouro_native_sled_hooks);
 }
 
-static void put_gate(unsigned char *at, void (*const *hooks)(void), const sled_function *f,
-                     uintptr_t function) {
-    at = put(PUT(at, "\x68"), (const char *)&f, 4);
-    at = put_call(at, &hooks[0]);
-    at = PUT(at, "\x48\x83\x3c\x24\x00");
-    at = PUT(at, "\x74\x16");
-    at = PUT(at, "\x48\x8d\x64\x24\x10");
-    at = put_far(PUT(at, "\xe8"), function);
-    at = PUT(at, "\x48\x8d\x64\x24\xf8");
-    at = put_call(at, &hooks[1]);
-    at = PUT(at, "\xc3");
-    at = PUT(at, "\x48\x8d\x64\x24\x08");
-    put_far(PUT(at, "\xe9"), function);
+// Where a thread has its own memory is the same in all threads.
+static uint32_t distance_of_self(void) {
+    uintptr_t thread;
+    __asm__("mov %%fs:0, %0" : "=r"(thread));
+    return (uint32_t)((uintptr_t)&ouro_native_self - thread);
 }
 
-// For unwinders, DWARF: in all gates the caller's stack pointer is ours, and its return address is
-// at the mirror of the word below. By that, a gate and its caller are the same frame, which no two
-// are. So gates are signal frames, which makes a difference, and where these lead to is not behind
-// a call: the return address is one less.
+static void put_hooks(const sled_gates *g) {
+    unsigned char *copy = (unsigned char *)g->low;
+    uint32_t distance = distance_of_self(), there;
+    memcpy(copy, ouro_native_sled_hooks, hooks_bytes());
+    memcpy((void *)copy_of(g, ouro_native_sled_size), &g->size, sizeof g->size);
+    for (const uint32_t *at = ouro_native_sled_places; at < ouro_native_sled_places_end; at++) {
+        memcpy(&there, copy + *at, sizeof there);
+        there += distance;
+        memcpy(copy + *at, &there, sizeof there);
+    }
+}
+
+static void put_gate(unsigned char *at, const sled_gates *g, const sled_function *f,
+                     uintptr_t sled) {
+    bool by_gcc = *(const unsigned char *)sled == 0x90; // see sleds_x86_64.S; clang has a long nop
+    const unsigned char *leave = by_gcc ? ouro_native_sled_leave : ouro_native_sled_leave_keeping;
+    at = put(PUT(at, "\x41\xbb"), (const char *)&f, 4);
+    at = put_far(PUT(at, "\xe8"), copy_of(g, ouro_native_sled_enter));
+    at = put_far(PUT(at, "\x0f\x82"), sled + SLED_BYTES);
+    at = PUT(at, "\x41\x5b");
+    at = put_far(PUT(at, "\xe8"), sled + SLED_BYTES);
+    put_far(PUT(at, "\xe9"), copy_of(g, leave));
+}
+
+// ---------------------------------------------------------------- for unwinders
+
+// What is known of the code from..to, in 40 bytes, which are zero before. Its rules: the CFA is
+// %rsp + `above`, and the return address one less than the word below that; from its beginning, or
+// from behind `bytes` on. If `above` is 0, those of all gates.
+static unsigned char *put_piece(unsigned char *at, const unsigned char *common, uintptr_t from,
+                                uintptr_t to, size_t bytes, unsigned char above) {
+    unsigned char rules[] = "\0\x02\0\x0e\0\x16\x10\x05\x38\x1c\x06\x31\x1c";
+    unsigned char *end = at + 40;
+    rules[2] = (unsigned char)bytes;
+    rules[4] = above;
+    at = put(at, (const char *)&(uint32_t){36}, 4);
+    at = put(at, (const char *)&(uint32_t){(uint32_t)(at - common)}, 4);
+    at = put(at, (const char *)&from, 8);
+    at = put(at, (const char *)&(uint64_t){to - from}, 8);
+    if (above) put(at, (const char *)rules, sizeof rules - 1);
+    return end;
+}
+
+static unsigned char *put_leave(unsigned char *at, const unsigned char *common, const sled_gates *g,
+                                const unsigned char *leave, const unsigned char *pushed,
+                                const unsigned char *end) {
+    return put_piece(at, common, copy_of(g, leave), copy_of(g, end), (size_t)(pushed - leave), 8);
+}
+
+// In gates the caller's stack pointer is ours, and its return address is at the mirror of the word
+// below. By that, a gate and its caller are the same frame, which no two are. So gates are signal
+// frames, which makes a difference, and where these lead to is not behind a call: the return
+// address is one less. An enter has two return addresses above its stack pointer, and the second
+// is the caller's. A leave begins as a gate, and puts that address back.
 static void put_frame_info(unsigned char *at, const sled_gates *g) {
     unsigned char *common = at;
     at = PUT(at, "\x24\0\0\0"               // bytes that follow
                  "\0\0\0\0"                 // common
                  "\x01zS\0\x01\x78\x10\x00" // version, signal frames, factors, register
                  "\x0c\x07\x00"             // CFA: %rsp + 0
-                 "\x16\x10\x0f"             // the return address is an expression of 15 bytes
+                 "\x16\x10\x12"             // the return address is an expression of 18 bytes
                  "\x38\x1c\x0e");           // - 8,
-    at = put(at, (const char *)&(uint64_t){NATIVE_MIRROR}, 8);
-    at = PUT(at, "\x27\x06\x31\x1c\0\0\0"); // xor, dereference, - 1
-    at = PUT(at, "\x18\0\0\0");
-    at = put(at, (const char *)&(uint32_t){(uint32_t)(at - common)}, 4);
-    at = put(at, (const char *)&g->low, 8);
-    at = put(at, (const char *)&g->size, 8);
-    PUT(at, "\0\0\0\0\0\0\0\0");
+    at = put(at, (const char *)&(uint64_t){UINT64_C(1) << NATIVE_MIRROR_BIT}, 8);
+    at = PUT(at, "\x27\x23\xc0\x10\x06\x31\x1c"); // xor, + 0x840, dereference, - 1
+    at = put_piece(at, common, copy_of(g, ouro_native_sled_enter),
+                   copy_of(g, ouro_native_sled_leave), 0, 16);
+    at = put_leave(at, common, g, ouro_native_sled_leave, ouro_native_sled_leave_pushed,
+                   ouro_native_sled_leave_keeping);
+    at = put_leave(at, common, g, ouro_native_sled_leave_keeping,
+                   ouro_native_sled_leave_keeping_pushed, ouro_native_sled_leave_slowly);
+    put_piece(at, common, copy_of(g, ouro_native_sled_leave_slowly), g->low + g->size, 0, 0);
 }
 
 // C++ programs have an unwinder; others load one, to end a thread for instance. Weak, because
@@ -297,12 +330,12 @@ static bool make_code_writable(const table *t, bool yes) {
 // ---------------------------------------------------------------- modules
 
 static void patch(const table *t, const sled_gates *g) {
-    unsigned char *gate = (unsigned char *)g->low + GATES_AT;
+    unsigned char *gate = (unsigned char *)g->low + hooks_bytes();
     for (size_t i = 0; i < t->count; i++) {
         uintptr_t at = t->sleds[i];
         if (!is_wanted(t, i) || count == FUNCTIONS_MOST) continue;
         functions[count] = (sled_function){function_of(at), 0};
-        put_gate(gate, (void (*const *)(void))g->low, &functions[count++], at + SLED_BYTES);
+        put_gate(gate, g, &functions[count++], at);
         put_far(PUT((unsigned char *)at, "\xe9"), (uintptr_t)gate);
         gate += GATE_BYTES;
     }
@@ -322,15 +355,14 @@ static bool prepare(void) {
 // Gates become code before the sleds lead to them.
 static void add_module(const table *t) {
     uintptr_t page = (uintptr_t)getpagesize();
-    size_t size = GATES_AT + t->count * GATE_BYTES + FRAME_INFO_BYTES;
+    size_t size = hooks_bytes() + t->count * GATE_BYTES + FRAME_INFO_BYTES;
     size = (size + page - 1) & -page;
     if (ouro_native_gates_count == SLED_MODULES_MOST || !prepare()) return;
     void *memory = map_near(t->low, t->high, size);
     if (!memory) return;
     sled_gates g = {(uintptr_t)memory, size};
     unsigned char *info = (unsigned char *)memory + size - FRAME_INFO_BYTES;
-    ((void (**)(void))memory)[0] = ouro_native_sled_enter;
-    ((void (**)(void))memory)[1] = ouro_native_sled_leave;
+    put_hooks(&g);
     put_frame_info(info, &g);
     if (!make_code_writable(t, true)) return;
     ouro_native_gates[ouro_native_gates_count] = g;

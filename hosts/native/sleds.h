@@ -4,7 +4,8 @@
 //
 // A function that is about to begin, or that has its result, has registers in use that no other
 // function must keep. So the hooks are in assembly, sled_hooks.c is compiled without vector
-// registers and calls nothing but ouro_native_sled_slowly, and that saves them all.
+// registers and calls nothing but ouro_native_sled_slowly, and that saves them all. Which ones are
+// free is said in sleds_x86_64.S.
 
 #ifndef OURO_NATIVE_SLEDS_H
 #define OURO_NATIVE_SLEDS_H
@@ -20,16 +21,6 @@ typedef struct {
 static inline ouro_block sled_block(const sled_function *f) { return (ouro_block)(f->way >> 32); }
 
 #define SLED_SHARED __attribute__((visibility("hidden")))
-
-// Where the return address of a function goes that returns to its gate: to the mirror of its place.
-static inline uintptr_t *mirror_of(uintptr_t sp) { return (uintptr_t *)(sp ^ NATIVE_MIRROR); }
-
-// What a gate has pushed, and above it the return address. The hook clears `function` if the
-// function is not to return to the gate.
-typedef struct {
-    sled_function *function;
-    uintptr_t to;
-} sled_call;
 
 // The gates of a module. They stay when it is unloaded.
 typedef struct {
@@ -47,21 +38,29 @@ static inline bool is_gate(uintptr_t at) {
     return false;
 }
 
-// sleds_x86_64.S: called by gates.
-SLED_SHARED void ouro_native_sled_enter(void);
-SLED_SHARED void ouro_native_sled_leave(void);
+// sleds_x86_64.S: the template of the hooks, to be copied, and the places where the distance of
+// ouro_native_self is to be added. Parts of it, in their order; behind `pushed` a leave has put the
+// return address back.
+#define SLED_PART extern const unsigned char SLED_SHARED
+SLED_PART ouro_native_sled_hooks[], ouro_native_sled_size[], ouro_native_sled_enter[],
+    ouro_native_sled_leave[], ouro_native_sled_leave_pushed[], ouro_native_sled_leave_keeping[],
+    ouro_native_sled_leave_keeping_pushed[], ouro_native_sled_leave_slowly[],
+    ouro_native_sled_hooks_end[];
+extern const uint32_t ouro_native_sled_places[] SLED_SHARED;
+extern const uint32_t ouro_native_sled_places_end[] SLED_SHARED;
 
-// sled_hooks.c: called by those.
-SLED_SHARED void ouro_native_sled_other(sled_call *call);
-SLED_SHARED void ouro_native_sled_learn(sled_call *call);
+// sled_hooks.c: what these leave to others. `to` is where the return address is. An enter returns
+// whether the function is to return to its gate.
+SLED_SHARED bool ouro_native_sled_other(sled_function *f, uintptr_t *to);
+SLED_SHARED bool ouro_native_sled_learn(sled_function *f, uintptr_t *to);
 SLED_SHARED void ouro_native_sled_left(uintptr_t *to);
 
 // What these do not do themselves. SLED_SEARCH and SLED_REPLACE complete what was begun.
 enum { SLED_ENTER, SLED_LEAVE, SLED_SEARCH, SLED_REPLACE };
 
 // sleds_x86_64.S: saves the vector registers, and calls the other (sleds.c).
-SLED_SHARED void ouro_native_sled_slowly(sled_call *call, int what);
-SLED_SHARED void ouro_native_sled_event(sled_call *call, int what);
+SLED_SHARED bool ouro_native_sled_slowly(sled_function *f, uintptr_t *to, int what);
+SLED_SHARED bool ouro_native_sled_event(sled_function *f, uintptr_t *to, int what);
 extern bool ouro_native_sled_has_xsave SLED_SHARED;
 
 #endif

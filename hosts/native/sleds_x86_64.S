@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// The hooks that gates call: the hot path. What hooks.c does in C is in assembly here, because it
-// keeps all registers, and so has to use few. A compiler may know that a function leaves more of
-// them alone than it must (gcc -fipa-ra), or have a convention of its own (preserve_most).
+// The hooks of sleds: the hot path. What hooks.c does in C is in assembly here, because a function
+// that begins has its arguments in registers, and one that ends its result. Free are:
+//
+//   %r11                    always: no convention of gcc or clang has anything in it
+//   %rcx %rsi %rdi %r8-%r10 at the end of a function by gcc. One by clang may promise its callers
+//                           more (preserve_most), and gcc did so without -fno-ipa-ra
+//
+// ouro_native_sled_hooks is a template: data. sleds.c copies it before the gates of each module, so
+// that these reach it, and adds the place of ouro_native_self in a thread's memory to each
+// instruction that has `of_self` before it. A hook so needs neither a register nor a load for it.
+// It leaves the stack pointer alone and keeps registers below it, where signals leave 128 bytes.
 //
 // What is less usual goes to sled_hooks.c, which uses no vector registers, and from there to
 // sleds.c, before which these are saved. sled_layout.h has the offsets, and sleds.c checks them.
@@ -16,6 +24,199 @@
 #define STATE 0xe7
 #define STATE_BYTES 2752
 #define STATE_HEADER 512
+
+    .macro hidden name
+    .globl \name
+    .hidden \name
+\name:
+    .endm
+
+// ---------------------------------------------------------------- the template
+
+    // An instruction that ends with an address in ouro_native_self, or with that and a byte.
+    .macro of_self instruction:vararg
+    \instruction
+7:  .pushsection .rodata.ouro_sleds, "a", @progbits
+    .long 7b - 4 - ouro_native_sled_hooks
+    .popsection
+    .endm
+
+    .macro of_self_byte instruction:vararg
+    \instruction
+7:  .pushsection .rodata.ouro_sleds, "a", @progbits
+    .long 7b - 5 - ouro_native_sled_hooks
+    .popsection
+    .endm
+
+    .pushsection .rodata.ouro_sleds, "a", @progbits
+    .p2align 2
+    hidden ouro_native_sled_places
+    .popsection
+
+    .section .data.rel.ro.ouro_sleds, "aw", @progbits
+    .p2align 6
+    hidden ouro_native_sled_hooks
+other:
+    .quad ouro_native_sled_at_other
+learn:
+    .quad ouro_native_sled_at_learn
+left:
+    .quad ouro_native_sled_at_left
+    hidden ouro_native_sled_size
+    .quad 0 // of all gates of the module, with this
+
+    .macro give_back
+    mov -24(%rsp), %rdx
+    mov -16(%rsp), %rcx
+    mov -8(%rsp), %rax
+    .endm
+
+// Called with a sled_function in %r11. Above the return address: that of the function. With the
+// carry flag, the function is not to return to its gate.
+    .p2align 6
+    hidden ouro_native_sled_enter
+    mov %rax, -8(%rsp)
+    mov %rcx, -16(%rsp)
+    mov %rdx, -24(%rsp)
+    of_self mov %fs:SELF_TOP, %rax
+    of_self cmp %fs:SELF_LIMIT, %rax
+    jae 1f
+    lea 8(%rsp), %rcx
+    of_self sub %fs:SELF_LOW, %rcx // the height
+    cmp %rcx, -FRAME_BYTES + FRAME_HEIGHT(%rax)
+    jbe 3f
+    mov 8(%rsp), %rdx
+    of_self_byte movb $-1, %fs:SELF_TOP_MARK // begins, see native.h
+    mov %rcx, FRAME_HEIGHT(%rax)
+    of_self mov %fs:SELF_MIRROR, %rcx
+    mov %rdx, 8(%rsp, %rcx)
+    mov FUNCTION_ADDRESS(%r11), %ecx
+    mov %ecx, FRAME_KEY(%rax)
+    shl $3, %edx // ouro_place_at
+    and $(OURO_PLACES - 1) * OURO_PLACE_BYTES, %edx
+    of_self add %fs:SELF_PLACES, %rdx
+    of_self mov %fs:SELF_THREAD, %rcx
+    mov OURO_THREAD_POSITION(%rcx), %ecx
+    mov %ecx, FRAME_TOKEN(%rax)
+    or FUNCTION_WAY(%r11), %rcx // ouro_place_knows
+    cmp %rcx, OURO_PLACE_WAY(%rdx)
+    jne 2f
+    mov OURO_PLACE_SLOT(%rdx), %rcx // ouro_place_follow
+    of_self mov %fs:SELF_THREAD, %r11
+    mov OURO_THREAD_NODES(%r11), %rdx
+    incq (%rdx, %rcx, 8)
+    and $-4, %ecx
+    mov %ecx, OURO_THREAD_POSITION(%r11)
+    add $FRAME_BYTES, %rax // clears the carry flag
+    of_self mov %rax, %fs:SELF_TOP // has ended
+    give_back
+    ret
+
+1:  give_back
+    jmp *other(%rip)
+2:  give_back
+    jmp *learn(%rip)
+
+// A frame is at this height, or below it: a tail call, if the function returns to a gate, here one
+// of the same module.
+3:  jne 1b
+    mov 8(%rsp), %rdx
+    lea ouro_native_sled_hooks(%rip), %rcx
+    sub %rcx, %rdx
+    cmp ouro_native_sled_size(%rip), %rdx
+    jae 1b
+    mov %r11d, %edx // the place: see replace in sled_hooks.c
+    and $(OURO_PLACES - 1) * OURO_PLACE_BYTES, %edx
+    of_self add %fs:SELF_PLACES, %rdx
+    of_self_byte movb $-1, %fs:SELF_TOP_MARK
+    of_self mov %fs:SELF_THREAD, %rcx
+    mov OURO_THREAD_POSITION(%rcx), %ecx
+    or FUNCTION_WAY(%r11), %rcx
+    cmp %rcx, OURO_PLACE_WAY(%rdx)
+    jne 4f
+    mov OURO_PLACE_SLOT(%rdx), %rdx
+    mov FUNCTION_ADDRESS(%r11), %r11d
+    mov %r11d, -FRAME_BYTES + FRAME_KEY(%rax)
+    of_self mov %fs:SELF_THREAD, %r11
+    mov OURO_THREAD_NODES(%r11), %r11
+    incq (%r11, %rdx, 8)
+    mov %ecx, %ecx // the position, without the block
+    decq OURO_NODE_BALANCE(%r11, %rcx, 8) // ouro_place_leave
+    and $-4, %edx
+    of_self mov %fs:SELF_THREAD, %r11
+    mov %edx, OURO_THREAD_POSITION(%r11)
+    of_self mov %rax, %fs:SELF_TOP
+    stc
+    give_back
+    ret
+4:  of_self mov %rax, %fs:SELF_TOP
+    jmp 1b
+
+// Jumped to when a function has returned to its gate. Ends by returning to where that was called
+// from, so calls and returns are paired.
+    .p2align 6
+    hidden ouro_native_sled_leave
+    of_self mov %fs:SELF_TOP, %rsi
+    of_self cmp %fs:SELF_LIMIT, %rsi
+    jae 2f
+    lea -8(%rsp), %rcx
+    of_self sub %fs:SELF_LOW, %rcx
+    cmp %rcx, -FRAME_BYTES + FRAME_HEIGHT(%rsi)
+    jne 2f
+    of_self mov %fs:SELF_MIRROR, %rcx
+    of_self mov %fs:SELF_THREAD, %rdi
+    push -8(%rsp, %rcx)
+    hidden ouro_native_sled_leave_pushed
+    mov OURO_THREAD_POSITION(%rdi), %ecx // ouro_exit
+    mov OURO_THREAD_NODES(%rdi), %r8
+    decq OURO_NODE_BALANCE(%r8, %rcx, 8)
+    mov -FRAME_BYTES + FRAME_TOKEN(%rsi), %ecx
+    mov %ecx, OURO_THREAD_POSITION(%rdi)
+    sub $FRAME_BYTES, %rsi
+    of_self mov %rsi, %fs:SELF_TOP
+    ret
+
+// The same, where only %r11 is free.
+    .p2align 6
+    hidden ouro_native_sled_leave_keeping
+    mov %rcx, -16(%rsp)
+    mov %rsi, -24(%rsp)
+    of_self mov %fs:SELF_TOP, %rsi
+    of_self cmp %fs:SELF_LIMIT, %rsi
+    jae 1f
+    lea -8(%rsp), %rcx
+    of_self sub %fs:SELF_LOW, %rcx
+    cmp %rcx, -FRAME_BYTES + FRAME_HEIGHT(%rsi)
+    jne 1f
+    of_self mov %fs:SELF_MIRROR, %rcx
+    of_self mov %fs:SELF_THREAD, %r11
+    push -8(%rsp, %rcx)
+    hidden ouro_native_sled_leave_keeping_pushed
+    mov OURO_THREAD_POSITION(%r11), %ecx
+    shl $3, %rcx
+    add OURO_THREAD_NODES(%r11), %rcx
+    decq OURO_NODE_BALANCE(%rcx)
+    mov -FRAME_BYTES + FRAME_TOKEN(%rsi), %ecx
+    mov %ecx, OURO_THREAD_POSITION(%r11)
+    sub $FRAME_BYTES, %rsi
+    of_self mov %rsi, %fs:SELF_TOP
+    mov -8(%rsp), %rcx
+    mov -16(%rsp), %rsi
+    ret
+
+    hidden ouro_native_sled_leave_slowly
+1:  mov -16(%rsp), %rcx
+    mov -24(%rsp), %rsi
+2:  jmp *left(%rip)
+
+    .p2align 6
+    hidden ouro_native_sled_hooks_end
+
+    .pushsection .rodata.ouro_sleds, "a", @progbits
+    hidden ouro_native_sled_places_end
+    .popsection
+
+// ---------------------------------------------------------------- what hooks leave to C
 
     .macro keep register
     push \register
@@ -43,147 +244,49 @@
     .size \name, . - \name
     .endm
 
-    .macro load_self register
-    mov ouro_native_self@gottpoff(%rip), \register
-    .endm
+    .section ouro_hooks, "ax", @progbits
 
-    // An address becomes its mirror.
-    .macro reflect register
-    btc $MIRROR_BIT, \register
-    xor $MIRROR_LOW, \register
-    .endm
-
-    // Calls a hook of sled_hooks.c with the address of the sled_call.
-    .macro hook_in_c hook
-    .irp register, %rax, %rcx, %rdx, %rsi, %rdi, %r8, %r9, %r10, %r11
+    // Calls a function of sled_hooks.c with the sled_function, and where the return address is. It
+    // returns whether the function returns to its gate.
+    .macro enter_in_c function
+    .cfi_def_cfa_offset 16
+    .irp register, %rax, %rcx, %rdx, %rsi, %rdi, %r8, %r9, %r10
     keep \register
     .endr
-    lea 80(%rsp), %rdi
-    call \hook
-    .irp register, %r11, %r10, %r9, %r8, %rdi, %rsi, %rdx, %rcx, %rax
+    mov %r11, %rdi
+    lea 72(%rsp), %rsi
+    call \function
+    cmp $1, %al
+    .irp register, %r10, %r9, %r8, %rdi, %rsi, %rdx, %rcx, %rax
     give \register
     .endr
     ret
     .endm
 
-    .section ouro_hooks, "ax", @progbits
-
-// Above its return address: the sled_call.
-    begin ouro_native_sled_enter
-    keep %rax
-    keep %rcx
-    keep %rdx
-    keep %rsi
-    keep %r11
-    load_self %r11
-    mov %fs:SELF_TOP(%r11), %rax
-    cmp %fs:SELF_LIMIT(%r11), %rax
-    jae 1f
-    lea 56(%rsp), %rcx // where the return address of the function is
-    mov %rcx, %rdx
-    sub %fs:SELF_LOW(%r11), %rdx // its height
-    cmp -FRAME_BYTES + FRAME_HEIGHT(%rax), %rdx
-    jae 1f
-    mov 56(%rsp), %rsi
-    reflect %rcx
-    mov %rsi, (%rcx)
-    not %rax
-    mov %rax, %fs:SELF_TOP(%r11) // begins, see native.h
-    not %rax
-    mov %rdx, FRAME_HEIGHT(%rax)
-    mov 48(%rsp), %rcx
-    mov FUNCTION_ADDRESS(%rcx), %edx
-    mov %edx, FRAME_KEY(%rax)
-    mov FUNCTION_WAY(%rcx), %rcx
-    mov %fs:SELF_THREAD(%r11), %rdx
-    shl $3, %esi // ouro_place_at
-    and $(OURO_PLACES - 1) * OURO_PLACE_BYTES, %esi
-    add %fs:SELF_PLACES(%r11), %rsi
-    mov OURO_THREAD_POSITION(%rdx), %r11d
-    mov %r11d, FRAME_TOKEN(%rax)
-    or %r11, %rcx // ouro_place_knows
-    cmp %rcx, OURO_PLACE_WAY(%rsi)
-    jne 2f
-    mov OURO_PLACE_SLOT(%rsi), %rcx // ouro_place_follow
-    mov OURO_THREAD_NODES(%rdx), %rsi
-    incq (%rsi, %rcx, 8)
-    and $-4, %ecx
-    mov %ecx, OURO_THREAD_POSITION(%rdx)
-    load_self %r11
-    add $FRAME_BYTES, %rax
-    mov %rax, %fs:SELF_TOP(%r11) // has ended
-    .cfi_remember_state
-    give %r11
-    give %rsi
-    give %rdx
-    give %rcx
-    give %rax
-    ret
-    .cfi_restore_state
-1:  .cfi_remember_state
-    give %r11
-    give %rsi
-    give %rdx
-    give %rcx
-    give %rax
-    jmp ouro_native_sled_at_other
-    .cfi_restore_state
-2:  give %r11
-    give %rsi
-    give %rdx
-    give %rcx
-    give %rax
-    jmp ouro_native_sled_at_learn
-    end ouro_native_sled_enter
-
     begin ouro_native_sled_at_other
-    hook_in_c ouro_native_sled_other
+    enter_in_c ouro_native_sled_other
     end ouro_native_sled_at_other
 
     begin ouro_native_sled_at_learn
-    hook_in_c ouro_native_sled_learn
+    enter_in_c ouro_native_sled_learn
     end ouro_native_sled_at_learn
 
-// Above its return address: the place of the function's.
-    begin ouro_native_sled_leave
-    keep %rcx
-    keep %rsi
-    keep %rdi
-    keep %r11
-    lea 40(%rsp), %rcx
-    mov %rcx, %rsi
-    reflect %rsi
-    mov (%rsi), %rsi
-    mov %rsi, (%rcx)
-    load_self %r11
-    mov %fs:SELF_TOP(%r11), %rdi
-    cmp %fs:SELF_LIMIT(%r11), %rdi
-    jae 1f
-    sub %fs:SELF_LOW(%r11), %rcx
-    cmp %rcx, -FRAME_BYTES + FRAME_HEIGHT(%rdi)
-    jne 1f
-    mov %fs:SELF_THREAD(%r11), %rsi
-    mov OURO_THREAD_NODES(%rsi), %rcx
-    mov OURO_THREAD_POSITION(%rsi), %r11d // ouro_exit
-    decq OURO_NODE_BALANCE(%rcx, %r11, 8)
-    mov -FRAME_BYTES + FRAME_TOKEN(%rdi), %ecx
-    mov %ecx, OURO_THREAD_POSITION(%rsi)
-    load_self %r11
-    sub $FRAME_BYTES, %rdi
-    mov %rdi, %fs:SELF_TOP(%r11)
-    .cfi_remember_state
-    give %r11
-    give %rdi
-    give %rsi
-    give %rcx
+    begin ouro_native_sled_at_left
+    .cfi_undefined %rip // for four instructions
+    lea -8(%rsp), %r11
+    btc $MIRROR_BIT, %r11
+    push MIRROR_SHIFT(%r11)
+    .cfi_offset %rip, -8
+    .irp register, %rax, %rcx, %rdx, %rsi, %rdi, %r8, %r9, %r10, %r11
+    keep \register
+    .endr
+    lea 72(%rsp), %rdi
+    call ouro_native_sled_left
+    .irp register, %r11, %r10, %r9, %r8, %rdi, %rsi, %rdx, %rcx, %rax
+    give \register
+    .endr
     ret
-    .cfi_restore_state
-1:  give %r11
-    give %rdi
-    give %rsi
-    give %rcx
-    hook_in_c ouro_native_sled_left
-    end ouro_native_sled_leave
+    end ouro_native_sled_at_left
 
     begin ouro_native_sled_slowly
     push %rbp
@@ -199,13 +302,17 @@
     .irp at, 0, 8, 16, 24, 32, 40, 48, 56
     mov %rax, STATE_HEADER + \at(%rsp)
     .endr
+    mov %edx, %ecx
     xor %edx, %edx
     mov $STATE, %eax
     xsave64 (%rsp)
+    mov %ecx, %edx
     call ouro_native_sled_event
+    mov %eax, %ecx
     xor %edx, %edx
     mov $STATE, %eax
     xrstor64 (%rsp)
+    mov %ecx, %eax
     leave
     .cfi_remember_state
     .cfi_def_cfa %rsp, 8

@@ -21,7 +21,12 @@ static inline ouro_thread *frame_thread(const native_self *self) {
 
 // An enter begins: until frame_end, events go to the queue.
 static inline void frame_begin(native_self *self, native_frame *top) {
-    self->top = (native_frame *)~(uintptr_t)top;
+#if defined(__x86_64__)
+    (void)top; // one instruction: the highest byte
+    __atomic_store_n((unsigned char *)&self->top + 7, 255, __ATOMIC_RELAXED);
+#else
+    self->top = (native_frame *)((uintptr_t)top | (uintptr_t)NATIVE_ENTERING);
+#endif
     SIGNAL_FENCE;
 }
 

@@ -111,7 +111,8 @@ static bool forbids_sleds(const char *a) {
                                         "-mfentry",   "-m32",
                                         "-mx32",      "-mcmodel=",
                                         "-pg",        "-fsplit-stack",
-                                        NULL};
+                                        "-fipa-ra",   "-fcall-saved-",
+                                        "-ffixed-",   NULL};
     const char *const *at = begin;
     while (*at && !begins(a, *at)) at++;
     return *at != NULL;
@@ -216,8 +217,11 @@ static void add_flags(command *c, char *const *words) {
         return;
     }
     add(c, "-fpatchable-function-entry=5");
+    if (clang) return;
     // Else one of several functions with the same code has the calls of all.
-    if (!clang) add(c, "-fno-ipa-icf");
+    add(c, "-fno-ipa-icf");
+    // Else a caller may have something in a register that its callee does not use, but a hook does.
+    add(c, "-fno-ipa-ra");
 }
 
 static bool is_ours(const char *word) {

@@ -48,9 +48,12 @@ for way in ["gcc", "sleds", "sleds-O0", "sleds-clang"]:
 def keeps_registers(way):
     if platform.machine() != "x86_64":
         skip("the program is for x86-64")
-    record(build(way, ["registers.c"], "program", *(["-DSLEDS", "-fno-pie", "-no-pie"] if way == "sleds" else [])),
+    all_of_them = way in ("sleds", "sleds-clang")
+    record(build(way, ["registers.c"], "program", *(["-DSLEDS", "-fno-pie", "-no-pie"] if all_of_them else [])),
            options=())
     same(totals()["doubles"], 2000)
+    if all_of_them:
+        same([totals()[name] for name in ("nothing", "everything")], [2000, 2000])
 
 
 for way in ["gcc", "clang", "sleds-O0", *SLEDS]:
