@@ -35,7 +35,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { GATE_BYTES = 32, FRAME_INFO_BYTES = 256, FUNCTIONS_MOST = 1 << 22, WITHOUT_MOST = 256 };
+enum {
+    GATE_BYTES = 32,
+    GATE_BYTES_MOST = 128,
+    FRAME_INFO_BYTES = 128,
+    FUNCTIONS_MOST = 1 << 22,
+    WITHOUT_MOST = 256
+};
 
 sled_gates ouro_native_gates[SLED_MODULES_MOST];
 size_t ouro_native_gates_count;
@@ -146,48 +152,46 @@ static void put_hooks(const sled_gates *g) {
     }
 }
 
-static void put_gate(unsigned char *at, const sled_gates *g, const sled_function *f,
-                     uintptr_t sled) {
-    bool by_gcc = *(const unsigned char *)sled == 0x90; // see sleds_x86_64.S; clang has a long nop
-    const unsigned char *leave = by_gcc ? ouro_native_sled_leave : ouro_native_sled_leave_keeping;
+// A function by gcc, see sleds_x86_64.S, has the leave in its gate. clang has a long nop.
+static bool has_leave(uintptr_t sled) { return *(const unsigned char *)sled == 0x90; }
+
+// Returns what is behind it.
+static unsigned char *put_gate(unsigned char *at, const sled_gates *g, const sled_function *f,
+                               uintptr_t sled) {
+    const unsigned char *leave = ouro_native_sled_leave, *end = ouro_native_sled_leave_end;
+    unsigned char *gate = at;
     at = put(PUT(at, "\x41\xbb"), (const char *)&f, 4);
     at = put_far(PUT(at, "\xe8"), copy_of(g, ouro_native_sled_enter));
     at = put_far(PUT(at, "\x0f\x82"), sled + SLED_BYTES);
     at = PUT(at, "\x41\x5b");
     at = put_far(PUT(at, "\xe8"), sled + SLED_BYTES);
-    put_far(PUT(at, "\xe9"), copy_of(g, leave));
+    if (!has_leave(sled)) {
+        put_far(PUT(at, "\xe9"), copy_of(g, ouro_native_sled_leave_keeping));
+        return gate + GATE_BYTES;
+    }
+    at = put(at, (const char *)copy_of(g, leave), (size_t)(end - leave));
+    put_far(PUT(at, "\xe9"), copy_of(g, ouro_native_sled_leave_slowly));
+    return gate + GATE_BYTES_MOST;
 }
 
 // ---------------------------------------------------------------- for unwinders
 
-// What is known of the code from..to, in 40 bytes, which are zero before. Its rules: the CFA is
-// %rsp + `above`, and the return address one less than the word below that; from its beginning, or
-// from behind `bytes` on. If `above` is 0, those of all gates.
+// What is known of the code from..to: `rules`, after those that are common.
 static unsigned char *put_piece(unsigned char *at, const unsigned char *common, uintptr_t from,
-                                uintptr_t to, size_t bytes, unsigned char above) {
-    unsigned char rules[] = "\0\x02\0\x0e\0\x16\x10\x05\x38\x1c\x06\x31\x1c";
-    unsigned char *end = at + 40;
-    rules[2] = (unsigned char)bytes;
-    rules[4] = above;
-    at = put(at, (const char *)&(uint32_t){36}, 4);
+                                uintptr_t to, const char *rules, size_t size) {
+    at = put(at, (const char *)&(uint32_t){20 + (uint32_t)size}, 4);
     at = put(at, (const char *)&(uint32_t){(uint32_t)(at - common)}, 4);
     at = put(at, (const char *)&from, 8);
     at = put(at, (const char *)&(uint64_t){to - from}, 8);
-    if (above) put(at, (const char *)rules, sizeof rules - 1);
-    return end;
-}
-
-static unsigned char *put_leave(unsigned char *at, const unsigned char *common, const sled_gates *g,
-                                const unsigned char *leave, const unsigned char *pushed,
-                                const unsigned char *end) {
-    return put_piece(at, common, copy_of(g, leave), copy_of(g, end), (size_t)(pushed - leave), 8);
+    return put(at, rules, size);
 }
 
 // In gates the caller's stack pointer is ours, and its return address is at the mirror of the word
 // below. By that, a gate and its caller are the same frame, which no two are. So gates are signal
 // frames, which makes a difference, and where these lead to is not behind a call: the return
 // address is one less. An enter has two return addresses above its stack pointer, and the second
-// is the caller's. A leave begins as a gate, and puts that address back.
+// is the caller's: CFA %rsp + 16, the return address * (CFA - 8) - 1.
+#define SECOND_WORD "\0\x0e\x10\x16\x10\x05\x38\x1c\x06\x31\x1c\0"
 static void put_frame_info(unsigned char *at, const sled_gates *g) {
     unsigned char *common = at;
     at = PUT(at, "\x24\0\0\0"               // bytes that follow
@@ -199,12 +203,9 @@ static void put_frame_info(unsigned char *at, const sled_gates *g) {
     at = put(at, (const char *)&(uint64_t){UINT64_C(1) << NATIVE_MIRROR_BIT}, 8);
     at = PUT(at, "\x27\x23\xc0\x10\x06\x31\x1c"); // xor, + 0x840, dereference, - 1
     at = put_piece(at, common, copy_of(g, ouro_native_sled_enter),
-                   copy_of(g, ouro_native_sled_leave), 0, 16);
-    at = put_leave(at, common, g, ouro_native_sled_leave, ouro_native_sled_leave_pushed,
-                   ouro_native_sled_leave_keeping);
-    at = put_leave(at, common, g, ouro_native_sled_leave_keeping,
-                   ouro_native_sled_leave_keeping_pushed, ouro_native_sled_leave_slowly);
-    put_piece(at, common, copy_of(g, ouro_native_sled_leave_slowly), g->low + g->size, 0, 0);
+                   copy_of(g, ouro_native_sled_leave_keeping), SECOND_WORD, sizeof SECOND_WORD - 1);
+    put_piece(at, common, copy_of(g, ouro_native_sled_leave_keeping), g->low + g->size, "\0\0\0",
+              4);
 }
 
 // C++ programs have an unwinder; others load one, to end a thread for instance. Weak, because
@@ -335,9 +336,9 @@ static void patch(const table *t, const sled_gates *g) {
         uintptr_t at = t->sleds[i];
         if (!is_wanted(t, i) || count == FUNCTIONS_MOST) continue;
         functions[count] = (sled_function){function_of(at), 0};
-        put_gate(gate, g, &functions[count++], at);
+        unsigned char *next = put_gate(gate, g, &functions[count++], at);
         put_far(PUT((unsigned char *)at, "\xe9"), (uintptr_t)gate);
-        gate += GATE_BYTES;
+        gate = next;
     }
 }
 
@@ -355,7 +356,7 @@ static bool prepare(void) {
 // Gates become code before the sleds lead to them.
 static void add_module(const table *t) {
     uintptr_t page = (uintptr_t)getpagesize();
-    size_t size = hooks_bytes() + t->count * GATE_BYTES + FRAME_INFO_BYTES;
+    size_t size = hooks_bytes() + t->count * GATE_BYTES_MOST + FRAME_INFO_BYTES;
     size = (size + page - 1) & -page;
     if (ouro_native_gates_count == SLED_MODULES_MOST || !prepare()) return;
     void *memory = map_near(t->low, t->high, size);

@@ -39,13 +39,11 @@ static inline bool is_gate(uintptr_t at) {
 }
 
 // sleds_x86_64.S: the template of the hooks, to be copied, and the places where the distance of
-// ouro_native_self is to be added. Parts of it, in their order; behind `pushed` a leave has put the
-// return address back.
+// ouro_native_self is to be added. Parts of it, in their order.
 #define SLED_PART extern const unsigned char SLED_SHARED
 SLED_PART ouro_native_sled_hooks[], ouro_native_sled_size[], ouro_native_sled_enter[],
-    ouro_native_sled_leave[], ouro_native_sled_leave_pushed[], ouro_native_sled_leave_keeping[],
-    ouro_native_sled_leave_keeping_pushed[], ouro_native_sled_leave_slowly[],
-    ouro_native_sled_hooks_end[];
+    ouro_native_sled_leave_keeping[], ouro_native_sled_leave_slowly[], ouro_native_sled_leave[],
+    ouro_native_sled_leave_end[], ouro_native_sled_hooks_end[];
 extern const uint32_t ouro_native_sled_places[] SLED_SHARED;
 extern const uint32_t ouro_native_sled_places_end[] SLED_SHARED;
 

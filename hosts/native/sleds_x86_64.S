@@ -31,6 +31,14 @@
 \name:
     .endm
 
+    // The return address of a function, from the mirror. It does not depend on what the thread has
+    // for its stack, which may be another one after a signal.
+    .macro push_return register
+    lea -8(%rsp), \register
+    btc $MIRROR_BIT, \register
+    push MIRROR_SHIFT(\register)
+    .endm
+
 // ---------------------------------------------------------------- the template
 
     // An instruction that ends with an address in ouro_native_self, or with that and a byte.
@@ -152,31 +160,9 @@ left:
 4:  of_self mov %rax, %fs:SELF_TOP
     jmp 1b
 
-// Jumped to when a function has returned to its gate. Ends by returning to where that was called
-// from, so calls and returns are paired.
-    .p2align 6
-    hidden ouro_native_sled_leave
-    of_self mov %fs:SELF_TOP, %rsi
-    of_self cmp %fs:SELF_LIMIT, %rsi
-    jae 2f
-    lea -8(%rsp), %rcx
-    of_self sub %fs:SELF_LOW, %rcx
-    cmp %rcx, -FRAME_BYTES + FRAME_HEIGHT(%rsi)
-    jne 2f
-    of_self mov %fs:SELF_MIRROR, %rcx
-    of_self mov %fs:SELF_THREAD, %rdi
-    push -8(%rsp, %rcx)
-    hidden ouro_native_sled_leave_pushed
-    mov OURO_THREAD_POSITION(%rdi), %ecx // ouro_exit
-    mov OURO_THREAD_NODES(%rdi), %r8
-    decq OURO_NODE_BALANCE(%r8, %rcx, 8)
-    mov -FRAME_BYTES + FRAME_TOKEN(%rsi), %ecx
-    mov %ecx, OURO_THREAD_POSITION(%rdi)
-    sub $FRAME_BYTES, %rsi
-    of_self mov %rsi, %fs:SELF_TOP
-    ret
-
-// The same, where only %r11 is free.
+// Jumped to when a function has returned to its gate. It ends by returning to where that was called
+// from, so calls and returns are paired. Until the return address is back, it is as in a gate for
+// unwinders, so that comes last.
     .p2align 6
     hidden ouro_native_sled_leave_keeping
     mov %rcx, -16(%rsp)
@@ -188,11 +174,8 @@ left:
     of_self sub %fs:SELF_LOW, %rcx
     cmp %rcx, -FRAME_BYTES + FRAME_HEIGHT(%rsi)
     jne 1f
-    of_self mov %fs:SELF_MIRROR, %rcx
     of_self mov %fs:SELF_THREAD, %r11
-    push -8(%rsp, %rcx)
-    hidden ouro_native_sled_leave_keeping_pushed
-    mov OURO_THREAD_POSITION(%r11), %ecx
+    mov OURO_THREAD_POSITION(%r11), %ecx // ouro_exit
     shl $3, %rcx
     add OURO_THREAD_NODES(%r11), %rcx
     decq OURO_NODE_BALANCE(%rcx)
@@ -200,14 +183,37 @@ left:
     mov %ecx, OURO_THREAD_POSITION(%r11)
     sub $FRAME_BYTES, %rsi
     of_self mov %rsi, %fs:SELF_TOP
-    mov -8(%rsp), %rcx
-    mov -16(%rsp), %rsi
+    mov -16(%rsp), %rcx
+    mov -24(%rsp), %rsi
+    push_return %r11
     ret
-
-    hidden ouro_native_sled_leave_slowly
 1:  mov -16(%rsp), %rcx
     mov -24(%rsp), %rsi
-2:  jmp *left(%rip)
+    hidden ouro_native_sled_leave_slowly
+    jmp *left(%rip)
+
+// The same, where more registers are free. It is copied once more, to the end of each gate, because
+// a jump more would cost as much as ten other instructions. Behind it is one to `slowly`.
+    hidden ouro_native_sled_leave
+    of_self mov %fs:SELF_TOP, %rsi
+    of_self cmp %fs:SELF_LIMIT, %rsi
+    jae 1f
+    lea -8(%rsp), %rcx
+    of_self sub %fs:SELF_LOW, %rcx
+    cmp %rcx, -FRAME_BYTES + FRAME_HEIGHT(%rsi)
+    jne 1f
+    of_self mov %fs:SELF_THREAD, %rdi
+    mov OURO_THREAD_POSITION(%rdi), %ecx
+    mov OURO_THREAD_NODES(%rdi), %r8
+    decq OURO_NODE_BALANCE(%r8, %rcx, 8)
+    mov -FRAME_BYTES + FRAME_TOKEN(%rsi), %ecx
+    mov %ecx, OURO_THREAD_POSITION(%rdi)
+    sub $FRAME_BYTES, %rsi
+    of_self mov %rsi, %fs:SELF_TOP
+    push_return %rcx
+    ret
+1:
+    hidden ouro_native_sled_leave_end
 
     .p2align 6
     hidden ouro_native_sled_hooks_end
@@ -272,10 +278,8 @@ left:
     end ouro_native_sled_at_learn
 
     begin ouro_native_sled_at_left
-    .cfi_undefined %rip // for four instructions
-    lea -8(%rsp), %r11
-    btc $MIRROR_BIT, %r11
-    push MIRROR_SHIFT(%r11)
+    .cfi_undefined %rip // for three instructions
+    push_return %r11
     .cfi_offset %rip, -8
     .irp register, %rax, %rcx, %rdx, %rsi, %rdi, %r8, %r9, %r10, %r11
     keep \register
