@@ -38,7 +38,7 @@
 enum {
     GATE_BYTES = 32,
     GATE_BYTES_MOST = 128,
-    FRAME_INFO_BYTES = 128,
+    FRAME_INFO_BYTES = 320,
     FUNCTIONS_MOST = 1 << 22,
     WITHOUT_MOST = 256
 };
@@ -155,11 +155,15 @@ static void put_hooks(const sled_gates *g) {
 // A function by gcc, see sleds_x86_64.S, has the leave in its gate. clang has a long nop.
 static bool has_leave(uintptr_t sled) { return *(const unsigned char *)sled == 0x90; }
 
-// Returns what is behind it.
-static unsigned char *put_gate(unsigned char *at, const sled_gates *g, const sled_function *f,
-                               uintptr_t sled) {
+// The offset of `leave` in a gate, and of the return at its end.
+enum { GATE_LEAVE = 24 };
+static size_t gate_return(void) {
+    return GATE_LEAVE + (size_t)(ouro_native_sled_leave_end - ouro_native_sled_leave) - 1;
+}
+
+static void put_gate(unsigned char *at, const sled_gates *g, const sled_function *f,
+                     uintptr_t sled) {
     const unsigned char *leave = ouro_native_sled_leave, *end = ouro_native_sled_leave_end;
-    unsigned char *gate = at;
     at = put(PUT(at, "\x41\xbb"), (const char *)&f, 4);
     at = put_far(PUT(at, "\xe8"), copy_of(g, ouro_native_sled_enter));
     at = put_far(PUT(at, "\x0f\x82"), sled + SLED_BYTES);
@@ -167,16 +171,37 @@ static unsigned char *put_gate(unsigned char *at, const sled_gates *g, const sle
     at = put_far(PUT(at, "\xe8"), sled + SLED_BYTES);
     if (!has_leave(sled)) {
         put_far(PUT(at, "\xe9"), copy_of(g, ouro_native_sled_leave_keeping));
-        return gate + GATE_BYTES;
+        return;
     }
     at = put(at, (const char *)copy_of(g, leave), (size_t)(end - leave));
     put_far(PUT(at, "\xe9"), copy_of(g, ouro_native_sled_leave_slowly));
-    return gate + GATE_BYTES_MOST;
 }
 
 // ---------------------------------------------------------------- for unwinders
 
-// What is known of the code from..to: `rules`, after those that are common.
+// DWARF. The CFA, the caller's stack pointer, is above the word where the return address was. That
+// is in its mirror, or still there, or there again. In a leave it is in the mirror, and the CFA is
+// %rsp. Before an unwinder, a gate and its caller may be the same frame, which no two are. So gates
+// are signal frames, which makes a difference, and where these lead to is not behind a call: the
+// return address is one less.
+#define MIRRORED "\x0e\0\0\0\0\0\x10\0\0\x27\x23\xc0\x10" // of an address: ^ 1 << 44, + 0x840
+#define LESS_ONE "\x06\x31\x1c"                           // what is there, - 1
+#define BELOW "\x38\x1c"                                  // - 8
+_Static_assert(MIRROR_BIT == 44 && MIRROR_SHIFT == 0x840, "in MIRRORED");
+
+// Rules for the CFA and the return address; the first byte is that no others come before.
+#define CFA_IS_SP "\x0c\x07\x00\x16\x10\x12" BELOW MIRRORED LESS_ONE
+#define CFA_IS_SP_8 "\0\x0e\x08\x16\x10\x05" BELOW LESS_ONE "\0"
+#define CFA_IS_SP_16 "\0\x0e\x10\x16\x10\x05" BELOW LESS_ONE "\0"
+// In a gate it depends on the instruction: until the function is called, and at the return, the
+// address is where it was, and the CFA is %rsp + 8. IS_THERE is 1 then; the two bytes that are 0
+// are gate_step - 1 and gate_return.
+#define IS_THERE "\x80\0\x08\0\x1a\x12\x08\0\x29\x16\x42\x2d\x21"
+#define CFA_IN_GATE "\0\x0f\x12\x77\0" IS_THERE "\x33\x24\x22"
+#define RETURN_IN_GATE "\x16\x10\x22" BELOW IS_THERE "\x28\x0d\0" MIRRORED LESS_ONE "\0\0"
+enum { GATE_STEP_AT = 8, GATE_RETURN_AT = 12, AGAIN_AT = sizeof CFA_IN_GATE - 1 };
+
+// What is known of the code from..to.
 static unsigned char *put_piece(unsigned char *at, const unsigned char *common, uintptr_t from,
                                 uintptr_t to, const char *rules, size_t size) {
     at = put(at, (const char *)&(uint32_t){20 + (uint32_t)size}, 4);
@@ -185,27 +210,31 @@ static unsigned char *put_piece(unsigned char *at, const unsigned char *common, 
     at = put(at, (const char *)&(uint64_t){to - from}, 8);
     return put(at, rules, size);
 }
+#define PUT_PIECE(at, common, g, from, to, rules) \
+    put_piece(at, common, copy_of(g, from), copy_of(g, to), rules, sizeof(rules) - 1)
 
-// In gates the caller's stack pointer is ours, and its return address is at the mirror of the word
-// below. By that, a gate and its caller are the same frame, which no two are. So gates are signal
-// frames, which makes a difference, and where these lead to is not behind a call: the return
-// address is one less. An enter has two return addresses above its stack pointer, and the second
-// is the caller's: CFA %rsp + 16, the return address * (CFA - 8) - 1.
-#define SECOND_WORD "\0\x0e\x10\x16\x10\x05\x38\x1c\x06\x31\x1c\0"
+static void put_gates_piece(unsigned char *at, const unsigned char *common, const sled_gates *g) {
+    char rules[] = CFA_IN_GATE RETURN_IN_GATE;
+    rules[GATE_STEP_AT] = rules[AGAIN_AT + GATE_STEP_AT] = (char)(g->step - 1);
+    rules[GATE_RETURN_AT] = rules[AGAIN_AT + GATE_RETURN_AT] = (char)gate_return();
+    put_piece(at, common, copy_of(g, ouro_native_sled_hooks_end), g->low + g->size, rules,
+              sizeof rules - 1);
+}
+
 static void put_frame_info(unsigned char *at, const sled_gates *g) {
     unsigned char *common = at;
     at = PUT(at, "\x24\0\0\0"               // bytes that follow
                  "\0\0\0\0"                 // common
                  "\x01zS\0\x01\x78\x10\x00" // version, signal frames, factors, register
-                 "\x0c\x07\x00"             // CFA: %rsp + 0
-                 "\x16\x10\x12"             // the return address is an expression of 18 bytes
-                 "\x38\x1c\x0e");           // - 8,
-    at = put(at, (const char *)&(uint64_t){UINT64_C(1) << NATIVE_MIRROR_BIT}, 8);
-    at = PUT(at, "\x27\x23\xc0\x10\x06\x31\x1c"); // xor, + 0x840, dereference, - 1
-    at = put_piece(at, common, copy_of(g, ouro_native_sled_enter),
-                   copy_of(g, ouro_native_sled_leave_keeping), SECOND_WORD, sizeof SECOND_WORD - 1);
-    put_piece(at, common, copy_of(g, ouro_native_sled_leave_keeping), g->low + g->size, "\0\0\0",
-              4);
+             CFA_IS_SP);
+    at = PUT_PIECE(at, common, g, ouro_native_sled_enter, ouro_native_sled_leave_keeping,
+                   CFA_IS_SP_16);
+    at = PUT_PIECE(at, common, g, ouro_native_sled_leave_keeping,
+                   ouro_native_sled_leave_keeping_pushed, "\0\0\0\0");
+    at = PUT_PIECE(at, common, g, ouro_native_sled_leave_keeping_pushed,
+                   ouro_native_sled_leave_kept, CFA_IS_SP_8);
+    at = PUT_PIECE(at, common, g, ouro_native_sled_leave_kept, ouro_native_sled_leave, "\0\0\0\0");
+    put_gates_piece(at, common, g);
 }
 
 // C++ programs have an unwinder; others load one, to end a thread for instance. Weak, because
@@ -336,9 +365,9 @@ static void patch(const table *t, const sled_gates *g) {
         uintptr_t at = t->sleds[i];
         if (!is_wanted(t, i) || count == FUNCTIONS_MOST) continue;
         functions[count] = (sled_function){function_of(at), 0};
-        unsigned char *next = put_gate(gate, g, &functions[count++], at);
+        put_gate(gate, g, &functions[count++], at);
         put_far(PUT((unsigned char *)at, "\xe9"), (uintptr_t)gate);
-        gate = next;
+        gate += g->step;
     }
 }
 
@@ -353,15 +382,21 @@ static bool prepare(void) {
     return true;
 }
 
+static size_t gate_step(const table *t) {
+    for (size_t i = 0; i < t->count; i++)
+        if (has_leave(t->sleds[i])) return GATE_BYTES_MOST;
+    return GATE_BYTES;
+}
+
 // Gates become code before the sleds lead to them.
 static void add_module(const table *t) {
     uintptr_t page = (uintptr_t)getpagesize();
-    size_t size = hooks_bytes() + t->count * GATE_BYTES_MOST + FRAME_INFO_BYTES;
+    size_t step = gate_step(t), size = hooks_bytes() + t->count * step + FRAME_INFO_BYTES;
     size = (size + page - 1) & -page;
     if (ouro_native_gates_count == SLED_MODULES_MOST || !prepare()) return;
     void *memory = map_near(t->low, t->high, size);
     if (!memory) return;
-    sled_gates g = {(uintptr_t)memory, size};
+    sled_gates g = {(uintptr_t)memory, size, step};
     unsigned char *info = (unsigned char *)memory + size - FRAME_INFO_BYTES;
     put_hooks(&g);
     put_frame_info(info, &g);

@@ -25,6 +25,7 @@ static inline ouro_block sled_block(const sled_function *f) { return (ouro_block
 // The gates of a module. They stay when it is unloaded.
 typedef struct {
     uintptr_t low, size;
+    uintptr_t step; // from one gate to the next
 } sled_gates;
 
 enum { SLED_MODULES_MOST = 4096 };
@@ -42,7 +43,8 @@ static inline bool is_gate(uintptr_t at) {
 // ouro_native_self is to be added. Parts of it, in their order.
 #define SLED_PART extern const unsigned char SLED_SHARED
 SLED_PART ouro_native_sled_hooks[], ouro_native_sled_size[], ouro_native_sled_enter[],
-    ouro_native_sled_leave_keeping[], ouro_native_sled_leave_slowly[], ouro_native_sled_leave[],
+    ouro_native_sled_leave_keeping[], ouro_native_sled_leave_keeping_pushed[],
+    ouro_native_sled_leave_kept[], ouro_native_sled_leave_slowly[], ouro_native_sled_leave[],
     ouro_native_sled_leave_end[], ouro_native_sled_hooks_end[];
 extern const uint32_t ouro_native_sled_places[] SLED_SHARED;
 extern const uint32_t ouro_native_sled_places_end[] SLED_SHARED;

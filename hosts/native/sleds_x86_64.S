@@ -62,7 +62,7 @@
     .popsection
 
     .section .data.rel.ro.ouro_sleds, "aw", @progbits
-    .p2align 6
+    .p2align 7
     hidden ouro_native_sled_hooks
 other:
     .quad ouro_native_sled_at_other
@@ -186,7 +186,9 @@ left:
     mov -16(%rsp), %rcx
     mov -24(%rsp), %rsi
     push_return %r11
+    hidden ouro_native_sled_leave_keeping_pushed
     ret
+    hidden ouro_native_sled_leave_kept
 1:  mov -16(%rsp), %rcx
     mov -24(%rsp), %rsi
     hidden ouro_native_sled_leave_slowly
@@ -215,7 +217,7 @@ left:
 1:
     hidden ouro_native_sled_leave_end
 
-    .p2align 6
+    .p2align 7
     hidden ouro_native_sled_hooks_end
 
     .pushsection .rodata.ouro_sleds, "a", @progbits

@@ -33,6 +33,7 @@ each_way("inlined.c", ["gcc", "gcc-O0", "clang"])
 
 
 each_way("unwinds.c", ["gcc", "sleds", "sleds-O0", "sleds-no-pie"], "-pthread", "-fexceptions")
+each_way("steps.c", [*SLEDS, "sleds-O0", "sleds-no-pie", "sleds-cet"])
 
 
 def exceptions_pass_through_c_and_libraries(way):
@@ -97,6 +98,8 @@ for way in ["gcc", "clang", "static", "sleds", "sleds-clang"]:
     case(counts_what_it_prints, f"signal_handlers_are_counted_exactly_{way}", way, "signals.c", "-pthread")
     case(counts_what_it_prints, f"an_instrumented_malloc_is_no_trap_{way}", way, "own_malloc.c", "-fno-builtin",
          *(["-Wl,-z,muldefs"] if way == "static" else []))
+for way in [*SLEDS, "sleds-O0", "sleds-cet"]:
+    case(counts_what_it_prints, f"a_signal_at_any_instruction_is_counted_exactly_{way}", way, "steps_in.c")
 for way in ["gcc", "clang", "static", "tsan", *SLEDS]:
     case(counts_what_it_prints, f"threads_of_the_standard_library_are_counted_exactly_{way}", way, "threads.cpp",
          "-pthread")
