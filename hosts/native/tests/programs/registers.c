@@ -73,13 +73,13 @@ NOINLINE void nothing_by_tail_call(void) { nothing(); }
 #define PUT(n, name) "mov $" #n ", %%" #name "\n"
 #define GET(n, name) "mov %%" #name ", 8*" #n "(%%rbx)\n"
 #define KEEP(n, name) "mov %" #name ", 8*13+8*" #n "(%rbx)\n"
-#define EACH(DO)                                                                            \
-    DO(0, rax)                                                                              \
-    DO(1, rdx)                                                                              \
-    DO(2, r12)                                                                              \
-    DO(3, r13)                                                                              \
-    DO(4, r14) DO(5, r15) DO(6, rcx) DO(7, rsi) DO(8, rdi) DO(9, r8) DO(10, r9) DO(11, r10) \
-        DO(12, r11)
+#define EACH(DO) \
+    DO(0, rax)   \
+    DO(1, rdx)   \
+    DO(2, r12)   \
+    DO(3, r13)   \
+    DO(4, r14)   \
+    DO(5, r15) DO(6, rcx) DO(7, rsi) DO(8, rdi) DO(9, r8) DO(10, r9) DO(11, r10) DO(12, r11)
 #ifdef __clang__
 enum { KEPT = 12 };
 #else
