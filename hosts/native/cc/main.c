@@ -105,7 +105,8 @@ static bool forbids_linking(const char *a) {
 }
 
 // With one of these options functions have hooks: sanitizers have a use of their own for the
-// addresses where mirrors are, and read return addresses; the others use the same nops.
+// addresses where mirrors are, and read return addresses; the others use the same nops, or have
+// something in registers that hooks use.
 static bool forbids_sleds(const char *a) {
     static const char *const begin[] = {"-fsanitize", "-fpatchable-function-entry",
                                         "-mfentry",   "-m32",
