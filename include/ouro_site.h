@@ -162,6 +162,11 @@ OURO_INLINE_ ouro_here *ouro_site_follow(const ouro_here *here, ouro_site site) 
     return ouro_follow_(here->known + (size_t)site);
 }
 
+// What ouro_site_follow would return, and nothing is counted yet.
+OURO_INLINE_ ouro_here *ouro_site_leads(const ouro_here *here, ouro_site site) {
+    return here->known[site].to;
+}
+
 // The second try, for a site that enters several blocks at one node: counts the call and returns
 // the new `here`, or NULL if the lane does not remember it, or if it is time that the site learns
 // another block. About 20 instructions, and no call.

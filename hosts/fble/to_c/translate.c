@@ -185,17 +185,21 @@ static FILE *stream(char **text, size_t *length) {
 
 void fble_translate(FILE *to, struct fble_program *program, const struct fble_emitted *emitted,
                     const char *source, bool all_blocks) {
-    char *texts[3] = {0};
-    size_t lengths[3];
+    char *texts[4] = {0};
+    size_t lengths[4];
     struct translator t = {.arena = &program->arena,
                            .emitted = emitted,
                            .steps = stream(texts, lengths),
                            .tables = stream(texts + 1, lengths + 1),
-                           .code = stream(texts + 2, lengths + 2)};
+                           .leaves = stream(texts + 2, lengths + 2),
+                           .code = stream(texts + 3, lengths + 3)};
     const char *name = fble_c_name(t.arena, emitted->module->path->text);
     note_indices(&t);
     note_imports(&t);
+    c_find_leaves(&t);
+    fputs("\n#include <compiled_leaf.h>\n", t.leaves);
     for (uint32_t i = 0; i < emitted->functions.count; i++) c_write_function(&t, i);
+    fputs("\n#include <compiled_leaf.h>\n", t.leaves);
     write_spots(&t);
     write_codes(&t);
     write_blocks(&t, all_blocks);
@@ -204,8 +208,8 @@ void fble_translate(FILE *to, struct fble_program *program, const struct fble_em
     write_module(&t, name, source);
     write_head(&t, to, name);
     write_imports(&t, to, program);
-    FILE *streams[] = {t.steps, t.tables, t.code};
-    for (int i = 0; i < 3; i++) {
+    FILE *streams[] = {t.steps, t.tables, t.leaves, t.code};
+    for (int i = 0; i < 4; i++) {
         fclose(streams[i]);
         fwrite(texts[i], 1, lengths[i], to);
         free(texts[i]);

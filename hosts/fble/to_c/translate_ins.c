@@ -241,7 +241,10 @@ static void choose(struct translator *t, const struct emit_ins *ins, uint32_t i)
         choose_by_table(t, ins);
         return;
     }
-    if (!known) c_choose_by_table(t, i);
+    if (!known && c_choose_by_table(t, i) && t->step->kind == C_AS_LEAF) {
+        c_out(t, "return 0;"); // the function itself has the selects
+        return;
+    }
     if (known)
         c_out(t, "switch (fble_tag_of(s%u, %u)) {", ins->b, ins->x);
     else
@@ -288,13 +291,16 @@ static void call(struct translator *t, uint32_t i) {
     for (uint32_t slot = 0; slot < t->f->most; slot++)
         if (c_is_live(site->live, site->slots, slot)) c_store(t, slot);
     c_out(t, "{ uint64_t *frame = fp + %u;", t->f->most);
+    const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
+    uint32_t callee = known ? c_index_of(t, ins->pointer) : 0;
+    if (known && t->is_leaf[callee])
+        c_out(t, "FBLE_CALL_LEAF(v%u, &codes[%u], %u, %u, f%u_%u, frame, %s, %s, %s);", callee,
+              callee, ins->call_site, t->now.charge, t->index, i + 1, a, b, c);
     write_return(t, i);
     c_out(t, "frame[FBLE_FP_RETURN] = fble_pointer(&return%u.op);", t->returns);
     c_out(t, "frame[FBLE_FP_CALLER] = fble_pointer(fp);");
     for (uint32_t k = 3; k < ins->list_count; k++)
         c_out(t, "frame[%u] = s%u;", FBLE_FP_ARGS + k, list_of(t, ins)[k]);
-    const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
-    uint32_t callee = known ? c_index_of(t, ins->pointer) : 0;
     if (known)
         c_out(t, "FBLE_JUMP_ENTERING(f%u, &codes[%u], %u, %u, frame, %u, %s, %s, %s);", callee,
               callee, ins->call_site, t->now.charge, ins->list_count, a, b, c);
@@ -308,10 +314,13 @@ static void call(struct translator *t, uint32_t i) {
 static void tail_call(struct translator *t, uint32_t i) {
     const struct emit_ins *ins = t->f->ins + i;
     bool known = ins->op == FBLE_OP_TAIL_CODE;
-    for (uint32_t k = 3; k < ins->list_count; k++)
-        c_out(t, "fp[%u] = s%u;", FBLE_FP_ARGS + k, list_of(t, ins)[k]);
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
     uint32_t callee = known ? c_index_of(t, ins->pointer) : 0;
+    if (known && t->is_leaf[callee])
+        c_out(t, "FBLE_TAIL_LEAF(v%u, &codes[%u], %u, %u, %s, %s, %s);", callee, callee,
+              ins->call_site, t->now.charge, a, b, c);
+    for (uint32_t k = 3; k < ins->list_count; k++)
+        c_out(t, "fp[%u] = s%u;", FBLE_FP_ARGS + k, list_of(t, ins)[k]);
     if (known)
         c_out(t, "FBLE_JUMP_REPLACING(f%u, &codes[%u], %u, %u, %u, %s, %s, %s);", callee, callee,
               ins->call_site, t->now.charge, ins->list_count, a, b, c);
