@@ -51,6 +51,7 @@ void c_find_leaves(struct translator *t) {
         for (uint32_t i = 0; i < f->count; i++) {
             if (fble_operands[f->ins[i].op].word != FBLE_ROLE_CODE) continue;
             if (fble_operands[f->ins[i].op].list != FBLE_ROLE_ARGS) continue;
+            if (c_import_of(t, f->ins[i].pointer)) continue;
             uint32_t callee = c_index_of(t, f->ins[i].pointer);
             t->is_leaf[callee] = is_leaf(t, functions->at[callee]);
         }

@@ -39,6 +39,7 @@ struct c_step {
 
 struct translator {
     struct fble_arena *arena;
+    struct fble_program *program;
     const struct fble_emitted *emitted;
     FILE *steps, *tables, *leaves, *code;
     bool *is_leaf; // per function: see leaf.c
@@ -110,6 +111,8 @@ void c_find_leaves(struct translator *t);
 
 void c_write_ins(struct translator *t, uint32_t i);
 uint32_t c_index_of(struct translator *t, const void *code_or_foreign);
+// The export that it is, of another module; NULL: it is this one's.
+const struct emit_export *c_import_of(struct translator *t, const struct fble_code *code);
 const char *c_global_of(struct translator *t, const struct emit_ins *ins);
 
 // ---------------------------------------------------------------- translate_choice.c

@@ -99,7 +99,7 @@ static inline fble_value fble_anything(void) {
 
 // ---------------------------------------------------------------- tables
 
-#define FBLE_COMPILED_FORMAT 4
+#define FBLE_COMPILED_FORMAT 5
 
 // The words around a return pc, which is the address of `op`.
 struct fble_return {
@@ -131,6 +131,10 @@ struct fble_compiled_module {
     const uint32_t *foreign_labels;
     fble_value *globals; // the first is the module's value
     uint32_t foreign_count, global_count;
+    // Of each field of the module's value: where the function that it is known to be stands, or
+    // NULL.
+    const struct fble_code *const *const *exports;
+    uint32_t export_count;
 };
 
 // A program or library: the modules in the order of dependence, the last of a program is its main
