@@ -5,8 +5,8 @@
 //
 // Where a variable is. A function's own variables are in slots of its frame. The module's body runs
 // once, so its variables are globals if inner functions use them. Functions that are defined in it
-// capture nothing: their code is known, and called directly, also from other modules. Variables of functions in between are
-// captured. A function that mentions itself uses fp[2].
+// capture nothing: their code is known, and called directly, also from other modules. Variables of
+// functions in between are captured. A function that mentions itself uses fp[2].
 //
 // Every value gets a slot of its own. An expression leaves its value in a new slot or in the slot
 // of a variable. Afterwards slots.c lets values share slots that are not needed at the same time.
@@ -19,10 +19,10 @@
 struct emit_variable {
     struct emit_function *owner;
     uint32_t slot;
-    uint32_t global;                  // its number, once an inner function uses it; 0: none
-    struct fble_code *known;          // it is this function, which captures nothing
+    uint32_t global;                   // its number, once an inner function uses it; 0: none
+    struct fble_code *known;           // it is this function, which captures nothing
     const struct fble_emitted *module; // it is the value of this module
-    struct emit_function *definition; // the function being emitted that this variable is
+    struct emit_function *definition;  // the function being emitted that this variable is
 };
 
 struct emitter {

@@ -233,8 +233,7 @@ static uint32_t emit_chain(struct emitter *e, struct chain *chain, struct emit_w
     }
     while (chain->at) {
         if (applies(chain->at)) {
-            struct emit_call call = {
-                .callee = value, .known = known, .loc = chain->expr->start};
+            struct emit_call call = {.callee = value, .known = known, .loc = chain->expr->start};
             known = NULL;
             collect_call(e, chain, &call);
             if (open && !chain->at) {

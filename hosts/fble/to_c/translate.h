@@ -42,7 +42,7 @@ struct translator {
     struct fble_program *program;
     const struct fble_emitted *emitted;
     FILE *steps, *tables, *leaves, *code;
-    bool *is_leaf; // per function: see leaf.c
+    bool *is_leaf;             // per function: see leaf.c
     struct fble_pairs indices; // of codes and foreign uses, + 1
     // So many were written.
     uint32_t sites, returns, lists, literals, spots, branches, choices;

@@ -141,20 +141,20 @@ STEP replace_by_search(FBLE_STEP_PARAMETERS) {
 }
 
 // Enters m->applied by what is remembered of the key.
-#define GO_BY_KEY(key, before, event, search)                          \
-    do {                                                               \
-        const struct fble_code *const code_ = m->applied;              \
-        ouro_here *here_ = (ouro_here *)(uintptr_t)c;                  \
-        before;                                                        \
-        ouro_here *to_ = ouro_site_recall(m->recorder, here_, key);    \
-        if (!to_) {                                                    \
-            m->call_key = (key);                                       \
-            FBLE_JUMP(search, fp, hp, a, b, c);                        \
-        }                                                              \
-        fble_step *const step_ = code_->enter;                         \
-        event;                                                         \
-        fble_move(m, to_);                                             \
-        FBLE_JUMP(step_, fp, hp, a, b, fble_pointer(to_));             \
+#define GO_BY_KEY(key, before, event, search)                       \
+    do {                                                            \
+        const struct fble_code *const code_ = m->applied;           \
+        ouro_here *here_ = (ouro_here *)(uintptr_t)c;               \
+        before;                                                     \
+        ouro_here *to_ = ouro_site_recall(m->recorder, here_, key); \
+        if (!to_) {                                                 \
+            m->call_key = (key);                                    \
+            FBLE_JUMP(search, fp, hp, a, b, c);                     \
+        }                                                           \
+        fble_step *const step_ = code_->enter;                      \
+        event;                                                      \
+        fble_move(m, to_);                                          \
+        FBLE_JUMP(step_, fp, hp, a, b, fble_pointer(to_));          \
     } while (0)
 #define ENTER_BY_KEY(key) GO_BY_KEY(key, fp[FBLE_FP_TOKEN] = c, (void)0, enter_by_search)
 #define REPLACE_BY_KEY(key) GO_BY_KEY(key, (void)0, ouro_here_leave(here_), replace_by_search)

@@ -131,8 +131,8 @@ struct fble_compiled_module {
     const uint32_t *foreign_labels;
     fble_value *globals; // the first is the module's value
     uint32_t foreign_count, global_count;
-    // Of each field of the module's value: where the function that it is known to be stands, or
-    // NULL.
+    // Of each field of the module's value: where the function stands that it is known to be; NULL:
+    // it is not known.
     const struct fble_code *const *const *exports;
     uint32_t export_count;
 };
@@ -402,8 +402,8 @@ struct fble_branch {
     } while (0)
 
 // A leaf, see compiled_leaf.h. It adds its instructions to *charged, and takes memory from *top.
-#define FBLE_LEAF(name)                                                                 \
-    static inline __attribute__((always_inline)) fble_value name(                       \
+#define FBLE_LEAF(name)                                                                    \
+    static inline __attribute__((always_inline)) fble_value name(                          \
         struct fble_machine *m, char **top, uint32_t *charged, fble_value a, fble_value b, \
         fble_value c)
 
@@ -483,30 +483,30 @@ static inline ouro_here *fble_again(ouro_here *here) {
 }
 
 // Entered and left at once. Meanwhile the clock sees it.
-#define FBLE_LEAF_VALUE(value, leaf, code_, site, x, y, z)         \
-    if (!ouro_site_knows(FBLE_STANDS, site, code_)) break;         \
-    char *top_ = hp;                                               \
-    uint32_t charged_ = 0;                                         \
-    fble_move(m, ouro_site_leads(FBLE_STANDS, site));              \
-    const fble_value value = leaf(m, &top_, &charged_, x, y, z);   \
-    fble_move(m, FBLE_STANDS);                                     \
+#define FBLE_LEAF_VALUE(value, leaf, code_, site, x, y, z)       \
+    if (!ouro_site_knows(FBLE_STANDS, site, code_)) break;       \
+    char *top_ = hp;                                             \
+    uint32_t charged_ = 0;                                       \
+    fble_move(m, ouro_site_leads(FBLE_STANDS, site));            \
+    const fble_value value = leaf(m, &top_, &charged_, x, y, z); \
+    fble_move(m, FBLE_STANDS);                                   \
     if (FBLE_RARELY(!value)) break
-#define FBLE_CALL_LEAF(leaf, code_, site, charge, step, frame, x, y, z)                       \
-    do {                                                                                      \
-        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                                  \
-        FBLE_CHARGE(charge);                                                                  \
-        ouro_here_leave_after(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_);     \
-        FBLE_JUMP(step, frame, top_, value_, FBLE_ANYTHING, c);                               \
+#define FBLE_CALL_LEAF(leaf, code_, site, charge, step, frame, x, y, z)                   \
+    do {                                                                                  \
+        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                              \
+        FBLE_CHARGE(charge);                                                              \
+        ouro_here_leave_after(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_); \
+        FBLE_JUMP(step, frame, top_, value_, FBLE_ANYTHING, c);                           \
     } while (0)
-#define FBLE_TAIL_LEAF(leaf, code_, site, charge, x, y, z)                                    \
-    do {                                                                                      \
-        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                                  \
-        ouro_here_leave_after(FBLE_STANDS, charge);                                           \
-        ouro_here_leave_after(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_);     \
-        hp = top_;                                                                            \
-        c = fp[FBLE_FP_TOKEN];                                                                \
-        fble_move(m, FBLE_STANDS);                                                            \
-        FBLE_JUMP_BACK(value_, c);                                                            \
+#define FBLE_TAIL_LEAF(leaf, code_, site, charge, x, y, z)                                \
+    do {                                                                                  \
+        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                              \
+        ouro_here_leave_after(FBLE_STANDS, charge);                                       \
+        ouro_here_leave_after(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_); \
+        hp = top_;                                                                        \
+        c = fp[FBLE_FP_TOKEN];                                                            \
+        fble_move(m, FBLE_STANDS);                                                        \
+        FBLE_JUMP_BACK(value_, c);                                                        \
     } while (0)
 
 #define FBLE_RETURN(value, charge)                              \

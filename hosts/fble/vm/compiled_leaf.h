@@ -18,13 +18,13 @@
 
 #define FBLE_FAIL(failure, place, charge, more) return 0
 #define FBLE_CHARGE(n) (*charged += (n))
-#define FBLE_RETURN(value, charge)               \
-    do {                                         \
-        fble_value value_ = (value);             \
-        if (!value_) __builtin_unreachable();    \
-        FBLE_CHARGE(charge);                     \
-        *top = hp;                               \
-        return value_;                           \
+#define FBLE_RETURN(value, charge)            \
+    do {                                      \
+        fble_value value_ = (value);          \
+        if (!value_) __builtin_unreachable(); \
+        FBLE_CHARGE(charge);                  \
+        *top = hp;                            \
+        return value_;                        \
     } while (0)
 #define FBLE_THIRD c
 
