@@ -88,20 +88,34 @@ enum { OURO_TURN_BITS_ = 10 };
 
 OURO_INLINE_ ouro_turn_ *ouro_turn_at_(const ouro_thread *thread, const ouro_here *here,
                                        const void *key) {
-    uint64_t both = (uint64_t)(uintptr_t)here + ((uint64_t)(uintptr_t)key << 20);
-    uint64_t hash = both * UINT64_C(0x9E3779B97F4A7C15);
-    return thread->lane_->turns + (hash >> (64 - OURO_TURN_BITS_));
+    uint32_t both = (uint32_t)(uintptr_t)here + ((uint32_t)(uintptr_t)key << 10);
+    return thread->lane_->turns + (both * UINT32_C(0x9E3779B1) >> (32 - OURO_TURN_BITS_));
 }
 
 // Assembly, because compilers do not compare with what is loaded atomically where it is.
-OURO_INLINE_ bool ouro_knows_(const ouro_known_ *known, const void *key) {
+OURO_INLINE_ bool ouro_is_(const void *const *place, const void *key) {
 #ifdef OURO_ATOMIC_ADD_
-    return OURO_LIKELY_(__atomic_load_n(&known->key, __ATOMIC_RELAXED) == key);
+    return OURO_LIKELY_(__atomic_load_n(place, __ATOMIC_RELAXED) == key);
 #else
     bool same;
-    __asm__("cmpq %2, %1" : "=@cce"(same) : "m"(known->key), "er"(key));
+    __asm__("cmpq %2, %1" : "=@cce"(same) : "m"(*place), "er"(key));
     return OURO_LIKELY_(same);
 #endif
+}
+
+// True if it is 0 now.
+OURO_INLINE_ bool ouro_count_down_(uint64_t *left) {
+#ifdef OURO_ATOMIC_ADD_
+    return --*left == 0;
+#else
+    bool zero;
+    __asm__("decq %1" : "=@ccz"(zero), "+m"(*left));
+    return zero;
+#endif
+}
+
+OURO_INLINE_ bool ouro_knows_(const ouro_known_ *known, const void *key) {
+    return ouro_is_(&known->key, key);
 }
 
 OURO_INLINE_ ouro_here *ouro_follow_(const ouro_known_ *known) {
@@ -148,15 +162,22 @@ OURO_INLINE_ ouro_here *ouro_site_follow(const ouro_here *here, ouro_site site) 
     return ouro_follow_(here->known + (size_t)site);
 }
 
+// What ouro_site_follow would return, and nothing is counted yet.
+OURO_INLINE_ ouro_here *ouro_site_leads(const ouro_here *here, ouro_site site) {
+    return here->known[site].to;
+}
+
 // The second try, for a site that enters several blocks at one node: counts the call and returns
 // the new `here`, or NULL if the lane does not remember it, or if it is time that the site learns
 // another block. About 20 instructions, and no call.
 OURO_INLINE_ ouro_here *ouro_site_recall(ouro_thread *thread, const ouro_here *here,
                                          const void *key) {
     const ouro_turn_ *turn = ouro_turn_at_(thread, here, key);
-    if (__atomic_load_n(&turn->from, __ATOMIC_RELAXED) != here || turn->key != key) return NULL;
-    if (--thread->lane_->recalls == 0) return NULL;
+    if (!ouro_is_((const void *const *)&turn->from, here) || !ouro_is_(&turn->key, key))
+        return NULL;
+    if (ouro_count_down_(&thread->lane_->recalls)) return NULL;
     ouro_here *to = turn->to;
+    if (!to) __builtin_unreachable();
     ouro_increment_(turn->counter);
     return to;
 }

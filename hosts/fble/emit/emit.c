@@ -144,6 +144,17 @@ uint32_t emit_variable_slot(struct emitter *e, struct emit_variable *variable) {
     return slot;
 }
 
+const struct fble_emitted *emit_module_of(const struct emitter *e, const struct fble_expr *expr) {
+    if (expr->kind == FBLE_MODULE) return expr->path->module->emitted;
+    if (expr->kind == FBLE_NAME && !emit_is_type(expr->atom_type))
+        return emit_variable_of(e, expr->name.declaration)->module;
+    return NULL;
+}
+
+struct fble_code *emit_exported(const struct fble_emitted *module, uint32_t field) {
+    return module && field < module->export_count ? module->exports[field] : NULL;
+}
+
 // ---------------------------------------------------------------- types
 
 bool emit_is_type(const struct fble_type *type) { return type && type->kind == FBLE_T_TYPEOF; }
@@ -159,6 +170,27 @@ bool emit_is_unit(struct emitter *e, struct fble_type *type) {
 }
 
 // ---------------------------------------------------------------- modules
+
+static struct fble_code *exported_function(const struct emitter *e, const struct fble_expr *value) {
+    if (value->kind != FBLE_NAME || value->suffixes || emit_is_type(value->type)) return NULL;
+    return emit_variable_of(e, value->name.declaration)->known;
+}
+
+// What other modules may know of this one. A function that it has from elsewhere is the other's.
+static void note_exports(struct emitter *e, struct fble_emitted *emitted) {
+    const struct fble_expr *result = e->module->value->body->result;
+    if (result->kind != FBLE_EXPORT || result->suffixes) return;
+    emitted->exports = fble_alloc(e->arena, (result->exported.count + 1) * sizeof(void *));
+    emitted->export_count = result->exported.count;
+    uint32_t field = 0;
+    for (const struct fble_slot *s = result->exported.slots; s; s = s->next, field++) {
+        struct fble_code *code = emitted->exports[field] = exported_function(e, s->value);
+        void **memo = code ? fble_pair(e->arena, &e->program->exports, code, NULL) : NULL;
+        if (!memo || *memo) continue;
+        struct emit_export *export = *memo = fble_alloc(e->arena, sizeof *export);
+        *export = (struct emit_export){emitted, field};
+    }
+}
 
 struct fble_emitted *fble_emit(struct fble_program *program, struct fble_module *module,
                                ouro_block first_block, bool all_blocks) {
@@ -177,6 +209,7 @@ struct fble_emitted *fble_emit(struct fble_program *program, struct fble_module 
     emit_open_function(&e, emitted->main, label);
     emit_body(&e, module->value->body, (struct emit_want){EMIT_AS_RESULT, 0});
     emit_close_function(&e);
+    note_exports(&e, emitted);
     emitted->global_count = e.globals + 1;
     emitted->globals = fble_alloc(e.arena, emitted->global_count * sizeof *emitted->globals);
     for (uint32_t i = 0; i < e.functions.count && !e.problem; i++) {

@@ -5,8 +5,8 @@
 //
 // Where a variable is. A function's own variables are in slots of its frame. The module's body runs
 // once, so its variables are globals if inner functions use them. Functions that are defined in it
-// capture nothing: their code is known, and called directly. Variables of functions in between are
-// captured. A function that mentions itself uses fp[2].
+// capture nothing: their code is known, and called directly, also from other modules. Variables of
+// functions in between are captured. A function that mentions itself uses fp[2].
 //
 // Every value gets a slot of its own. An expression leaves its value in a new slot or in the slot
 // of a variable. Afterwards slots.c lets values share slots that are not needed at the same time.
@@ -19,9 +19,10 @@
 struct emit_variable {
     struct emit_function *owner;
     uint32_t slot;
-    uint32_t global;                  // its number, once an inner function uses it; 0: none
-    struct fble_code *known;          // it is this function, which captures nothing
-    struct emit_function *definition; // the function being emitted that this variable is
+    uint32_t global;                   // its number, once an inner function uses it; 0: none
+    struct fble_code *known;           // it is this function, which captures nothing
+    const struct fble_emitted *module; // it is the value of this module
+    struct emit_function *definition;  // the function being emitted that this variable is
 };
 
 struct emitter {
@@ -69,6 +70,10 @@ struct emit_variable *emit_new_variable(struct emitter *e, struct fble_declarati
 struct emit_variable *emit_variable_of(const struct emitter *e,
                                        const struct fble_declaration *declaration);
 uint32_t emit_variable_slot(struct emitter *e, struct emit_variable *variable);
+// The module whose value an expression is, without its suffixes; NULL: it is something else.
+const struct fble_emitted *emit_module_of(const struct emitter *e, const struct fble_expr *expr);
+// The function that a field of its value is known to be, or NULL; `module` may be NULL.
+struct fble_code *emit_exported(const struct fble_emitted *module, uint32_t field);
 
 bool emit_is_type(const struct fble_type *type);
 // Struct, union or function, without poly brackets.

@@ -135,6 +135,7 @@ static void define_recursive(struct emitter *e, struct fble_definition *definiti
 
 static void define_plain(struct emitter *e, struct fble_definition *d) {
     struct emit_variable *v = emit_variable_of(e, d->declaration);
+    if (!d->value->suffixes) v->module = emit_module_of(e, d->value);
     if (is_local_name(e, d->value)) {
         const struct emit_variable *same = emit_variable_of(e, d->value->name.declaration);
         v->slot = same->slot;
@@ -180,14 +181,20 @@ static void emit_let(struct emitter *e, struct fble_statement *s) {
 // ---------------------------------------------------------------- other statements
 
 static void emit_import(struct emitter *e, struct fble_statement *s) {
-    for (struct fble_pick *p = s->import.picks; p; p = p->next)
-        if (!emit_is_type(p->declaration->type))
-            emit_new_variable(e, p->declaration)->slot = emit_new_slot(e);
+    const struct fble_emitted *module =
+        s->import.value->suffixes ? NULL : emit_module_of(e, s->import.value);
+    for (struct fble_pick *p = s->import.picks; p; p = p->next) {
+        if (emit_is_type(p->declaration->type)) continue;
+        struct emit_variable *v = emit_new_variable(e, p->declaration);
+        v->known = emit_exported(module, p->index);
+        if (!v->known) v->slot = emit_new_slot(e);
+    }
     uint32_t value = emit_expr(e, s->import.value, anywhere);
     struct fble_type *shape = emit_shape_of(e, s->import.value->type);
     for (struct fble_pick *p = s->import.picks; p; p = p->next) {
         if (emit_is_type(p->declaration->type)) continue;
         struct emit_variable *v = emit_variable_of(e, p->declaration);
+        if (v->known) continue;
         unsigned op = shape->data.count == 1 ? FBLE_OP_FIELD_ONLY : FBLE_OP_FIELD;
         emit_add(e, op, v->slot, value, p->index)->loc = p->name.loc;
         publish(e, v);

@@ -161,7 +161,6 @@ static uint32_t emit_atom(struct emitter *e, struct fble_expr *expr, struct emit
     switch (expr->kind) {
     case FBLE_NAME: {
         struct emit_variable *variable = emit_variable_of(e, expr->name.declaration);
-        if (variable->known) return emit_constant(e, fble_pointer(&variable->known->self), want);
         uint32_t slot = emit_variable_slot(e, variable);
         return emit_bring(e, slot, want);
     }
@@ -184,9 +183,17 @@ static uint32_t emit_atom(struct emitter *e, struct fble_expr *expr, struct emit
     }
 }
 
-// The function that a name is known to be, if it is.
-static struct fble_code *known_function(const struct emitter *e, const struct fble_expr *expr) {
-    return expr->kind == FBLE_NAME ? emit_variable_of(e, expr->name.declaration)->known : NULL;
+// The function that the chain begins with, if that is known: a name, or a field of a module, which
+// it goes past. NULL: it is not known.
+static struct fble_code *known_function(const struct emitter *e, struct chain *chain) {
+    const struct fble_expr *expr = chain->expr;
+    if (!chain->atom) return NULL;
+    if (expr->kind == FBLE_NAME && emit_variable_of(e, expr->name.declaration)->known)
+        return emit_variable_of(e, expr->name.declaration)->known;
+    if (!chain->at || chain->at->kind != FBLE_ACCESS || chain->at->field.of_union) return NULL;
+    struct fble_code *code = emit_exported(emit_module_of(e, expr), chain->at->field.field);
+    if (code) step(chain);
+    return code;
 }
 
 static uint32_t emit_suffix(struct emitter *e, const struct chain *chain, uint32_t value,
@@ -218,13 +225,16 @@ static void collect_call(struct emitter *e, struct chain *chain, struct emit_cal
 static uint32_t emit_chain(struct emitter *e, struct chain *chain, struct emit_want want,
                            struct emit_call *open) {
     uint32_t value = 0;
-    bool known = chain->atom && chain->at && applies(chain->at) && known_function(e, chain->expr);
-    if (chain->atom && !known) value = emit_atom(e, chain->expr, chain->at ? anywhere : want);
+    struct fble_code *known = known_function(e, chain);
+    if (known && !(chain->at && applies(chain->at))) {
+        value = emit_constant(e, fble_pointer(&known->self), chain->at ? anywhere : want);
+    } else if (chain->atom && !known) {
+        value = emit_atom(e, chain->expr, chain->at ? anywhere : want);
+    }
     while (chain->at) {
         if (applies(chain->at)) {
-            struct emit_call call = {.callee = value, .loc = chain->expr->start};
-            if (known) call.known = known_function(e, chain->expr);
-            known = false;
+            struct emit_call call = {.callee = value, .known = known, .loc = chain->expr->start};
+            known = NULL;
             collect_call(e, chain, &call);
             if (open && !chain->at) {
                 *open = call;
@@ -253,9 +263,10 @@ uint32_t emit_expr(struct emitter *e, struct fble_expr *expr, struct emit_want w
 }
 
 void emit_callee(struct emitter *e, struct fble_expr *expr, struct emit_call *call) {
-    struct chain chain = start(expr);
-    if (chain.atom && !chain.at && known_function(e, expr)) {
-        *call = (struct emit_call){.known = known_function(e, expr)};
+    struct chain chain = start(expr), after = chain;
+    struct fble_code *known = known_function(e, &after);
+    if (known && !after.at) {
+        *call = (struct emit_call){.known = known};
         return;
     }
     emit_chain(e, &chain, anywhere, call);

@@ -73,6 +73,16 @@ struct fble_emitted {
     uint32_t *call_sites;       // how many each label has
     fble_value *globals;        // the first is the module's value
     uint32_t global_count;
+    // The functions that the fields of the module's value are known to be; NULL: not known. None
+    // of them captures anything.
+    struct fble_code **exports;
+    uint32_t export_count;
+};
+
+// A function that a module exports, as others see it.
+struct emit_export {
+    const struct fble_emitted *emitted;
+    uint32_t field;
 };
 
 // Emits and analyses a module, which must have been checked and labelled, after its dependencies.

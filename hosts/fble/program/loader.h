@@ -38,6 +38,7 @@ struct fble_program {
     struct fble_list files;   // const char *, every file read, in that order
     struct fble_list units;   // struct fble_unit *, by their numbers
     struct fble_overlay *overlays;
+    struct fble_pairs exports; // code -> struct emit_export, see emit/instructions.h
     // Only the main module is compiled: of the others headers are enough, and their values are
     // read only if there is no header.
     bool alone;

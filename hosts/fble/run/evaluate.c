@@ -45,7 +45,8 @@ static bool load(const struct fble_evaluation *v, struct fble_module *module) {
     return true;
 }
 
-// A module that was compiled takes part like any other: dependents only know its value's address.
+// A module that was compiled takes part like any other: dependents only know its value's address
+// and its functions.
 static const struct fble_compiled_module *find_compiled(const struct fble_evaluation *v,
                                                         const struct fble_module *module) {
     for (uint32_t i = 0; i < v->compiled.count; i++) {
@@ -53,6 +54,14 @@ static const struct fble_compiled_module *find_compiled(const struct fble_evalua
         if (!strcmp(compiled->path, module->path->text)) return compiled;
     }
     return NULL;
+}
+
+static struct fble_code **exports_of(struct fble_arena *arena,
+                                     const struct fble_compiled_module *compiled) {
+    struct fble_code **exports = fble_alloc(arena, (compiled->export_count + 1) * sizeof *exports);
+    for (uint32_t i = 0; i < compiled->export_count; i++)
+        if (compiled->exports[i]) exports[i] = (struct fble_code *)*compiled->exports[i];
+    return exports;
 }
 
 static bool load_compiled(const struct fble_evaluation *v, struct fble_module *module,
@@ -69,7 +78,9 @@ static bool load_compiled(const struct fble_evaluation *v, struct fble_module *m
     *emitted = (struct fble_emitted){.module = module,
                                      .main = compiled->codes,
                                      .globals = compiled->globals,
-                                     .global_count = compiled->global_count};
+                                     .global_count = compiled->global_count,
+                                     .exports = exports_of(arena, compiled),
+                                     .export_count = compiled->export_count};
     module->emitted = emitted;
     return fble_compiled_load(v->machine, compiled);
 }

@@ -494,6 +494,36 @@ def a_terminal_shows_how_far_it_is():
     same(run("./out"), (0, "", ""))
 
 
+LEAVES = """U@ = *(); u = U@(); B@ = +(U@ t, U@ f); t = B@(t: u); f = B@(f: u);
+P@ = *(B@ a, B@ b); L@ = +(*(B@ head, L@ tail) items, U@ empty); M@ = *(P@ p);
+Xor = (B@ a, B@ b) { a.?(t: b.?(t: f, f: t), f: b.?(t: t, f: f)); };
+First = (P@ p) { p.a; };
+Swap = (P@ p) { P@(p.b, p.a); };
+Head = (L@ l) { l.items.head; };
+(L@, B@) { B@; } Sum = (L@ l, B@ b) { l.?(empty: b); Sum(l.items.tail, Xor(Head(l), b)); };
+Cons = (B@ head, L@ tail) { L@(items: @(head, tail)); };
+l = Cons(t, Cons(f, Cons(t, L@(empty: u))));
+"""
+
+
+# Functions that are computed where they are called (to_c/leaf.c), and what they leave to a call.
+for name, text, status in (
+        ("give_their_values", "U@ _ = Sum(l, f).f; First(Swap(Swap(P@(Xor(t, f), f)))).t;", 0),
+        ("fail_as_calls_do", "F = (L@ e) { x = Head(e); Xor(x, t); }; F(L@(empty: u));", 3),
+        ("see_what_is_not_there_yet", "P@ p = { b = First(p); P@(b, b); }; p.a;", 3),
+        ("see_through_what_is_there_now", "M@ m = M@(q), P@ q = P@(Xor(t, f), t); First(Swap(m.p)).t;", 0)):
+    def leaves(text=text, status=status):
+        write("Main.fble", LEAVES + text)
+        want = run(FBLE, "eval", "Main.fble", "--profile", "i.pb", status=status)
+        for cc, flags in (("gcc", "-O1"), ("gcc", "-O0"), ("clang", "-O2")):
+            compiled("Main.fble", "--eval", "--profile", flags=flags, cc=cc)
+            same(run("./out"), want)
+            same(run("./out", "--profile", "c.pb"), want)
+            same_profiles("i.pb", "c.pb")
+
+    case(leaves, "functions_that_call_nothing_" + name)
+
+
 @case
 def compiled_libraries_serve_interpreted_programs():
     write("Lib.fble", MIX)

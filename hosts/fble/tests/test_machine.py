@@ -377,4 +377,20 @@ def code_can_be_looked_at():
     has(out, "/A%.Twice  A.fble:3:", "TAIL_CODE    /A%.Twice", "SWITCH")
 
 
+@case
+def functions_of_other_modules_are_called_directly():
+    write("Lib.fble", """U@ = *(); U@ u = U@(); F = (U@ a) { a; };
+Make = (U@ a) { b = a; (U@ _) { b; }; }; G = Make(u); @(U@, F, G);
+""")
+    write("Again.fble", "F .= /Lib%; @(F);")
+    write("A.fble", """U@, F, G .= /Lib%; L = /Lib%; Other(.F) .= /Again%;
+H = (U@ a) { b = F(a); c = L.F(b); d = Other(c); e = G(d); /Lib%.F(e); };
+H(U@());
+""")
+    out = fble("disassemble", "-I", ".", "-m", "/A%", status=0).out
+    same([out.count(call + "/Lib%.F") for call in ("CALL_CODE    ", "TAIL_CODE    ")], [3, 1])
+    same(out.count(" CALL  "), 1)  # what G is is known when it runs
+    same(fble("eval", "-I", ".", "-m", "/A%"), (0, "", ""))
+
+
 main()

@@ -112,8 +112,8 @@ static void add_file(struct fble_text *text, const char *file) {
 
 const char *fble_build_key(const struct fble_build *b, const char *text, size_t length,
                            const char *definition) {
-    static const char *const headers[] = {"compiled.h", "machine.h", "code.h",
-                                          "opcodes.h",  "value.h",   "fble.h"};
+    static const char *const headers[] = {"compiled.h", "compiled_leaf.h", "machine.h", "code.h",
+                                          "opcodes.h",  "value.h",         "fble.h"};
     struct fble_text all = {.arena = b->arena};
     for (uint32_t i = 0; i < b->compiler.count; i++) {
         fble_add_string(&all, b->compiler.at[i]);

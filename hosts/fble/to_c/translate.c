@@ -121,6 +121,30 @@ static void write_foreign(struct translator *t) {
     fputs("0};\n", t->tables);
 }
 
+// What other modules know of this one, in the order of its value's fields: its own functions for
+// compiled ones, and all functions for those that are interpreted.
+static void write_exports(struct translator *t, const char *name) {
+    const struct fble_emitted *emitted = t->emitted;
+    fprintf(t->code, "\nconst struct fble_code *const FBLE_NAME(fble_exports%s)[] = {", name);
+    for (uint32_t i = 0; i < emitted->export_count; i++)
+        if (emitted->exports[i] && !c_import_of(t, emitted->exports[i]))
+            fprintf(t->code, "codes + %u, ", c_index_of(t, emitted->exports[i]));
+        else
+            fputs("0, ", t->code);
+    fputs("0};\nstatic const struct fble_code *const *const exports[] = {", t->code);
+    for (uint32_t i = 0; i < emitted->export_count; i++) {
+        const struct emit_export own = {emitted, i}, *export = &own;
+        if (emitted->exports[i] && c_import_of(t, emitted->exports[i]))
+            export = c_import_of(t, emitted->exports[i]);
+        if (emitted->exports[i])
+            fprintf(t->code, "&FBLE_NAME(fble_exports%s)[%u], ",
+                    fble_c_name(t->arena, export->emitted->module->path->text), export->field);
+        else
+            fputs("0, ", t->code);
+    }
+    fputs("0};\n", t->code);
+}
+
 static void write_module(const struct translator *t, const char *name, const char *source) {
     FILE *to = t->code;
     fprintf(to, "\nconst struct fble_compiled_module FBLE_NAME(fble_module%s) = {\n    ", name);
@@ -129,8 +153,8 @@ static void write_module(const struct translator *t, const char *name, const cha
     fble_write_c_string(to, source);
     fprintf(to, ", codes, %u, %u, blocks, call_sites, &first_block, foreign, foreign_labels,\n",
             t->emitted->codes.count, t->emitted->module->labels.count);
-    fprintf(to, "    FBLE_NAME(fble_globals%s), %u, %u};\n", name, t->emitted->foreign.count,
-            t->emitted->global_count);
+    fprintf(to, "    FBLE_NAME(fble_globals%s), %u, %u, exports, %u};\n", name,
+            t->emitted->foreign.count, t->emitted->global_count, t->emitted->export_count);
 }
 
 static void write_imports(struct translator *t, FILE *to, const struct fble_program *program) {
@@ -140,17 +164,33 @@ static void write_imports(struct translator *t, FILE *to, const struct fble_prog
         if (*fble_pair(t->arena, &t->indices, module, t))
             fprintf(to, "extern fble_value FBLE_NAME(fble_globals%s)[];\n",
                     fble_c_name(t->arena, module->path->text));
+        if (*fble_pair(t->arena, &t->indices, module, t->emitted))
+            fprintf(to, "extern const struct fble_code *const FBLE_NAME(fble_exports%s)[];\n",
+                    fble_c_name(t->arena, module->path->text));
     }
+}
+
+static void note_code(struct translator *t, const struct fble_code *code) {
+    const struct emit_export *import = c_import_of(t, code);
+    if (import) *fble_pair(t->arena, &t->indices, import->emitted->module, t->emitted) = t;
+}
+
+static void note_import(struct translator *t, const struct emit_ins *ins) {
+    if (ins->op == FBLE_OP_GLOBAL && ins->pointer)
+        *fble_pair(t->arena, &t->indices, ((const struct fble_emitted *)ins->pointer)->module, t) =
+            t;
+    if (fble_operands[ins->op].word == FBLE_ROLE_CODE) note_code(t, ins->pointer);
+    if (ins->op == FBLE_OP_CONST && !(ins->word & 1))
+        note_code(t, (const void *)(uintptr_t)fble_object(ins->word)->words[0]);
 }
 
 static void note_imports(struct translator *t) {
     for (uint32_t i = 0; i < t->emitted->functions.count; i++) {
         const struct emit_function *f = t->emitted->functions.at[i];
-        for (uint32_t k = 0; k < f->count; k++)
-            if (f->ins[k].op == FBLE_OP_GLOBAL && f->ins[k].pointer)
-                *fble_pair(t->arena, &t->indices,
-                           ((const struct fble_emitted *)f->ins[k].pointer)->module, t) = t;
+        for (uint32_t k = 0; k < f->count; k++) note_import(t, f->ins + k);
     }
+    for (uint32_t i = 0; i < t->emitted->export_count; i++)
+        if (t->emitted->exports[i]) note_code(t, t->emitted->exports[i]);
 }
 
 static void note_indices(struct translator *t) {
@@ -185,27 +225,33 @@ static FILE *stream(char **text, size_t *length) {
 
 void fble_translate(FILE *to, struct fble_program *program, const struct fble_emitted *emitted,
                     const char *source, bool all_blocks) {
-    char *texts[3] = {0};
-    size_t lengths[3];
+    char *texts[4] = {0};
+    size_t lengths[4];
     struct translator t = {.arena = &program->arena,
+                           .program = program,
                            .emitted = emitted,
                            .steps = stream(texts, lengths),
                            .tables = stream(texts + 1, lengths + 1),
-                           .code = stream(texts + 2, lengths + 2)};
+                           .leaves = stream(texts + 2, lengths + 2),
+                           .code = stream(texts + 3, lengths + 3)};
     const char *name = fble_c_name(t.arena, emitted->module->path->text);
     note_indices(&t);
     note_imports(&t);
+    c_find_leaves(&t);
+    fputs("\n#include <compiled_leaf.h>\n", t.leaves);
     for (uint32_t i = 0; i < emitted->functions.count; i++) c_write_function(&t, i);
+    fputs("\n#include <compiled_leaf.h>\n", t.leaves);
     write_spots(&t);
     write_codes(&t);
     write_blocks(&t, all_blocks);
     write_call_sites(&t);
     write_foreign(&t);
+    write_exports(&t, name);
     write_module(&t, name, source);
     write_head(&t, to, name);
     write_imports(&t, to, program);
-    FILE *streams[] = {t.steps, t.tables, t.code};
-    for (int i = 0; i < 3; i++) {
+    FILE *streams[] = {t.steps, t.tables, t.leaves, t.code};
+    for (int i = 0; i < 4; i++) {
         fclose(streams[i]);
         fwrite(texts[i], 1, lengths[i], to);
         free(texts[i]);

@@ -2,7 +2,8 @@
 //
 // From a module's simple instructions to C. translate.c writes the file and its tables;
 // translate_step.c cuts functions into steps and decides which slots are in locals where;
-// translate_ins.c writes single instructions. vm/compiled.h is what the C is written in.
+// translate_ins.c writes single instructions; leaf.c says which functions are computed in place.
+// vm/compiled.h is what the C is written in.
 
 #ifndef FBLE_TRANSLATE_H
 #define FBLE_TRANSLATE_H
@@ -28,7 +29,7 @@ struct c_slots {
     uint32_t arrivals; // of targets: how many branches lead there
 };
 
-enum c_step_kind { C_ENTERING, C_AFTER_CALL, C_AT_JOIN };
+enum c_step_kind { C_ENTERING, C_AFTER_CALL, C_AT_JOIN, C_AS_LEAF };
 
 // Code from an entry, the return of a call or a join up to the next calls, as one C function.
 struct c_step {
@@ -38,8 +39,10 @@ struct c_step {
 
 struct translator {
     struct fble_arena *arena;
+    struct fble_program *program;
     const struct fble_emitted *emitted;
-    FILE *steps, *tables, *code;
+    FILE *steps, *tables, *leaves, *code;
+    bool *is_leaf;             // per function: see leaf.c
     struct fble_pairs indices; // of codes and foreign uses, + 1
     // So many were written.
     uint32_t sites, returns, lists, literals, spots, branches, choices;
@@ -100,15 +103,23 @@ void c_store_for(struct translator *t, uint32_t target);
 void c_jump_to(struct translator *t, uint32_t target);
 uint32_t c_write_site(struct translator *t, const struct fble_site *site);
 
+// ---------------------------------------------------------------- leaf.c
+
+void c_find_leaves(struct translator *t);
+
 // ---------------------------------------------------------------- translate_ins.c
 
 void c_write_ins(struct translator *t, uint32_t i);
 uint32_t c_index_of(struct translator *t, const void *code_or_foreign);
+// The export that it is, of another module; NULL: it is this one's.
+const struct emit_export *c_import_of(struct translator *t, const struct fble_code *code);
 const char *c_global_of(struct translator *t, const struct emit_ins *ins);
 
 // ---------------------------------------------------------------- translate_choice.c
 
 // Before the select i: returns by a table, if it is a tree of selects with constant results.
-void c_choose_by_table(struct translator *t, uint32_t i);
+// False: it is not, or it is part of one that has a table.
+bool c_choose_by_table(struct translator *t, uint32_t i);
+bool c_is_choice(const struct translator *t, uint32_t i);
 
 #endif

@@ -103,12 +103,16 @@ static void write_table(struct translator *t, uint32_t i, const struct choice *c
     fputs("};\n", t->tables);
 }
 
-void c_choose_by_table(struct translator *t, uint32_t i) {
+bool c_is_choice(const struct translator *t, uint32_t i) {
+    return t->f->ins[i].op == FBLE_OP_SWITCH && find_slots(t, i, 0, &(struct choice){0});
+}
+
+bool c_choose_by_table(struct translator *t, uint32_t i) {
     struct choice choice = {0};
-    if (t->covered[i] || !find_slots(t, i, 0, &choice)) return;
+    if (t->covered[i] || !find_slots(t, i, 0, &choice)) return false;
     for (uint32_t n = 0; n < t->f->ins[i].target_count; n++) cover(t, branch(t, i, n));
     for (uint32_t k = 0; k < choice.count; k++) c_use(t, choice.slots[k]);
-    if (t->quiet) return;
+    if (t->quiet) return true;
     write_table(t, i, &choice);
     fputs("FBLE_CHOOSE(1", t->code);
     for (uint32_t k = 0; k < choice.count; k++) fprintf(t->code, " & s%u", choice.slots[k]);
@@ -117,4 +121,5 @@ void c_choose_by_table(struct translator *t, uint32_t i) {
         fprintf(t->code, " | fble_immediate_tag(s%u, %u) << %u", choice.slots[k], choice.widths[k],
                 choice.shifts[k]);
     fputs(");\n", t->code);
+    return true;
 }

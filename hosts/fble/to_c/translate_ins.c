@@ -15,6 +15,29 @@ uint32_t c_index_of(struct translator *t, const void *item) {
     return (uint32_t)(uintptr_t)*fble_pair(t->arena, &t->indices, item, NULL) - 1;
 }
 
+const struct emit_export *c_import_of(struct translator *t, const struct fble_code *code) {
+    if (*fble_pair(t->arena, &t->indices, code, NULL)) return NULL;
+    return *fble_pair(t->arena, &t->program->exports, code, NULL);
+}
+
+// The address of a code, and its step. Those of other modules are found by their exports, which
+// change less often than the order of their functions.
+static const char *code_of(struct translator *t, const struct fble_code *code) {
+    const struct emit_export *import = c_import_of(t, code);
+    if (!import) return fble_format(t->arena, "(&codes[%u])", c_index_of(t, code));
+    return fble_format(t->arena, "FBLE_NAME(fble_exports%s)[%u]",
+                       fble_c_name(t->arena, import->emitted->module->path->text), import->field);
+}
+
+static const char *step_of(struct translator *t, const struct fble_code *code) {
+    if (c_import_of(t, code)) return fble_format(t->arena, "%s->enter", code_of(t, code));
+    return fble_format(t->arena, "f%u", c_index_of(t, code));
+}
+
+static bool is_leaf(struct translator *t, const struct fble_code *code) {
+    return !c_import_of(t, code) && t->is_leaf[c_index_of(t, code)];
+}
+
 // The macro AT gives the spot's address: where an instruction that fails stands in the source.
 static uint32_t spot_of(const struct translator *t, uint32_t i) {
     return t->first_spot + t->f->facts[i].spot;
@@ -55,8 +78,8 @@ static void constant(struct translator *t, const struct emit_ins *ins) {
     if (ins->word & 1)
         c_out(t, "s%u = %#llxu;", ins->a, (unsigned long long)ins->word);
     else
-        c_out(t, "s%u = fble_pointer(&codes[%u].self);", ins->a,
-              c_index_of(t, (void *)(uintptr_t)fble_object(ins->word)->words[0]));
+        c_out(t, "s%u = fble_pointer(&%s->self);", ins->a,
+              code_of(t, (void *)(uintptr_t)fble_object(ins->word)->words[0]));
 }
 
 const char *c_global_of(struct translator *t, const struct emit_ins *ins) {
@@ -241,7 +264,10 @@ static void choose(struct translator *t, const struct emit_ins *ins, uint32_t i)
         choose_by_table(t, ins);
         return;
     }
-    if (!known) c_choose_by_table(t, i);
+    if (!known && c_choose_by_table(t, i) && t->step->kind == C_AS_LEAF) {
+        c_out(t, "return 0;"); // the function itself has the selects
+        return;
+    }
     if (known)
         c_out(t, "switch (fble_tag_of(s%u, %u)) {", ins->b, ins->x);
     else
@@ -288,16 +314,20 @@ static void call(struct translator *t, uint32_t i) {
     for (uint32_t slot = 0; slot < t->f->most; slot++)
         if (c_is_live(site->live, site->slots, slot)) c_store(t, slot);
     c_out(t, "{ uint64_t *frame = fp + %u;", t->f->most);
+    const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
+    if (known && is_leaf(t, ins->pointer))
+        c_out(t, "FBLE_CALL_LEAF(v%u, %s, %u, %u, f%u_%u, frame, %s, %s, %s);",
+              c_index_of(t, ins->pointer), code_of(t, ins->pointer), ins->call_site, t->now.charge,
+              t->index, i + 1, a, b, c);
     write_return(t, i);
     c_out(t, "frame[FBLE_FP_RETURN] = fble_pointer(&return%u.op);", t->returns);
     c_out(t, "frame[FBLE_FP_CALLER] = fble_pointer(fp);");
     for (uint32_t k = 3; k < ins->list_count; k++)
         c_out(t, "frame[%u] = s%u;", FBLE_FP_ARGS + k, list_of(t, ins)[k]);
-    const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
-    uint32_t callee = known ? c_index_of(t, ins->pointer) : 0;
     if (known)
-        c_out(t, "FBLE_JUMP_ENTERING(f%u, &codes[%u], %u, %u, frame, %u, %s, %s, %s);", callee,
-              callee, ins->call_site, t->now.charge, ins->list_count, a, b, c);
+        c_out(t, "FBLE_JUMP_ENTERING(%s, %s, %u, %u, frame, %u, %s, %s, %s);",
+              step_of(t, ins->pointer), code_of(t, ins->pointer), ins->call_site, t->now.charge,
+              ins->list_count, a, b, c);
     else
         c_out(t, "FBLE_CALL_VALUE(s%u, %u, %u, frame, %u, %s, %s, %s);", ins->b, ins->call_site,
               t->now.charge, ins->list_count, a, b, c);
@@ -308,13 +338,15 @@ static void call(struct translator *t, uint32_t i) {
 static void tail_call(struct translator *t, uint32_t i) {
     const struct emit_ins *ins = t->f->ins + i;
     bool known = ins->op == FBLE_OP_TAIL_CODE;
+    const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
+    if (known && is_leaf(t, ins->pointer))
+        c_out(t, "FBLE_TAIL_LEAF(v%u, %s, %u, %u, %s, %s, %s);", c_index_of(t, ins->pointer),
+              code_of(t, ins->pointer), ins->call_site, t->now.charge, a, b, c);
     for (uint32_t k = 3; k < ins->list_count; k++)
         c_out(t, "fp[%u] = s%u;", FBLE_FP_ARGS + k, list_of(t, ins)[k]);
-    const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
-    uint32_t callee = known ? c_index_of(t, ins->pointer) : 0;
     if (known)
-        c_out(t, "FBLE_JUMP_REPLACING(f%u, &codes[%u], %u, %u, %u, %s, %s, %s);", callee, callee,
-              ins->call_site, t->now.charge, ins->list_count, a, b, c);
+        c_out(t, "FBLE_JUMP_REPLACING(%s, %s, %u, %u, %u, %s, %s, %s);", step_of(t, ins->pointer),
+              code_of(t, ins->pointer), ins->call_site, t->now.charge, ins->list_count, a, b, c);
     else
         c_out(t, "FBLE_TAIL_VALUE(s%u, %u, %u, AT(%u), %u, %s, %s, %s);", ins->b, ins->call_site,
               t->now.charge, spot_of(t, i), ins->list_count, a, b, c);

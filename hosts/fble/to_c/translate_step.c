@@ -112,6 +112,11 @@ static void meet(struct translator *t, uint32_t target) {
 // A call may return to where a join is, so the two kinds of steps have names of their own.
 static const char *const step_marks[] = {[C_AFTER_CALL] = "", [C_AT_JOIN] = "j"};
 
+// The arguments of the function are those of the step.
+static bool begins_function(const struct c_step *step) {
+    return step->kind == C_ENTERING || step->kind == C_AS_LEAF;
+}
+
 static void write_step_name(const struct translator *t, FILE *to, const struct c_step *step) {
     fprintf(to, "f%u", t->index);
     if (step->kind != C_ENTERING) fprintf(to, "_%s%u", step_marks[step->kind], step->start);
@@ -298,9 +303,9 @@ static void begin_slots(struct translator *t) {
         t->now.flags[i] = live_at(t, step->start, i) ? C_IN_FRAME : 0;
         t->now.tags[i] = 0;
     }
-    t->now.charge = step->kind == C_ENTERING ? t->f->facts[0].charge : 0; // calls end no stretch
+    t->now.charge = begins_function(step) ? t->f->facts[0].charge : 0; // calls end no stretch
     if (step->kind == C_AFTER_CALL) t->now.flags[t->f->ins[step->start - 1].a] = C_IN_LOCAL;
-    for (uint32_t i = 0; step->kind == C_ENTERING && i < 3 && i < t->f->code->arity; i++)
+    for (uint32_t i = 0; begins_function(step) && i < 3 && i < t->f->code->arity; i++)
         t->now.flags[FBLE_FP_ARGS + i] = C_IN_LOCAL;
 }
 
@@ -329,7 +334,7 @@ static void write_locals(struct translator *t) {
         if (!t->used[i]) continue;
         fprintf(t->code, "%ss%u", before, i);
         before = ", ";
-        if (t->step->kind == C_ENTERING && i >= FBLE_FP_ARGS && i < FBLE_FP_ARGS + 3 &&
+        if (begins_function(t->step) && i >= FBLE_FP_ARGS && i < FBLE_FP_ARGS + 3 &&
             i < (uint32_t)FBLE_FP_ARGS + t->f->code->arity)
             fputs(i == FBLE_FP_ARGS       ? " = a"
                   : i == FBLE_FP_ARGS + 1 ? " = b"
@@ -357,6 +362,12 @@ static bool is_small_leaf(const struct emit_function *f) {
         if (fble_op_is_call(op) || op == FBLE_OP_TAIL || op == FBLE_OP_TAIL_CODE) return false;
     }
     return f->most <= FBLE_STACK_RESERVE;
+}
+
+static void write_leaf_beginning(struct translator *t, uint64_t bytes) {
+    fprintf(t->code, "\nFBLE_LEAF(v%u) {\nchar *hp = *top;\n", t->index);
+    if (bytes) c_out(t, "if (FBLE_FULL(%llu)) return 0;", (unsigned long long)bytes);
+    write_locals(t);
 }
 
 static void write_beginning(struct translator *t, uint64_t bytes) {
@@ -426,6 +437,7 @@ static void translate_step(struct translator *t, const struct c_step *step) {
     t->step = step;
     find_members(t, step->start, ++t->marks);
     qsort(t->members, t->member_count, sizeof *t->members, by_number);
+    if (step->kind == C_AS_LEAF && c_is_choice(t, 0)) t->member_count = 1;
     bool was_join = t->join[step->start]; // a step does not jump to itself
     t->join[step->start] = false;
     uint64_t bytes = most_bytes(t);
@@ -436,7 +448,10 @@ static void translate_step(struct translator *t, const struct c_step *step) {
     walk(t);
     begin_slots(t);
     t->quiet = false;
-    write_beginning(t, bytes);
+    if (step->kind == C_AS_LEAF)
+        write_leaf_beginning(t, bytes);
+    else
+        write_beginning(t, bytes);
     walk(t);
     fputs("}\n", t->code);
     t->join[step->start] = was_join;
@@ -470,6 +485,15 @@ static void declare_step(struct translator *t, const struct c_step *step) {
     fputs(");\n", t->steps);
 }
 
+static void write_leaf(struct translator *t) {
+    FILE *code = t->code;
+    t->code = t->leaves;
+    t->line = 0;
+    memset(t->covered, 0, (t->f->count + 1) * sizeof *t->covered);
+    translate_step(t, &(struct c_step){0, C_AS_LEAF});
+    t->code = code;
+}
+
 void c_write_function(struct translator *t, uint32_t index) {
     t->f = t->emitted->functions.at[index];
     t->index = index;
@@ -483,5 +507,6 @@ void c_write_function(struct translator *t, uint32_t index) {
         declare_step(t, t->all + i);
         translate_step(t, t->all + i);
     }
+    if (t->is_leaf[index]) write_leaf(t);
     slots_free(&t->now);
 }

@@ -141,24 +141,26 @@ STEP replace_by_search(FBLE_STEP_PARAMETERS) {
 }
 
 // Enters m->applied by what is remembered of the key.
-#define GO_BY_KEY(key, before, event, search)                          \
-    do {                                                               \
-        ouro_here *here_ = (ouro_here *)(uintptr_t)c;                  \
-        ouro_here *to_ = ouro_site_recall(m->recorder, here_, key);    \
-        before;                                                        \
-        if (!to_) {                                                    \
-            m->call_key = (key);                                       \
-            FBLE_JUMP(search, fp, hp, a, b, c);                        \
-        }                                                              \
-        event;                                                         \
-        fble_move(m, to_);                                             \
-        FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_pointer(to_)); \
+#define GO_BY_KEY(key, before, event, search)                       \
+    do {                                                            \
+        const struct fble_code *const code_ = m->applied;           \
+        ouro_here *here_ = (ouro_here *)(uintptr_t)c;               \
+        before;                                                     \
+        ouro_here *to_ = ouro_site_recall(m->recorder, here_, key); \
+        if (!to_) {                                                 \
+            m->call_key = (key);                                    \
+            FBLE_JUMP(search, fp, hp, a, b, c);                     \
+        }                                                           \
+        fble_step *const step_ = code_->enter;                      \
+        event;                                                      \
+        fble_move(m, to_);                                          \
+        FBLE_JUMP(step_, fp, hp, a, b, fble_pointer(to_));          \
     } while (0)
 #define ENTER_BY_KEY(key) GO_BY_KEY(key, fp[FBLE_FP_TOKEN] = c, (void)0, enter_by_search)
 #define REPLACE_BY_KEY(key) GO_BY_KEY(key, (void)0, ouro_here_leave(here_), replace_by_search)
 
-fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) { ENTER_BY_KEY(m->applied); }
-fble_any_step fble_replace_slowly(FBLE_STEP_PARAMETERS) { REPLACE_BY_KEY(m->applied); }
+fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) { ENTER_BY_KEY(code_); }
+fble_any_step fble_replace_slowly(FBLE_STEP_PARAMETERS) { REPLACE_BY_KEY(code_); }
 
 fble_any_step fble_return_slowly(FBLE_STEP_PARAMETERS) {
     m->hp = hp;
@@ -228,8 +230,8 @@ STEP apply_tail(FBLE_STEP_PARAMETERS) {
 // So calls that are not plain have another one.
 static const void *other_key(const struct fble_code *code) { return (const char *)code + 1; }
 
-STEP enter_otherwise(FBLE_STEP_PARAMETERS) { ENTER_BY_KEY(other_key(m->applied)); }
-STEP replace_otherwise(FBLE_STEP_PARAMETERS) { REPLACE_BY_KEY(other_key(m->applied)); }
+STEP enter_otherwise(FBLE_STEP_PARAMETERS) { ENTER_BY_KEY(other_key(code_)); }
+STEP replace_otherwise(FBLE_STEP_PARAMETERS) { REPLACE_BY_KEY(other_key(code_)); }
 
 // Enters m->applied, whose third argument and those after it are in the frame.
 STEP enter_applied(FBLE_STEP_PARAMETERS) {

@@ -14,6 +14,9 @@
 // Slots. Within a step, slot 5 is the local s5; it is stored to fp[5] where a call or the collector
 // needs it, and loaded from there where it is first used.
 //
+// Leaves. A function that calls nothing is also there as a C function that gives its value, and a
+// call of it need not be one: see to_c/leaf.c.
+//
 // Profiles. With FBLE_PROFILED the same text records calls and instructions; with --profile, fble
 // compile makes both versions, and the program uses one or the other. See the host's bench page
 // for why. Then `c` of every step is where the thread stands. A step charges all it has run at its
@@ -96,7 +99,7 @@ static inline fble_value fble_anything(void) {
 
 // ---------------------------------------------------------------- tables
 
-#define FBLE_COMPILED_FORMAT 4
+#define FBLE_COMPILED_FORMAT 5
 
 // The words around a return pc, which is the address of `op`.
 struct fble_return {
@@ -128,6 +131,10 @@ struct fble_compiled_module {
     const uint32_t *foreign_labels;
     fble_value *globals; // the first is the module's value
     uint32_t foreign_count, global_count;
+    // Of each field of the module's value: where the function stands that it is known to be; NULL:
+    // it is not known.
+    const struct fble_code *const *const *exports;
+    uint32_t export_count;
 };
 
 // A program or library: the modules in the order of dependence, the last of a program is its main
@@ -394,6 +401,12 @@ struct fble_branch {
         FBLE_JUMP(fble_return_step(pc_), fp, hp, value, fble_pointer(pc_), here); \
     } while (0)
 
+// A leaf, see compiled_leaf.h. It adds its instructions to *charged, and takes memory from *top.
+#define FBLE_LEAF(name)                                                                    \
+    static inline __attribute__((always_inline)) fble_value name(                          \
+        struct fble_machine *m, char **top, uint32_t *charged, fble_value a, fble_value b, \
+        fble_value c)
+
 #ifdef FBLE_PROFILED
 
 // `c` is where the thread stands; the third argument is in the frame.
@@ -463,6 +476,39 @@ struct fble_branch {
             FBLE_SLOWLY(fble_replace_slowly, code_, site, fp, x, y);  \
     } while (0)
 
+// What is known of the call is looked up again after the leaf, not kept: registers are few.
+static inline ouro_here *fble_again(ouro_here *here) {
+    __asm__("" : "+r"(here));
+    return here;
+}
+
+// Entered and left at once. Meanwhile the clock sees it.
+#define FBLE_LEAF_VALUE(value, leaf, code_, site, x, y, z)       \
+    if (!ouro_site_knows(FBLE_STANDS, site, code_)) break;       \
+    char *top_ = hp;                                             \
+    uint32_t charged_ = 0;                                       \
+    fble_move(m, ouro_site_leads(FBLE_STANDS, site));            \
+    const fble_value value = leaf(m, &top_, &charged_, x, y, z); \
+    fble_move(m, FBLE_STANDS);                                   \
+    if (FBLE_RARELY(!value)) break
+#define FBLE_CALL_LEAF(leaf, code_, site, charge, step, frame, x, y, z)                   \
+    do {                                                                                  \
+        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                              \
+        FBLE_CHARGE(charge);                                                              \
+        ouro_here_leave_after(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_); \
+        FBLE_JUMP(step, frame, top_, value_, FBLE_ANYTHING, c);                           \
+    } while (0)
+#define FBLE_TAIL_LEAF(leaf, code_, site, charge, x, y, z)                                \
+    do {                                                                                  \
+        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                              \
+        ouro_here_leave_after(FBLE_STANDS, charge);                                       \
+        ouro_here_leave_after(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_); \
+        hp = top_;                                                                        \
+        c = fp[FBLE_FP_TOKEN];                                                            \
+        fble_move(m, FBLE_STANDS);                                                        \
+        FBLE_JUMP_BACK(value_, c);                                                        \
+    } while (0)
+
 #define FBLE_RETURN(value, charge)                              \
     do {                                                        \
         if (FBLE_RARELY(m->stepwise)) {                         \
@@ -493,6 +539,22 @@ struct fble_branch {
     if (FBLE_IS_FUNCTION(function, n)) FBLE_JUMP(FBLE_CODE_OF(function)->enter, frame, hp, x, y, z)
 #define FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z) \
     if (FBLE_IS_FUNCTION(function, n)) FBLE_JUMP(FBLE_CODE_OF(function)->enter, fp, hp, x, y, z)
+#define FBLE_LEAF_VALUE(value, leaf, x, y, z)                    \
+    char *top_ = hp;                                             \
+    uint32_t charged_ = 0;                                       \
+    const fble_value value = leaf(m, &top_, &charged_, x, y, z); \
+    if (FBLE_RARELY(!value)) break
+#define FBLE_CALL_LEAF(leaf, code_, site, charge, step, frame, x, y, z)     \
+    do {                                                                    \
+        FBLE_LEAF_VALUE(value_, leaf, x, y, z);                             \
+        FBLE_JUMP(step, frame, top_, value_, FBLE_ANYTHING, FBLE_ANYTHING); \
+    } while (0)
+#define FBLE_TAIL_LEAF(leaf, code_, site, charge, x, y, z) \
+    do {                                                   \
+        FBLE_LEAF_VALUE(value_, leaf, x, y, z);            \
+        hp = top_;                                         \
+        FBLE_JUMP_BACK(value_, FBLE_ANYTHING);             \
+    } while (0)
 #define FBLE_RETURN(value, charge) FBLE_JUMP_BACK(value, FBLE_ANYTHING)
 #define FBLE_BLOCK_ENTER(to, block, site) ((to) = 1)
 #define FBLE_BLOCK_EXIT(token) ((void)0)
