@@ -263,7 +263,8 @@ static void put_tree(writer *w, const ouro__lane_slices *l, ouro__slice_tree *tr
     label labels[LABELS_MOST];
     size_t count = slice_labels(w, l, tree, labels);
     for (uint32_t i = 0; i < tree->rows->count; i++) {
-        uint64_t *has = w->rows->values + (size_t)tree->place[i] * width, taken[SLICE_VALUES];
+        uint64_t *has = w->rows->values + (size_t)tree->place[i] * width;
+        uint64_t taken[SLICE_VALUES] = {0};
         const uint64_t *values = ouro__row_values(tree->rows, i);
         for (uint32_t v = 0; v < width; v++) {
             taken[v] = values[v] < has[v] ? values[v] : has[v];

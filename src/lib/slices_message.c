@@ -90,18 +90,27 @@ static void put_table(ouro__message *m, const ouro__lane_slices *l, uint32_t met
 }
 
 // Pairs of a number, as the difference to the one before, and a count.
-static void put_counts(ouro__message *m, unsigned field, const uint64_t *counts64,
-                       const uint32_t *counts32, uint32_t n) {
+static void put_count(ouro__message *list, uint32_t i, uint64_t count, uint32_t *before) {
+    if (!count) return;
+    put(list, i - *before);
+    put(list, count);
+    *before = i;
+}
+
+static void put_histogram(ouro__message *m, unsigned field, const uint64_t *counts) {
     ouro__message list = {0};
     uint32_t before = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t count = counts64 ? counts64[i] : counts32[i];
-        if (!count) continue;
-        put(&list, i - before);
-        put(&list, count);
-        before = i;
-    }
+    for (uint32_t i = 0; i < OURO_SLICE_BUCKETS; i++) put_count(&list, i, counts[i], &before);
     put_bytes(m, field, &list);
+    free(list.bytes);
+}
+
+static void put_heat(ouro__message *m, const uint32_t *counts) {
+    const uint32_t n = OURO_SLICE_HEAT_COLUMNS * OURO_SLICE_HEAT_ROWS;
+    ouro__message list = {0};
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < n; i++) put_count(&list, i, counts[i], &before);
+    put_bytes(m, SLICES_HEAT, &list);
     free(list.bytes);
 }
 
@@ -126,11 +135,9 @@ bool ouro__slices_message(const ouro__lane_slices *l, uint32_t metric_count, our
     put_totals(m, SLICES_OUTSIDE, l->outside, metric_count);
     if (l->is_open) put_open(m, l, metric_count);
     put_table(m, l, metric_count);
-    put_counts(m, SLICES_DURATIONS, l->histograms, NULL, OURO_SLICE_BUCKETS);
-    if (l->by)
-        put_counts(m, SLICES_VALUES_OF, l->histograms + OURO_SLICE_BUCKETS, NULL,
-                   OURO_SLICE_BUCKETS);
-    put_counts(m, SLICES_HEAT, NULL, l->heat, OURO_SLICE_HEAT_COLUMNS * OURO_SLICE_HEAT_ROWS);
+    put_histogram(m, SLICES_DURATIONS, l->histograms);
+    if (l->by) put_histogram(m, SLICES_VALUES_OF, l->histograms + OURO_SLICE_BUCKETS);
+    put_heat(m, l->heat);
     put_number(m, SLICES_HEAT_START, l->heat_start);
     put_number(m, SLICES_HEAT_STEP, l->heat_step);
     for (uint32_t i = 0; i < l->tree_count; i++) put_tree(m, &l->trees[i], metric_count);
