@@ -44,7 +44,8 @@ typedef struct native_stack {
     native_frame *frames; // [0] is a sentinel: its height is `size`, its key 0
     native_frame *top;    // valid unless the stack is current; then it is in `self`
     native_frame *end;
-    size_t unsaved; // frames on top without memory
+    size_t reserved; // bytes from `frames` on, see stacks.c
+    size_t unsaved;  // frames on top without memory
     ouro_thread *thread;
     ouro_position root;  // the token of the thread's name, see by_thread
     uint64_t generation; // of the session that `thread` belongs to

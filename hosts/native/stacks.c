@@ -6,6 +6,11 @@
 // one array, sorted by address.
 //
 // Memory comes from mmap: malloc may be the program's own, and instrumented.
+//
+// An array of frames grows where it is: a signal handler may make it grow while a hook that it
+// interrupted has an address in it. So as many bytes are reserved as the machine stack has, since a
+// call takes 16 of them, and so does a frame. Only functions that were inlined, with hooks, can
+// need more. Then the array moves.
 
 #include "native.h"
 
@@ -24,15 +29,19 @@ enum { FRAMES_FIRST = 1024, FRAMES_MANY = 16384, STACKS_FIRST = 256 };
 #define MAIN_STACK_MOST (UINT64_C(64) << 30)
 
 static void *pages(size_t bytes) {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
 // ---------------------------------------------------------------- frames
 
 bool ouro_native_stack_init(native_stack *stack, uintptr_t low, uintptr_t size) {
-    *stack = (native_stack){.low = low, .size = size};
-    stack->frames = pages(FRAMES_FIRST * sizeof *stack->frames);
+    const size_t first = FRAMES_FIRST * sizeof *stack->frames;
+    *stack = (native_stack){.low = low, .size = size, .reserved = first};
+    if (size > first) stack->reserved = (size + 4095) & -(size_t)4096;
+    stack->frames = pages(stack->reserved);
+    if (!stack->frames) stack->frames = pages(stack->reserved = first); // little address space
     if (!stack->frames) return false;
     stack->end = stack->frames + FRAMES_FIRST;
     stack->frames[0].height = size;
@@ -42,8 +51,12 @@ bool ouro_native_stack_init(native_stack *stack, uintptr_t low, uintptr_t size) 
 
 bool ouro_native_stack_grow(native_stack *stack) {
     size_t bytes = (size_t)(stack->end - stack->frames) * sizeof *stack->frames;
-    native_frame *frames = mremap(stack->frames, bytes, bytes * 2, MREMAP_MAYMOVE);
-    if (frames == MAP_FAILED) return false;
+    native_frame *frames = stack->frames;
+    if (bytes * 2 > stack->reserved) {
+        frames = mremap(stack->frames, stack->reserved, bytes * 2, MREMAP_MAYMOVE);
+        if (frames == MAP_FAILED) return false;
+        stack->reserved = bytes * 2;
+    }
     stack->top = frames + (stack->top - stack->frames);
     stack->end = frames + bytes * 2 / sizeof *frames;
     stack->frames = frames;
@@ -53,8 +66,7 @@ bool ouro_native_stack_grow(native_stack *stack) {
 
 void ouro_native_stack_drop(native_stack *stack) {
     if (stack->mirrored) ouro_native_mirror_clear(stack->low, stack->size);
-    if (stack->frames)
-        munmap(stack->frames, (size_t)(stack->end - stack->frames) * sizeof *stack->frames);
+    if (stack->frames) munmap(stack->frames, stack->reserved);
     stack->frames = stack->top = stack->end = NULL;
 }
 

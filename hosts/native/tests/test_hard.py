@@ -100,6 +100,8 @@ for way in ["gcc", "clang", "static", "sleds", "sleds-clang"]:
          *(["-Wl,-z,muldefs"] if way == "static" else []))
 for way in [*SLEDS, "sleds-O0", "sleds-cet"]:
     case(counts_what_it_prints, f"a_signal_at_any_instruction_is_counted_exactly_{way}", way, "steps_in.c")
+for way in ["gcc", "clang", *SLEDS]:
+    case(counts_what_it_prints, f"a_handler_at_any_instruction_may_go_deep_{way}", way, "steps_deep.c", "-pthread")
 for way in ["gcc", "clang", "static", "tsan", *SLEDS]:
     case(counts_what_it_prints, f"threads_of_the_standard_library_are_counted_exactly_{way}", way, "threads.cpp",
          "-pthread")
