@@ -441,7 +441,7 @@ static void do_site(machine *m) {
     ouro_block block = any_block(m);
     const void *key = key_of(m, block);
     if (!thread || !here) return;
-    ouro_here *to = here;
+    ouro_here *to = here, *leads;
     switch (how % 4) {
     case 0:
         to = ouro_site_enter(thread, here, site, key, block);
@@ -453,8 +453,9 @@ static void do_site(machine *m) {
         to = ouro_site_search(thread, here, site, key, block);
         break;
     default:
-        to = ouro_site_knows(here, site, key) ? ouro_site_follow(here, site)
-                                              : ouro_site_recall(thread, here, key);
+        leads = ouro_site_knows(here, site, key) ? ouro_site_leads(here, site) : NULL;
+        to = leads ? ouro_site_follow(here, site) : ouro_site_recall(thread, here, key);
+        if (leads && to != leads) fail(m, "a site leads elsewhere");
         if (!to) return;
     }
     called(m, block);

@@ -420,7 +420,9 @@ TEST(a_call_site_knows_what_it_entered_last_at_each_position) {
             // The first time nothing is known; the second time each context has its own callee.
             CHECK(ouro_site_knows(here[i], 1, callees + i) == (round == 1));
             CHECK(!ouro_site_knows(here[i], 0, callees + i));
-            ouro_here_leave(ouro_site_enter(thread, here[i], 1, callees + i, callees[i]));
+            ouro_here *to = ouro_site_enter(thread, here[i], 1, callees + i, callees[i]);
+            CHECK(to == ouro_site_leads(here[i], 1));
+            ouro_here_leave(to);
             ouro_exit(thread, 0);
         }
     }
