@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A handler that goes deep, at each instruction of gates and hooks: it makes the array of frames of
-// a new thread grow, while a hook has the address of its top. Prints how often each function was
-// called.
+// a new thread grow, while a hook has the address of its top. Prints how many calls there were of
+// each function.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
