@@ -176,10 +176,17 @@ static struct fble_code *exported_function(const struct emitter *e, const struct
     return emit_variable_of(e, value->name.declaration)->known;
 }
 
+// After a guard the value may be that of a branch; after a bind it is what the callee makes of it.
+static bool result_is_value(const struct fble_body *body) {
+    for (const struct fble_statement *s = body->statements; s; s = s->next)
+        if (s->kind == FBLE_GUARD || s->kind == FBLE_BIND_STMT) return false;
+    return body->result->kind == FBLE_EXPORT && !body->result->suffixes;
+}
+
 // What other modules may know of this one. A function that it has from elsewhere is the other's.
 static void note_exports(struct emitter *e, struct fble_emitted *emitted) {
     const struct fble_expr *result = e->module->value->body->result;
-    if (result->kind != FBLE_EXPORT || result->suffixes) return;
+    if (!result_is_value(e->module->value->body)) return;
     emitted->exports = fble_alloc(e->arena, (result->exported.count + 1) * sizeof(void *));
     emitted->export_count = result->exported.count;
     uint32_t field = 0;

@@ -393,4 +393,17 @@ H(U@());
     same(fble("eval", "-I", ".", "-m", "/A%"), (0, "", ""))
 
 
+@case
+def what_a_module_exports_in_the_end_may_not_be_its_value():
+    both = """U@ = *(); U@ u = U@(); B@ = +(U@ t, U@ f); B@ t = B@(t: u); B@ f = B@(f: u);
+Yes = (U@ _) { t; }; No = (U@ _) { f; };
+"""
+    write("Guarded.fble", both + "t.?(t: @(B@, U@, F: Yes)); @(B@, U@, F: No);")
+    write("Bound.fble", both + """R@ = *((U@) { B@; } F, U@ u); Other = ((U@) { R@; } _) { R@(Yes, u); };
+U@ x := Other; y = x; @(F: No, u: y);
+""")
+    write("A.fble", "U@, F .= /Guarded%; G(.F), u .= /Bound%; U@ _ = G(u).t; F(U@()).t;")
+    same(fble("eval", "-I", ".", "-m", "/A%"), (0, "", ""))
+
+
 main()
