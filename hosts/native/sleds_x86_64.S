@@ -160,6 +160,17 @@ left:
 4:  of_self mov %rax, %fs:SELF_TOP
     jmp 1b
 
+    // The frame on top, above %rsi, must be that of the function.
+    .macro find_frame other
+    of_self mov %fs:SELF_TOP, %rsi
+    of_self cmp %fs:SELF_LIMIT, %rsi
+    jae \other
+    lea -8(%rsp), %rcx
+    of_self sub %fs:SELF_LOW, %rcx
+    cmp %rcx, -FRAME_BYTES + FRAME_HEIGHT(%rsi)
+    jne \other
+    .endm
+
 // Jumped to when a function has returned to its gate. It ends by returning to where that was called
 // from, so calls and returns are paired. Until the return address is back, it is as in a gate for
 // unwinders, so that comes last.
@@ -167,13 +178,7 @@ left:
     hidden ouro_native_sled_leave_keeping
     mov %rcx, -16(%rsp)
     mov %rsi, -24(%rsp)
-    of_self mov %fs:SELF_TOP, %rsi
-    of_self cmp %fs:SELF_LIMIT, %rsi
-    jae 1f
-    lea -8(%rsp), %rcx
-    of_self sub %fs:SELF_LOW, %rcx
-    cmp %rcx, -FRAME_BYTES + FRAME_HEIGHT(%rsi)
-    jne 1f
+    find_frame 1f
     of_self mov %fs:SELF_THREAD, %r11
     mov OURO_THREAD_POSITION(%r11), %ecx // ouro_exit
     shl $3, %rcx
@@ -197,13 +202,7 @@ left:
 // The same, where more registers are free. It is copied once more, to the end of each gate, because
 // a jump more would cost as much as ten other instructions. Behind it is one to `slowly`.
     hidden ouro_native_sled_leave
-    of_self mov %fs:SELF_TOP, %rsi
-    of_self cmp %fs:SELF_LIMIT, %rsi
-    jae 1f
-    lea -8(%rsp), %rcx
-    of_self sub %fs:SELF_LOW, %rcx
-    cmp %rcx, -FRAME_BYTES + FRAME_HEIGHT(%rsi)
-    jne 1f
+    find_frame 1f
     of_self mov %fs:SELF_THREAD, %rdi
     mov OURO_THREAD_POSITION(%rdi), %ecx
     mov OURO_THREAD_NODES(%rdi), %r8
