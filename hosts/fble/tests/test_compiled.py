@@ -558,7 +558,11 @@ S@ = *(L@ all, L@ odd, (L@) { L@; } f);
   Add = (B@ b)(L@ l) { L@(c: @(h: b, t: s.@(odd: l).odd)); };
   s.f(Each(Rev(a, s.odd), Add));
 };
-(L@ a) { Go(Go(Go(a))); };
+Cons = (B@ h, L@ t) { L@(c: @(h, t)); }; Swap = (L@ a, L@ to) { L@(c: @(h: a.c.h, t: L@(c: @(h: a.c.h, t: to)))); };
+(L@, L@) { L@; } Leaves = (L@ a, L@ to) {
+  a.?(n: to); L@ b = Cons(a.c.h, to); L@ c = Swap(a, b); L@ d = L@(c: @(h: b.c.h, t: c)); Leaves(a.c.t, Cons(a.c.h, d));
+};
+(L@ a) { Go(Leaves(Go(Go(a)), L@(n: u))); };
 """.replace("L@(L@) { L@; } Same", "(L@) { L@; } Same"))
     memory = "memory", "-I", ".", "-m", "/Main%"
     for flags in ("-O0 -fsanitize=address", "-O2"):

@@ -154,6 +154,53 @@ def selects_that_only_look_up_a_result_do():
     assert done.status, done
 
 
+# What a function of a few lines does with the lists {0} and {1}: gives one of them another value, {2}, or returns.
+LEAF_LINES = ["1L@ {2} = Cons({0}.?(c: {0}.c.h, n: B@(a: u)), {1});", "0L@ {2} = Rest({0});",
+              "1L@ {2} = Pick(Flip(First({1})), {0}, {1});",
+              "1L@ {2} = L@(c: @(h: Both(First({0}), First({1})), t: Cons(First({0}), {1})));",
+              "0L@ {2} = Copy(Cons(Both(First({1}), First({0})), Rest({0})));",
+              "1L@ {2} = First({1}).?(a: Cons(First({0}), {1}), : Rest({1}));",
+              " First({0}).?(b: Cons(Flip(First({1})), {1}));"]
+
+
+def calls_of_leaves(dice):
+    names, lines = ["x", "y"], []
+    for n in range(dice.randint(2, 8)):
+        which, line = dice.choice([(line[0], line[1:]) for line in LEAF_LINES])
+        lines.append(line.format(*names, f"v{n}"))
+        if which != " ":
+            names[int(which)] = f"v{n}"
+    return " ".join([*lines, "Pick(First({0}), {1}, Copy({0}));".format(*names)])
+
+
+@case
+def leaves_in_a_row_are_computed_where_they_are_called():
+    """Short functions that call nothing, before and after one another, branches and calls."""
+    print(f"# the seed is {SEED}")
+    dice, calls, names = random.Random(SEED), "", [f"F{n}" for n in range(8)]
+    lines = ["U@ = *(); U@ u = U@(); B@ = +(U@ a, U@ b, U@ c); L@ = +(*(B@ h, L@ t) c, U@ n); L@ nil = L@(n: u);",
+             "Cons = (B@ h, L@ t) { L@(c: @(h, t)); }; First = (L@ l) { l.?(c: l.c.h, n: B@(c: u)); };",
+             "Rest = (L@ l) { l.?(c: l.c.t, n: l); }; Flip = (B@ b) { b.?(a: B@(b: u), b: B@(c: u), c: B@(a: u)); };",
+             "Both = (B@ x, B@ y) { x.?(a: y.?(a: B@(b: u), : B@(a: u)), b: y.?(b: B@(c: u), : x), c: y); };",
+             "Pick = (B@ b, L@ x, L@ y) { b.?(a: x, b: L@(c: @(h: b, t: y)), c: y); };",
+             "(L@) { L@; } Copy = (L@ l) { l.?(n: l); L@(c: @(h: l.c.h, t: Copy(l.c.t))); };",
+             *(f"{name} = (L@ x, L@ y) {{ {calls_of_leaves(dice)} }};" for name in names)]
+    for n, name in enumerate(names):
+        calls += f" L@ y{n + 1} = {name}(x, y{n});"
+    lines.append(f"(L@, L@, L@) {{ L@; }} Go = (L@ x, L@ y0, L@ n) {{ n.?(n: y0);{calls} Go(y0, y8, n.c.t); }};")
+    six = "nil"
+    for tag in "abcabc":
+        six = f"L@(c: @(h: B@({tag}: u), t: {six}))"
+    write("Main.fble", "\n".join([*lines, f"Go({six}, nil, {six});"]))
+    for cc, flags in (*itertools.product(COMPILERS, ("-O1",)), ("cc", "-O0")):
+        does_the_same("Main.fble", cc=cc, flags=flags)
+    compiled("--profile", "Main.fble")
+    for metrics in ("instructions", "instructions,objects,bytes"):
+        same_profiles(metrics)
+    run(FBLE, "compile", "--eval", "--emit-c", "c", "Main.fble", status=0)
+    assert sum(read(os.path.join("c", name)).count("FBLE_LEAF_HERE(") for name in os.listdir("c")) > 8
+
+
 @case
 def steps_that_gcc_would_like_to_clone_compile():
     # A join that allocates nothing and is always jumped to with the same arguments.

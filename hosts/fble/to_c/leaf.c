@@ -2,9 +2,11 @@
 //
 // Which functions are computed in place. A leaf is a short function that calls nothing and needs
 // nothing of its frame but three arguments. Where its code is known, a call of it computes the
-// result and jumps to what comes after the call: no frame, and no jump that a processor has to
-// guess. In whatever is rare (a placeholder, too little memory, a profile that does not know the
-// call yet), the leaf gives up, and the call is made as any other: nothing has happened by then.
+// result and goes on with what comes after the call: no frame, and no jump that a processor has to
+// guess. If that is short it is in the same step, so nothing is stored and loaded again
+// (go_on_after_leaf in translate_step.c). In whatever is rare (a placeholder, too little memory, a
+// profile that does not know the call yet), the leaf gives up, and the call is made as any other:
+// nothing has happened by then.
 
 #include "translate.h"
 
@@ -56,4 +58,11 @@ void c_find_leaves(struct translator *t) {
             t->is_leaf[callee] = is_leaf(t, functions->at[callee]);
         }
     }
+}
+
+const struct emit_function *c_called_leaf(struct translator *t, const struct emit_ins *ins) {
+    if (ins->op != FBLE_OP_CALL_CODE && ins->op != FBLE_OP_TAIL_CODE) return NULL;
+    if (c_import_of(t, ins->pointer)) return NULL;
+    uint32_t callee = c_index_of(t, ins->pointer);
+    return t->is_leaf[callee] ? t->emitted->functions.at[callee] : NULL;
 }

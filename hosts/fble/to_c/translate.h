@@ -56,6 +56,7 @@ struct translator {
     uint32_t *mark;      // per instruction: the step that it was last seen in, + 1
     bool *join;          // per instruction: it begins a step of its own
     bool *long_select;   // per instruction: all its branches begin steps
+    bool *on_after;      // per instruction: a call of a leaf, and the step goes on after it
     uint64_t *need;      // per instruction: bytes, of most_bytes
     bool *covered;       // per instruction: the table of a select before covers this one
     uint32_t marks;      // so many were used
@@ -65,6 +66,7 @@ struct translator {
     // The step.
     const struct c_step *step;
     uint32_t *members, member_count; // its instructions, in the order of the code
+    bool rare;                       // a leaf gave up before it: other calls of leaves end it
     bool hoisted;                    // all its memory is reserved at its beginning
     bool quiet;                      // the first pass: nothing is written
     bool *used;                      // per slot: it has a local
@@ -94,6 +96,11 @@ void c_define(struct translator *t, uint32_t slot);
 // Charges what was not charged yet.
 void c_charge(struct translator *t);
 void c_store(struct translator *t, uint32_t slot); // to the frame, if it is not there
+// Does the next instruction follow in the same step?
+bool c_goes_on(const struct translator *t, uint32_t i);
+// What is stored in between only happens on a way that leaves the step.
+uint8_t *c_keep_flags(const struct translator *t);
+void c_restore_flags(struct translator *t, uint8_t *before);
 bool c_is_live(const uint64_t *live, uint32_t slots, uint32_t slot);
 // Do all branches of a select leave the step, and are there many of them?
 bool c_branches_by_table(const struct translator *t, const struct emit_ins *ins);
@@ -106,6 +113,8 @@ uint32_t c_write_site(struct translator *t, const struct fble_site *site);
 // ---------------------------------------------------------------- leaf.c
 
 void c_find_leaves(struct translator *t);
+// The leaf that this instruction calls; NULL: it is no call of one.
+const struct emit_function *c_called_leaf(struct translator *t, const struct emit_ins *ins);
 
 // ---------------------------------------------------------------- translate_ins.c
 

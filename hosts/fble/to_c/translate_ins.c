@@ -34,10 +34,6 @@ static const char *step_of(struct translator *t, const struct fble_code *code) {
     return fble_format(t->arena, "f%u", c_index_of(t, code));
 }
 
-static bool is_leaf(struct translator *t, const struct fble_code *code) {
-    return !c_import_of(t, code) && t->is_leaf[c_index_of(t, code)];
-}
-
 // The macro AT gives the spot's address: where an instruction that fails stands in the source.
 static uint32_t spot_of(const struct translator *t, uint32_t i) {
     return t->first_spot + t->f->facts[i].spot;
@@ -306,25 +302,24 @@ static void write_return(struct translator *t, uint32_t i) {
             t->returns, ins->a, t->f->most, site, t->index, i + 1);
 }
 
-// All that is needed after the call goes to the frame; the callee's frame is above.
-static void call(struct translator *t, uint32_t i) {
-    const struct emit_ins *ins = t->f->ins + i;
-    const struct fble_site *site = t->f->facts[i].site;
-    bool known = ins->op == FBLE_OP_CALL_CODE;
+// All that is needed after the call goes to the frame.
+static void store_live(struct translator *t, const struct fble_site *site) {
     for (uint32_t slot = 0; slot < t->f->most; slot++)
         if (c_is_live(site->live, site->slots, slot)) c_store(t, slot);
-    c_out(t, "{ uint64_t *frame = fp + %u;", t->f->most);
+}
+
+// The callee's frame is above.
+static void make_call(struct translator *t, uint32_t i) {
+    const struct emit_ins *ins = t->f->ins + i;
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
-    if (known && is_leaf(t, ins->pointer))
-        c_out(t, "FBLE_CALL_LEAF(v%u, %s, %u, %u, f%u_%u, frame, %s, %s, %s);",
-              c_index_of(t, ins->pointer), code_of(t, ins->pointer), ins->call_site, t->now.charge,
-              t->index, i + 1, a, b, c);
+    store_live(t, t->f->facts[i].site);
+    c_out(t, "{ uint64_t *frame = fp + %u;", t->f->most);
     write_return(t, i);
     c_out(t, "frame[FBLE_FP_RETURN] = fble_pointer(&return%u.op);", t->returns);
     c_out(t, "frame[FBLE_FP_CALLER] = fble_pointer(fp);");
     for (uint32_t k = 3; k < ins->list_count; k++)
         c_out(t, "frame[%u] = s%u;", FBLE_FP_ARGS + k, list_of(t, ins)[k]);
-    if (known)
+    if (ins->op == FBLE_OP_CALL_CODE)
         c_out(t, "FBLE_JUMP_ENTERING(%s, %s, %u, %u, frame, %u, %s, %s, %s);",
               step_of(t, ins->pointer), code_of(t, ins->pointer), ins->call_site, t->now.charge,
               ins->list_count, a, b, c);
@@ -335,11 +330,40 @@ static void call(struct translator *t, uint32_t i) {
     if (!t->quiet) t->returns++;
 }
 
+// Computes a leaf where it is called, and goes on. Nothing is stored, unless the call is made.
+static void leaf_here(struct translator *t, uint32_t i) {
+    const struct emit_ins *ins = t->f->ins + i;
+    t->used[ins->a] = true;
+    c_out(t, "FBLE_LEAF_HERE(s%u, r%u, v%u, %s, %u, %s, %s, %s);", ins->a, i,
+          c_index_of(t, ins->pointer), code_of(t, ins->pointer), ins->call_site,
+          argument(t, ins, 0), argument(t, ins, 1), argument(t, ins, 2));
+    uint8_t *before = c_keep_flags(t);
+    make_call(t, i);
+    c_restore_flags(t, before);
+    c_out(t, "r%u:;", i);
+    c_define(t, ins->a);
+}
+
+static void call(struct translator *t, uint32_t i) {
+    const struct emit_ins *ins = t->f->ins + i;
+    if (c_goes_on(t, i)) {
+        leaf_here(t, i);
+        return;
+    }
+    store_live(t, t->f->facts[i].site);
+    if (c_called_leaf(t, ins))
+        c_out(t, "FBLE_CALL_LEAF(v%u, %s, %u, %u, f%u_%u, fp + %u, %s, %s, %s);",
+              c_index_of(t, ins->pointer), code_of(t, ins->pointer), ins->call_site, t->now.charge,
+              t->index, i + 1, t->f->most, argument(t, ins, 0), argument(t, ins, 1),
+              argument(t, ins, 2));
+    make_call(t, i);
+}
+
 static void tail_call(struct translator *t, uint32_t i) {
     const struct emit_ins *ins = t->f->ins + i;
     bool known = ins->op == FBLE_OP_TAIL_CODE;
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
-    if (known && is_leaf(t, ins->pointer))
+    if (c_called_leaf(t, ins))
         c_out(t, "FBLE_TAIL_LEAF(v%u, %s, %u, %u, %s, %s, %s);", c_index_of(t, ins->pointer),
               code_of(t, ins->pointer), ins->call_site, t->now.charge, a, b, c);
     for (uint32_t k = 3; k < ins->list_count; k++)

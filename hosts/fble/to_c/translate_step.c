@@ -20,7 +20,7 @@
 
 // Instructions from which on code is a step of its own: where several steps meet, where only one
 // leads, and of a select with all its branches.
-enum { LONG_JOIN = 16, LONG_STEP = 400, LONG_SELECT = 1000 };
+enum { LONG_JOIN = 16, LONG_STEP = 400, LONG_SELECT = 1000, LONG_AFTER_LEAF = 24 };
 enum { MANY_BRANCHES = 8, MOST_HOISTED = 1 << 15, LONGEST_NAME = 1000 };
 enum { SEVERAL = UINT32_MAX };
 
@@ -63,6 +63,17 @@ void c_store(struct translator *t, uint32_t slot) {
     t->used[slot] = true;
     c_out(t, "fp[%u] = s%u;", slot, slot);
     t->now.flags[slot] |= C_IN_FRAME;
+}
+
+uint8_t *c_keep_flags(const struct translator *t) {
+    uint8_t *before = malloc(t->f->most);
+    if (!before) fble_out_of_memory();
+    return memcpy(before, t->now.flags, t->f->most);
+}
+
+void c_restore_flags(struct translator *t, uint8_t *before) {
+    memcpy(t->now.flags, before, t->f->most);
+    free(before);
 }
 
 void c_charge(struct translator *t) {
@@ -142,12 +153,9 @@ void c_jump_to(struct translator *t, uint32_t target) {
         return;
     }
     // Other branches may have to store the same slots again.
-    uint8_t *before = malloc(t->f->most);
-    if (!before) fble_out_of_memory();
-    memcpy(before, t->now.flags, t->f->most);
+    uint8_t *before = c_keep_flags(t);
     c_store_for(t, target);
-    memcpy(t->now.flags, before, t->f->most);
-    free(before);
+    c_restore_flags(t, before);
     if (away || t->at[target].arrivals > 1) c_charge(t);
     if (away)
         c_out(t, "FBLE_JUMP(f%u_j%u, fp, hp, 0, 0, c);", t->index, target);
@@ -177,6 +185,10 @@ static void add_member(struct translator *t, uint32_t i, uint32_t mark) {
     t->members[t->member_count++] = i;
 }
 
+bool c_goes_on(const struct translator *t, uint32_t i) {
+    return fble_op_goes_on(t->f->ins[i].op) || (t->on_after[i] && !t->rare);
+}
+
 // Finds what belongs to the step that begins at `start`, and gives the number of instructions.
 static uint32_t find_members(struct translator *t, uint32_t start, uint32_t mark) {
     bool was_join = t->join[start]; // a step does not jump to itself
@@ -187,7 +199,7 @@ static uint32_t find_members(struct translator *t, uint32_t start, uint32_t mark
         const struct emit_ins *ins = t->f->ins + t->members[k];
         for (uint32_t n = 0; fble_op_is_branch(ins->op) && n < ins->target_count; n++)
             add_member(t, t->f->targets[ins->targets + n], mark);
-        if (fble_op_goes_on(ins->op)) add_member(t, t->members[k] + 1, mark);
+        if (c_goes_on(t, t->members[k])) add_member(t, t->members[k] + 1, mark);
     }
     t->join[start] = was_join;
     return t->member_count;
@@ -221,7 +233,7 @@ static void find_owners(struct translator *t, uint32_t *owner) {
             uint32_t *to = owner + f->targets[ins->targets + n];
             *to = !*to || *to == owner[i] ? owner[i] : SEVERAL;
         }
-        if (!fble_op_goes_on(ins->op)) continue;
+        if (!c_goes_on(t, i)) continue;
         owner[i + 1] = !owner[i + 1] || owner[i + 1] == owner[i] ? owner[i] : SEVERAL;
     }
 }
@@ -232,18 +244,25 @@ static void cut_branches(struct translator *t, const struct emit_ins *ins) {
     for (uint32_t n = 0; n < ins->target_count; n++) cut_at(t, t->f->targets[ins->targets + n]);
 }
 
+// A call of a leaf is in the middle of its step, if what follows it is short.
+static void go_on_after_leaf(struct translator *t, uint32_t i) {
+    t->on_after[i] = !t->join[i + 1] && find_members(t, i + 1, ++t->marks) < LONG_AFTER_LEAF;
+}
+
 // The time that a compiler needs grows faster than the size of functions. So steps are cut where
 // they become too long, and selects that do are cut at all their branches.
 static void cut_steps(struct translator *t, const uint32_t *owner) {
     const struct emit_function *f = t->f;
     memset(t->join, 0, (f->count + 1) * sizeof *t->join);
+    memset(t->on_after, 0, (f->count + 1) * sizeof *t->on_after);
     for (uint32_t i = f->count; i-- > 0;) {
         const struct emit_ins *ins = f->ins + i;
         bool several = owner[i] == SEVERAL && f->facts[i].target;
-        bool flows = f->facts[i].target || (i && fble_op_goes_on(f->ins[i - 1].op));
+        bool flows = f->facts[i].target || (i && c_goes_on(t, i - 1));
         if (ins->target_count > 1 && find_members(t, i, ++t->marks) >= LONG_SELECT)
             t->long_select[i] = true;
         if (t->long_select[i]) cut_branches(t, ins);
+        if (fble_op_is_call(ins->op) && c_called_leaf(t, ins)) go_on_after_leaf(t, i);
         if (i && flows && f->facts[i].live &&
             find_members(t, i, ++t->marks) >= (several ? LONG_JOIN : LONG_STEP))
             cut_at(t, i);
@@ -256,6 +275,7 @@ static void find_steps(struct translator *t) {
     t->mark = fble_alloc(t->arena, (f->count + 1) * sizeof *t->mark);
     t->join = fble_alloc(t->arena, (f->count + 1) * sizeof *t->join);
     t->long_select = fble_alloc(t->arena, (f->count + 1) * sizeof *t->long_select);
+    t->on_after = fble_alloc(t->arena, (f->count + 1) * sizeof *t->on_after);
     t->covered = fble_alloc(t->arena, (f->count + 1) * sizeof *t->covered);
     t->members = fble_alloc(t->arena, (f->count + 1) * sizeof *t->members);
     t->need = fble_alloc(t->arena, (f->count + 1) * sizeof *t->need);
@@ -274,6 +294,15 @@ static void find_steps(struct translator *t) {
         if (t->join[i]) add_step(t, i, C_AT_JOIN);
 }
 
+// At least what a leaf allocates. It has a few instructions, so their sum is as good as the most
+// demanding path.
+static uint64_t leaf_bytes(const struct emit_function *leaf) {
+    uint64_t bytes = leaf ? leaf->facts[0].rest : 0;
+    for (uint32_t i = 0; leaf && i < leaf->count; i++)
+        bytes += leaf->facts[i].heap ? leaf->facts[i].bytes : 0;
+    return bytes;
+}
+
 // Bytes that the most demanding path through the step needs.
 static uint64_t most_bytes(struct translator *t) {
     const struct emit_function *f = t->f;
@@ -287,8 +316,8 @@ static uint64_t most_bytes(struct translator *t) {
                 uint32_t next = f->targets[ins->targets + n];
                 if (!t->join[next] && t->need[next] > most) most = t->need[next];
             }
-        } else if (fble_op_goes_on(ins->op) && !t->join[i + 1]) {
-            most = t->need[i + 1];
+        } else if (c_goes_on(t, i) && !t->join[i + 1]) {
+            most = t->need[i + 1] + leaf_bytes(c_called_leaf(t, ins));
         }
         t->need[i] = most += f->facts[i].heap ? f->facts[i].bytes : 0;
     }
@@ -425,7 +454,7 @@ static void walk(struct translator *t) {
         write_line(t, ins->loc.line);
         collect_here(t, i);
         if (!f->facts[i].dropped) c_write_ins(t, i);
-        open = fble_op_goes_on(ins->op);
+        open = c_goes_on(t, i);
         if (open && t->join[i + 1]) {
             c_jump_to(t, i + 1);
             open = false;
@@ -435,6 +464,7 @@ static void walk(struct translator *t) {
 
 static void translate_step(struct translator *t, const struct c_step *step) {
     t->step = step;
+    t->rare = step->kind == C_AFTER_CALL && t->on_after[step->start - 1];
     find_members(t, step->start, ++t->marks);
     qsort(t->members, t->member_count, sizeof *t->members, by_number);
     if (step->kind == C_AS_LEAF && c_is_choice(t, 0)) t->member_count = 1;
@@ -455,6 +485,7 @@ static void translate_step(struct translator *t, const struct c_step *step) {
     walk(t);
     fputs("}\n", t->code);
     t->join[step->start] = was_join;
+    t->rare = false;
     for (uint32_t k = 0; k < t->member_count; k++) slots_free(t->at + t->members[k]);
 }
 

@@ -273,6 +273,7 @@ static void collect_fully(struct fble_machine *m, bool for_age) {
 }
 
 void fble_collect(struct fble_machine *m, size_t bytes) {
+    assert(m->hp <= m->heap_limit); // whoever allocated had made room for it
     size_t young = (size_t)(m->hp - m->nursery);
     measure(m);
     m->since_full += young;

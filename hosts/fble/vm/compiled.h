@@ -491,6 +491,14 @@ static inline ouro_here *fble_again(ouro_here *here) {
     const fble_value value = leaf(m, &top_, &charged_, x, y, z); \
     fble_move(m, FBLE_STANDS);                                   \
     if (FBLE_RARELY(!value)) break
+#define FBLE_LEAF_HERE(to, after, leaf, code_, site, x, y, z)                             \
+    do {                                                                                  \
+        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                              \
+        ouro_here_leave_after(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_); \
+        hp = top_;                                                                        \
+        (to) = value_;                                                                    \
+        goto after;                                                                       \
+    } while (0)
 #define FBLE_CALL_LEAF(leaf, code_, site, charge, step, frame, x, y, z)                   \
     do {                                                                                  \
         FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                              \
@@ -544,6 +552,13 @@ static inline ouro_here *fble_again(ouro_here *here) {
     uint32_t charged_ = 0;                                       \
     const fble_value value = leaf(m, &top_, &charged_, x, y, z); \
     if (FBLE_RARELY(!value)) break
+#define FBLE_LEAF_HERE(to, after, leaf, code_, site, x, y, z) \
+    do {                                                      \
+        FBLE_LEAF_VALUE(value_, leaf, x, y, z);               \
+        hp = top_;                                            \
+        (to) = value_;                                        \
+        goto after;                                           \
+    } while (0)
 #define FBLE_CALL_LEAF(leaf, code_, site, charge, step, frame, x, y, z)     \
     do {                                                                    \
         FBLE_LEAF_VALUE(value_, leaf, x, y, z);                             \
