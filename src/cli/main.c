@@ -37,8 +37,11 @@ static const struct {
 // Columns grow to many megabytes in a tenth of a second, and page faults would be a fifth of that.
 // So arrays of middle size come from the heap, which keeps what is freed, and the heap's first part
 // is asked for in huge pages. Larger ones are mapped: they grow without being copied. Untouched,
-// the heap costs nothing; if any of this is refused, all works as well.
+// the heap costs nothing; if any of this is refused, all works as well. A sanitizer's allocator
+// does none of it, and would write to the shadow of the whole heap, which takes longer
+// than a small command.
 static void prepare_memory(void) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
     mallopt(M_TOP_PAD, HEAP_STEP);
     mallopt(M_MMAP_MAX, 0); // so that this one is the heap
@@ -50,6 +53,7 @@ static void prepare_memory(void) {
     free(heap);
     mallopt(M_MMAP_MAX, MAPPED_MAX);
     mallopt(M_MMAP_THRESHOLD, HEAP_LARGEST);
+#endif
 }
 
 // Other users can read the arguments of a process, so a password in a URL is taken out of them at

@@ -2,7 +2,9 @@
 //
 // What the cases in a browser stand on, beside suite.js: a page for each, servers and a browser
 // that end with them, a folder that goes away. Every page is watched: an error on its console fails
-// the case. The browser is Chromium, or with OURO_BROWSER=firefox the system's Firefox.
+// the case. The browser is Chromium, or with OURO_BROWSER=firefox the system's Firefox. Chromium
+// without its window (Debian's chromium-headless-shell) takes half the time for a page; cases about
+// what a browser has around its pages use the whole of it.
 
 import {spawn, execFileSync} from "node:child_process";
 import fs from "node:fs";
@@ -106,13 +108,16 @@ export async function stop(child) {
 }
 
 const inFirefox = process.env.OURO_BROWSER === "firefox";
+const whole = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const shell = "/usr/bin/chromium-headless-shell";
+const bare = !inFirefox && !process.env.CHROMIUM && fs.existsSync(shell) ? shell : whole;
 
-/** @param {any} [options] of playwright @returns {Promise<any>} */
+/** The whole of it. @param {any} [options] of playwright @returns {Promise<any>} */
 export async function browser(options = {}) {
   if (inFirefox)
     return launchFirefox({start, said, stop, patience: PATIENCE}, path.join(folder, "firefox"));
   return chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    executablePath: whole,
     args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
     timeout: PATIENCE,
     ...options,
@@ -144,16 +149,22 @@ function watch(context, expected, wrong) {
   });
 }
 
-/** @type {Promise<import("playwright-core").Browser>|null} */
-let shared = null;
+/** By executable. @type {Map<string, Promise<import("playwright-core").Browser>>} */
+const shared = new Map();
+
+/** @param {string} executablePath */
+function sharedBrowser(executablePath) {
+  if (!shared.has(executablePath)) shared.set(executablePath, browser({executablePath}));
+  return shared.get(executablePath);
+}
 
 /** @returns {Promise<any>} what it needs and the browser's driver does not have, if something */
-async function inContext(body, mayFail, options) {
+async function inContext(body, mayFail, executable, options) {
   const all = {viewport: {width: 1280, height: 800}, reducedMotion: "reduce", ...options};
   let context;
   const wrong = [];
   try {
-    context = await (await (shared ??= browser())).newContext(all);
+    context = await (await sharedBrowser(executable)).newContext(all);
     context.setDefaultTimeout(PATIENCE);
     watch(context, mayFail, wrong);
     await body(await context.newPage(), context);
@@ -167,19 +178,20 @@ async function inContext(body, mayFail, options) {
 }
 
 /**
- * A case with a page of its own, in the browser that all of them share.
+ * A case with a page of its own, in a browser that cases share.
  * @param {string} name
  * @param {(page: import("playwright-core").Page,
  *   context: import("playwright-core").BrowserContext) => Promise<void>} body
  * @param {any} [options] of the browser's context;
- *   mayFail: a pattern of console messages that belong to the case
+ *   mayFail: a pattern of console messages that belong to the case;
+ *   around: the case is also about the browser's own keys, zoom, clipboard or downloads
  */
-export function test(name, body, {mayFail, ...options} = {}) {
-  suite.test(name, () => inContext(body, mayFail, options));
+export function test(name, body, {mayFail, around = false, ...options} = {}) {
+  suite.test(name, () => inContext(body, mayFail, around ? whole : bare, options));
 }
 
 suite.atEnd(async () => {
-  await (await shared?.catch(() => null))?.close();
+  for (const one of shared.values()) await (await one.catch(() => null))?.close();
   await Promise.all([...running].map(stop));
   fs.rmSync(folder, {recursive: true, force: true});
 });

@@ -62,9 +62,10 @@ export async function ask(question, query, signal) {
     throw new ApiError(414, "too-long", "The address is too long for the server to read.", []);
   try {
     answer = await request(url, signal);
+    if (answer.ok) return await answer.json();
   } catch (error) {
-    if (signal?.aborted) throw error;
-    if (inside) throw error;
+    // An answer that breaks off is none; one that is no JSON is a bug of ours.
+    if (signal?.aborted || inside || error instanceof SyntaxError) throw error;
     throw new ApiError(
       0,
       "unreachable",
@@ -72,7 +73,6 @@ export async function ask(question, query, signal) {
       [],
     );
   }
-  if (answer.ok) return answer.json();
   const said = await answer.json().catch(() => null);
   const error = said?.error ?? {};
   throw new ApiError(

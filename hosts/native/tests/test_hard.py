@@ -4,7 +4,7 @@
 
 A program says in `// want:` lines which paths it takes, and how often; the profile must have these and no others.
 """
-import os, platform, signal
+import functools, os, platform, signal, tempfile
 from native import OURO, PROGRAMS, build, paths, record, totals, wanted
 from suite import ROOT, case, main, read, run, same, skip, write
 
@@ -158,8 +158,16 @@ ENDS = {"return": 0, "exit": 3, "_exit": 4, "quick_exit": 5, "abort": 128 + sign
         "kill": 128 + signal.SIGKILL, "crash": 128 + signal.SIGSEGV}
 
 
+WORK = tempfile.TemporaryDirectory()  # a program that several cases share
+
+
+@functools.cache
+def ending_program(way):
+    return build(way, ["ends.c"], os.path.join(WORK.name, way))
+
+
 def nothing_is_lost_at_the_end(way, how, status):
-    record(build(way, ["ends.c"], "program"), how, status=status)
+    record(ending_program(way), how, status=status)
     want = {"first": 1, "main": 1, "main;end": 1, "main;end;leaf": 1000}
     if how == "exit":
         want.update({"main;end;at_exit": 1, "main;end;at_exit;leaf": 1, "main;end;last": 1, "main;end;last;leaf": 1})

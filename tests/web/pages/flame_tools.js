@@ -134,54 +134,62 @@ test("i_turns_the_flame_graph_and_n_goes_to_a_match_wherever_the_focus_is", asyn
   }
 });
 
-test("the_wheel_with_ctrl_and_keys_magnify_dragging_moves_and_nothing_zooms", async page => {
-  const {url} = await dispatch();
-  await open(page, url + "/flame");
-  const before = page.url();
-  await levelIs(page, 2, ["run", "setup"]);
-  await page.mouse.move(...(await point(page, 0.99, 2)));
-  await page.keyboard.down("Control");
-  for (let n = 0; n < 5; n++) await page.mouse.wheel(0, -200);
-  await page.keyboard.up("Control");
-  await levelIs(page, 2, ["setup"], "what is under the pointer stays there");
-  // To the right: what lies left of it comes back.
-  const [x, y] = await point(page, 0.1, 2);
-  await page.mouse.move(x, y);
-  await page.mouse.down();
-  await page.mouse.move(x + 500, y, {steps: 4});
-  await page.mouse.move(x + 1000, y, {steps: 4});
-  await page.mouse.up();
-  await levelIs(page, 2, ["run", "setup"]);
-  await page.locator(".flame").focus();
-  await page.keyboard.press("0");
-  await levelIs(page, 2, ["run", "setup"]);
-  for (let n = 0; n < 6; n++) await page.keyboard.press("+");
-  for (let n = 0; n < 40; n++) await page.keyboard.press("Shift+ArrowRight");
-  await levelIs(page, 2, ["setup"]);
-  for (let n = 0; n < 9; n++) await page.keyboard.press("-");
-  await levelIs(page, 2, ["run", "setup"]);
-  assert.equal(page.url(), before, "a drag is no click");
-});
-
-test("what_is_magnified_is_asked_for_again_where_boxes_were_too_narrow", async page => {
-  const {url} = await view([fixtures.wide()]);
-  await open(page, url + "/flame");
-  // main, then 50 groups of 2% each, of 1,000 blocks each
-  const [x, y] = await point(page, 0.51, 2);
-  await page.mouse.move(x, y);
-  const name = await page.locator(".tooltip .name").textContent();
-  await leads(page, async () => {
+test(
+  "the_wheel_with_ctrl_and_keys_magnify_dragging_moves_and_nothing_zooms",
+  async page => {
+    const {url} = await dispatch();
+    await open(page, url + "/flame");
+    const before = page.url();
+    await levelIs(page, 2, ["run", "setup"]);
+    await page.mouse.move(...(await point(page, 0.99, 2)));
     await page.keyboard.down("Control");
-    await page.mouse.wheel(0, -2400);
+    for (let n = 0; n < 5; n++) await page.mouse.wheel(0, -200);
     await page.keyboard.up("Control");
-  });
-  assert.deepEqual(await zoomedTo(page), ["main", name]);
-  assert.equal(await page.locator(".note").textContent(), "", "now all are there");
-  await page.locator(".flame").focus();
-  await page.keyboard.press("0");
-  await leads(page, () => page.keyboard.press("-"));
-  assert.deepEqual(await zoomedTo(page), ["main"], "smaller than the whole is its caller");
-});
+    await levelIs(page, 2, ["setup"], "what is under the pointer stays there");
+    // To the right: what lies left of it comes back.
+    const [x, y] = await point(page, 0.1, 2);
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    await page.mouse.move(x + 500, y, {steps: 4});
+    await page.mouse.move(x + 1000, y, {steps: 4});
+    await page.mouse.up();
+    await levelIs(page, 2, ["run", "setup"]);
+    await page.locator(".flame").focus();
+    await page.keyboard.press("0");
+    await levelIs(page, 2, ["run", "setup"]);
+    for (let n = 0; n < 6; n++) await page.keyboard.press("+");
+    for (let n = 0; n < 40; n++) await page.keyboard.press("Shift+ArrowRight");
+    await levelIs(page, 2, ["setup"]);
+    for (let n = 0; n < 9; n++) await page.keyboard.press("-");
+    await levelIs(page, 2, ["run", "setup"]);
+    assert.equal(page.url(), before, "a drag is no click");
+  },
+  {around: true},
+);
+
+test(
+  "what_is_magnified_is_asked_for_again_where_boxes_were_too_narrow",
+  async page => {
+    const {url} = await view([fixtures.wide()]);
+    await open(page, url + "/flame");
+    // main, then 50 groups of 2% each, of 1,000 blocks each
+    const [x, y] = await point(page, 0.51, 2);
+    await page.mouse.move(x, y);
+    const name = await page.locator(".tooltip .name").textContent();
+    await leads(page, async () => {
+      await page.keyboard.down("Control");
+      await page.mouse.wheel(0, -2400);
+      await page.keyboard.up("Control");
+    });
+    assert.deepEqual(await zoomedTo(page), ["main", name]);
+    assert.equal(await page.locator(".note").textContent(), "", "now all are there");
+    await page.locator(".flame").focus();
+    await page.keyboard.press("0");
+    await leads(page, () => page.keyboard.press("-"));
+    assert.deepEqual(await zoomedTo(page), ["main"], "smaller than the whole is its caller");
+  },
+  {around: true},
+);
 
 test("a_map_shows_where_a_part_is_and_leads_to_others", async page => {
   const {url} = await view([fixtures.deep()]);

@@ -215,24 +215,28 @@ test("a_page_that_is_one_file_is_used_like_the_viewer", async page => {
   assert.match(page.url(), /#\/$/);
 });
 
-test("files_are_saved_from_a_page_that_is_one_file", async page => {
-  await open(page, onePage(dispatch()) + "#/self?exclude=gc");
-  const take = async item => {
+test(
+  "files_are_saved_from_a_page_that_is_one_file",
+  async page => {
+    await open(page, onePage(dispatch()) + "#/self?exclude=gc");
+    const take = async item => {
+      await page.getByRole("button", {name: "Export"}).click();
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("menuitem", {name: item}).click(),
+      ]);
+      return {name: download.suggestedFilename(), text: fs.readFileSync(await download.path(), "utf8")};
+    };
+    const csv = await take("CSV");
+    assert.equal(csv.name, "dispatch.folded-self.csv");
+    assert.ok(/^add,/m.test(csv.text) && !/^gc,/m.test(csv.text), csv.text);
+    assert.match((await take("SVG")).text, /samples: 92 of 100 \(92\.00%\)[^]*exclude gc/);
+    assert.match((await take("Folded")).text, /^main;run;dispatch;add 30$/m);
     await page.getByRole("button", {name: "Export"}).click();
-    const [download] = await Promise.all([
-      page.waitForEvent("download"),
-      page.getByRole("menuitem", {name: item}).click(),
-    ]);
-    return {name: download.suggestedFilename(), text: fs.readFileSync(await download.path(), "utf8")};
-  };
-  const csv = await take("CSV");
-  assert.equal(csv.name, "dispatch.folded-self.csv");
-  assert.ok(/^add,/m.test(csv.text) && !/^gc,/m.test(csv.text), csv.text);
-  assert.match((await take("SVG")).text, /samples: 92 of 100 \(92\.00%\)[^]*exclude gc/);
-  assert.match((await take("Folded")).text, /^main;run;dispatch;add 30$/m);
-  await page.getByRole("button", {name: "Export"}).click();
-  assert.equal(await page.getByRole("menuitem", {name: "HTML"}).count(), 0);
-});
+    assert.equal(await page.getByRole("menuitem", {name: "HTML"}).count(), 0);
+  },
+  {around: true},
+);
 
 test("a_file_of_a_part_says_on_every_page_what_it_is_a_part_of", async page => {
   const file = onePage(dispatch(), "--select", "add", "--fold", "call");

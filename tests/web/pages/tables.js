@@ -3,6 +3,7 @@
 // Tables, filters, the block page, addresses: what most of the time is spent with.
 
 import assert from "node:assert/strict";
+import http from "node:http";
 import * as fixtures from "../fixtures.js";
 import {test, view} from "../support.js";
 import {chips, choose, leads, link, open, query, rowOf, rows, shown, zoomedTo} from "../use.js";
@@ -319,4 +320,25 @@ test(
     assert.ok(await page.getByRole("button", {name: "Try again"}).isVisible());
   },
   {mayFail: /ERR_CONNECTION_REFUSED|Failed to load resource/},
+);
+
+test(
+  "an_answer_that_breaks_off_is_told_as_none",
+  async page => {
+    const {url} = await dispatch();
+    const broken = http.createServer((_, answer) => {
+      answer.writeHead(200, {"content-type": "application/json", "content-length": 1000});
+      answer.write("{", () => answer.destroy());
+    });
+    await new Promise(resolve => broken.listen(0, "127.0.0.1", () => resolve(null)));
+    const {port} = /** @type {import("node:net").AddressInfo} */ (broken.address());
+    try {
+      await page.route("**/api/v1/blocks*", route => route.continue({url: `http://127.0.0.1:${port}/`}));
+      await page.goto(url + "/self");
+      assert.match(await page.getByRole("alert").textContent(), /does not answer/);
+    } finally {
+      broken.close();
+    }
+  },
+  {mayFail: /Failed to load resource/},
 );

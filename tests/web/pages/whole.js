@@ -150,37 +150,41 @@ test("what_may_not_be_read_is_told_with_its_numbers", async page => {
   ]);
 });
 
-test("everything_is_exported_with_its_filters", async (page, context) => {
-  const {url} = await dispatch();
-  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  await open(page, url + "/self?exclude=gc");
-  const take = async item => {
+test(
+  "everything_is_exported_with_its_filters",
+  async (page, context) => {
+    const {url} = await dispatch();
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await open(page, url + "/self?exclude=gc");
+    const take = async item => {
+      await page.getByRole("button", {name: "Export"}).click();
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("menuitem", {name: item}).click(),
+      ]);
+      return {name: download.suggestedFilename(), bytes: fs.readFileSync(await download.path())};
+    };
+    const csv = await take("CSV");
+    assert.equal(csv.name, "dispatch.folded-self.csv");
+    const text = csv.bytes.toString();
+    assert.match(text, /^name,.*self.*overall/);
+    assert.ok(/^add,/m.test(text) && !/^gc,/m.test(text), text);
+    const svg = (await take("SVG")).bytes.toString();
+    assert.ok(
+      svg.includes("<svg") && svg.includes("dispatch") && !svg.includes(">gc "),
+      "the picture has what is left",
+    );
+    assert.match((await take("HTML")).bytes.toString(), /<!doctype html>/i);
+    fs.writeFileSync(path.join(folder, "export.pb"), (await take("pprof")).bytes);
+    assert.match(run(ouro, "report", "export.pb"), /92 samples[^]*55 +59\.78%.*add/);
+    assert.match((await take("Folded")).bytes.toString(), /^main;run;dispatch;add 30$/m);
+    JSON.parse((await take("speedscope")).bytes.toString());
     await page.getByRole("button", {name: "Export"}).click();
-    const [download] = await Promise.all([
-      page.waitForEvent("download"),
-      page.getByRole("menuitem", {name: item}).click(),
-    ]);
-    return {name: download.suggestedFilename(), bytes: fs.readFileSync(await download.path())};
-  };
-  const csv = await take("CSV");
-  assert.equal(csv.name, "dispatch.folded-self.csv");
-  const text = csv.bytes.toString();
-  assert.match(text, /^name,.*self.*overall/);
-  assert.ok(/^add,/m.test(text) && !/^gc,/m.test(text), text);
-  const svg = (await take("SVG")).bytes.toString();
-  assert.ok(
-    svg.includes("<svg") && svg.includes("dispatch") && !svg.includes(">gc "),
-    "the picture has what is left",
-  );
-  assert.match((await take("HTML")).bytes.toString(), /<!doctype html>/i);
-  fs.writeFileSync(path.join(folder, "export.pb"), (await take("pprof")).bytes);
-  assert.match(run(ouro, "report", "export.pb"), /92 samples[^]*55 +59\.78%.*add/);
-  assert.match((await take("Folded")).bytes.toString(), /^main;run;dispatch;add 30$/m);
-  JSON.parse((await take("speedscope")).bytes.toString());
-  await page.getByRole("button", {name: "Export"}).click();
-  await page.getByRole("menuitem", {name: "Copy the link"}).click();
-  await page.waitForFunction(async () => (await navigator.clipboard.readText()) === location.href);
-});
+    await page.getByRole("menuitem", {name: "Copy the link"}).click();
+    await page.waitForFunction(async () => (await navigator.clipboard.readText()) === location.href);
+  },
+  {around: true},
+);
 
 test("every_page_can_be_exported", async page => {
   const {url} = await pair();
@@ -240,65 +244,69 @@ test("on_paper_there_is_the_table_and_no_buttons", async page => {
   );
 });
 
-test("with_the_keyboard_alone", async page => {
-  const {url} = await dispatch();
-  await open(page, url + "/");
-  const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? "");
-  const press = async (...keys) => {
-    for (const key of keys) await page.keyboard.press(key);
-  };
-  await press("Tab");
-  assert.equal(await focused(), "Skip to the content");
-  await press("Enter");
-  assert.equal(await page.evaluate(() => document.activeElement.id), "main");
-  await leads(page, () => press("g", "s"));
-  assert.equal(new URL(page.url()).pathname, "/self");
-  await press("/");
-  await leads(page, () => page.keyboard.type("a"));
-  await press("Tab", "Tab", "Tab", "Tab", "Tab");
-  const visible = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
-  assert.equal(visible, "solid", "what has the focus is seen");
-  await link(page, "add").focus();
-  await press("ArrowDown");
-  assert.equal(await focused(), "dispatch");
-  await press("ArrowUp");
-  assert.equal(await focused(), "add");
-  await press("ArrowDown");
-  await leads(page, () => press("f"));
-  assert.deepEqual(await chips(page), ["fold dispatch"]);
-  assert.notEqual(
-    await page.evaluate(() => document.activeElement.tagName),
-    "BODY",
-    "the focus is not lost with the row",
-  );
-  await link(page, "add").focus();
-  await press("m");
-  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("role")), "menuitem");
-  await press("ArrowDown");
-  await leads(page, () => press("Enter"));
-  assert.deepEqual(await chips(page), ["exclude add", "fold dispatch"]);
-  await press("?");
-  assert.ok(await page.getByRole("dialog").isVisible());
-  assert.match(await page.getByRole("dialog").textContent(), /select, exclude, fold/);
-  await press("Escape");
-  assert.equal(await page.getByRole("dialog").count(), 0);
-  await page.locator(".chip .remove").first().focus();
-  await leads(page, () => press("Enter"));
-  await leads(page, () => press("g", "t"));
-  await link(page, "main").focus();
-  await leads(page, () => press("ArrowLeft")); // the hottest path is open
-  assert.equal((await rows(page)).length, 1);
-  await leads(page, () => press("ArrowRight"));
-  assert.equal(await focused(), "main");
-  await press("ArrowDown");
-  assert.equal(await focused(), "run");
-  await press("ArrowLeft");
-  assert.equal(await focused(), "main");
-  await leads(page, () => press("ArrowLeft"));
-  assert.equal((await rows(page)).length, 1);
-  await leads(page, () => page.goBack());
-  assert.equal((await rows(page)).length, 3);
-});
+test(
+  "with_the_keyboard_alone",
+  async page => {
+    const {url} = await dispatch();
+    await open(page, url + "/");
+    const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? "");
+    const press = async (...keys) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    await press("Tab");
+    assert.equal(await focused(), "Skip to the content");
+    await press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "main");
+    await leads(page, () => press("g", "s"));
+    assert.equal(new URL(page.url()).pathname, "/self");
+    await press("/");
+    await leads(page, () => page.keyboard.type("a"));
+    await press("Tab", "Tab", "Tab", "Tab", "Tab");
+    const visible = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+    assert.equal(visible, "solid", "what has the focus is seen");
+    await link(page, "add").focus();
+    await press("ArrowDown");
+    assert.equal(await focused(), "dispatch");
+    await press("ArrowUp");
+    assert.equal(await focused(), "add");
+    await press("ArrowDown");
+    await leads(page, () => press("f"));
+    assert.deepEqual(await chips(page), ["fold dispatch"]);
+    assert.notEqual(
+      await page.evaluate(() => document.activeElement.tagName),
+      "BODY",
+      "the focus is not lost with the row",
+    );
+    await link(page, "add").focus();
+    await press("m");
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("role")), "menuitem");
+    await press("ArrowDown");
+    await leads(page, () => press("Enter"));
+    assert.deepEqual(await chips(page), ["exclude add", "fold dispatch"]);
+    await press("?");
+    assert.ok(await page.getByRole("dialog").isVisible());
+    assert.match(await page.getByRole("dialog").textContent(), /select, exclude, fold/);
+    await press("Escape");
+    assert.equal(await page.getByRole("dialog").count(), 0);
+    await page.locator(".chip .remove").first().focus();
+    await leads(page, () => press("Enter"));
+    await leads(page, () => press("g", "t"));
+    await link(page, "main").focus();
+    await leads(page, () => press("ArrowLeft")); // the hottest path is open
+    assert.equal((await rows(page)).length, 1);
+    await leads(page, () => press("ArrowRight"));
+    assert.equal(await focused(), "main");
+    await press("ArrowDown");
+    assert.equal(await focused(), "run");
+    await press("ArrowLeft");
+    assert.equal(await focused(), "main");
+    await leads(page, () => press("ArrowLeft"));
+    assert.equal((await rows(page)).length, 1);
+    await leads(page, () => page.goBack());
+    assert.equal((await rows(page)).length, 3);
+  },
+  {around: true},
+);
 
 test("letters_can_be_switched_off", async page => {
   const {url} = await dispatch();
