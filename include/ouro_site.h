@@ -283,8 +283,10 @@ typedef struct ouro_place {
     uint64_t way; // source | block << 32
     uint64_t slot;
 } ouro_place;
-enum { OURO_PLACE_COUNT = 1024 };
-#define OURO_NO_WAY_ UINT64_C(1) // from position 1, which no node has
+enum { OURO_PLACE_COUNT = 1024 }; // and as many second ones, behind them
+#define OURO_NO_WAY_ UINT64_C(1)  // from position 1, which no node has
+#define OURO_PLACE_FACTOR_ UINT32_C(0x9E3779B1)
+#define OURO_PLACE_SHIFT_ 18
 
 OURO_INLINE_ uint64_t ouro_way_(ouro_position from, ouro_block block) {
     return from | (uint64_t)block << 32;
@@ -293,11 +295,19 @@ OURO_INLINE_ uint64_t ouro_way_(ouro_position from, ouro_block block) {
 // Where a call is known by an address, such as the one that it returns to, that place remembers
 // where it led to the last time. It is found without waiting for the position, so the processor can
 // go on: the quickest way where calls are dense. Once for each thread call ouro_thread_hasten,
-// which takes 16 kB for a lane. ouro_layout.h is for hooks in assembly.
+// which takes 32 kB for a lane. ouro_layout.h is for hooks in assembly.
 OURO_API void ouro_thread_hasten(ouro_thread *thread);
 
 OURO_INLINE_ ouro_place *ouro_place_at(const ouro_thread *thread, uintptr_t address) {
     return &thread->lane_->places[address / 2 % OURO_PLACE_COUNT];
+}
+
+// The second place of a call: by the position and by what is called, as an address of which the
+// lowest four bits do not count. It knows calls that alternate at their first place.
+OURO_INLINE_ ouro_place *ouro_place_from_(const ouro_thread *thread, uintptr_t callee,
+                                          ouro_position from) {
+    uint32_t at = (uint32_t)callee + (from * OURO_PLACE_FACTOR_ >> OURO_PLACE_SHIFT_);
+    return &thread->lane_->places[OURO_PLACE_COUNT + at / 16 % OURO_PLACE_COUNT];
 }
 
 // True if the place did the same the last time: entered this block, from this position, which is
@@ -312,21 +322,39 @@ OURO_INLINE_ void ouro_place_follow(ouro_thread *thread, const ouro_place *place
     ouro_move_(thread, (ouro_position)slot & ~UINT32_C(3));
 }
 
-// After it, or after ouro_place_learn: what was entered replaces the block at `from`.
+// After it, ouro_place_recall or ouro_place_learn: what was entered replaces the block at `from`.
 OURO_INLINE_ void ouro_place_leave(const ouro_thread *thread, ouro_position from) {
     ouro_decrement_(&ouro_node_at_(thread, from)->balance);
 }
 
-// As ouro_try_enter, and lets the place know.
-OURO_INLINE_ bool ouro_place_learn(ouro_thread *thread, ouro_place *place, ouro_block block) {
+OURO_INLINE_ void ouro_place_put_(ouro_place *place, uint64_t way, uint64_t slot) {
+    __atomic_store_n(&place->way, OURO_NO_WAY_, __ATOMIC_RELAXED);
+    place->slot = slot;
+    __atomic_store_n(&place->way, way, __ATOMIC_RELAXED);
+}
+
+// The second try: as ouro_place_knows and ouro_place_follow with the second place, and lets the
+// first know. Else false, and nothing has happened.
+OURO_INLINE_ bool ouro_place_recall(ouro_thread *thread, ouro_place *place, uintptr_t callee,
+                                    ouro_block block) {
+    ouro_position from = thread->position_;
+    const ouro_place *second = ouro_place_from_(thread, callee, from);
+    if (!ouro_place_knows(second, from, block)) return false;
+    ouro_place_put_(place, ouro_way_(from, block), second->slot);
+    ouro_place_follow(thread, second);
+    return true;
+}
+
+// The third: as ouro_try_enter, and lets both places know.
+OURO_INLINE_ bool ouro_place_learn(ouro_thread *thread, ouro_place *place, uintptr_t callee,
+                                   ouro_block block) {
     ouro_position from = thread->position_;
     const ouro_node_ *node = ouro_node_at_(thread, from);
     uint32_t slot = node->memo_slot;
     if (node->memo_block != block && !ouro_shortcut_(thread, from, block, &slot)) return false;
     if (OURO_LIKELY_(thread->lane_->has_places)) {
-        __atomic_store_n(&place->way, OURO_NO_WAY_, __ATOMIC_RELAXED);
-        place->slot = slot;
-        __atomic_store_n(&place->way, ouro_way_(from, block), __ATOMIC_RELAXED);
+        ouro_place_put_(place, ouro_way_(from, block), slot);
+        ouro_place_put_(ouro_place_from_(thread, callee, from), ouro_way_(from, block), slot);
     }
     ouro_increment_(&thread->nodes_[slot]);
     ouro_move_(thread, slot & ~UINT32_C(3));

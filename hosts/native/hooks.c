@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The hooks of -finstrument-functions: the hot path. It touches one cache line of thread-local
-// state, one word of the cache of functions, one node and one frame; no lock, no call. All unusual
-// cases go to events.c.
+// state, one word of the cache of functions, one place, one node and one frame; no lock, no call.
+// All unusual cases go to events.c.
 //
 // While nothing records, a hook is a comparison and a return: `off` is expected, because in code
 // that is dense with calls each taken jump counts. Recording pays one for it.
@@ -35,16 +35,30 @@ static NATIVE_COLD HOOK_SECTION void search(native_frame *top, ouro_thread *thre
     frame_end(&ouro_native_self, top + 1);
 }
 
-static APART void enter_other(native_frame *top, ouro_thread *thread, ouro_block block) {
-    if (UNLIKELY(!ouro_try_lately(thread, block))) {
+static APART void enter_lately(native_frame *top, ouro_thread *thread, ouro_block block,
+                               ouro_place *place, uintptr_t function) {
+    if (UNLIKELY(!ouro_place_learn(thread, place, function, block))) {
         search(top, thread, block);
         return;
     }
     frame_end(&ouro_native_self, top + 1);
 }
 
+static APART void enter_other(native_frame *top, ouro_thread *thread, ouro_block block,
+                              ouro_place *place, uintptr_t function) {
+    if (UNLIKELY(!ouro_place_recall(thread, place, function, block))) {
+        enter_lately(top, thread, block, place, function);
+        return;
+    }
+    frame_end(&ouro_native_self, top + 1);
+}
+
+// By the place of the call and the function: inlined functions have the place of their caller's.
+static inline ouro_place *place_of(const native_self *self, uintptr_t site, uintptr_t function) {
+    return self->places + (site / 2 + function / 16) % OURO_PLACE_COUNT;
+}
+
 void __cyg_profile_func_enter(void *function, void *site) {
-    (void)site;
     if (LIKELY(ouro_native_session.off)) return;
     native_self *self = &ouro_native_self;
     uintptr_t address = (uintptr_t)function;
@@ -61,11 +75,14 @@ void __cyg_profile_func_enter(void *function, void *site) {
     }
     ouro_thread *thread = frame_thread(self);
     frame_begin(self, top);
-    frame_put(top, height, (uint32_t)address, ouro_thread_position(thread));
-    if (!ouro_try_again(thread, (ouro_block)block)) {
-        enter_other(top, thread, (ouro_block)block);
+    ouro_position from = ouro_thread_position(thread);
+    frame_put(top, height, (uint32_t)address, from);
+    ouro_place *place = place_of(self, (uintptr_t)site, address);
+    if (UNLIKELY(!ouro_place_knows(place, from, (ouro_block)block))) {
+        enter_other(top, thread, (ouro_block)block, place, address);
         return;
     }
+    ouro_place_follow(thread, place);
     frame_end(self, top + 1);
 }
 

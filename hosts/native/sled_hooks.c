@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What the hooks in sleds_x86_64.S leave to others: places that lead to something else than the
-// last time, and tail calls. No vector register may be used here, see sleds.h.
+// What the hooks in sleds_x86_64.S leave to others: calls that neither of their places knows, and
+// tail calls that lead to something else than the last time. No vector register may be used here,
+// see sleds.h.
 
 #include "sleds.h"
 #include "top_frame.h"
@@ -24,7 +25,8 @@ static HOOK_SECTION bool replace(const sled_function *f, native_frame *top) {
     top[-1].key = (uint32_t)f->function;
     if (LIKELY(ouro_place_knows(place, from, sled_block(f)))) {
         ouro_place_follow(thread, place);
-    } else if (UNLIKELY(!ouro_place_learn(thread, place, sled_block(f)))) {
+    } else if (UNLIKELY(!ouro_place_recall(thread, place, (uintptr_t)f, sled_block(f)) &&
+                        !ouro_place_learn(thread, place, (uintptr_t)f, sled_block(f)))) {
         return false;
     }
     ouro_place_leave(thread, from);
@@ -41,7 +43,7 @@ HOOK_SECTION bool ouro_native_sled_other(sled_function *f, uintptr_t *to) {
     return !replace(f, top) && ouro_native_sled_slowly(f, to, SLED_REPLACE);
 }
 
-// The enter has begun.
+// The enter has begun, and neither place knows where it leads to.
 HOOK_SECTION bool ouro_native_sled_learn(sled_function *f, uintptr_t *to) {
     native_self *self = &ouro_native_self;
     native_frame *top = unmarked(self->top);
@@ -51,7 +53,7 @@ HOOK_SECTION bool ouro_native_sled_learn(sled_function *f, uintptr_t *to) {
         frame_end(self, top);
         return ouro_native_sled_slowly(f, to, SLED_ENTER);
     }
-    if (UNLIKELY(!ouro_place_learn(thread, ouro_place_at(thread, *to), block)))
+    if (UNLIKELY(!ouro_place_learn(thread, ouro_place_at(thread, *to), (uintptr_t)f, block)))
         return ouro_native_sled_slowly(f, to, SLED_SEARCH);
     frame_end(self, top + 1);
     return true;

@@ -73,6 +73,13 @@ left:
     hidden ouro_native_sled_size
     .quad 0 // of all gates of the module, with this
 
+    // The place of a call that returns to the address in %rdx: ouro_place_at.
+    .macro find_place
+    shl $3, %edx
+    and $(OURO_PLACES - 1) * OURO_PLACE_BYTES, %edx
+    of_self add %fs:SELF_PLACES, %rdx
+    .endm
+
     .macro give_back
     mov -24(%rsp), %rdx
     mov -16(%rsp), %rcx
@@ -100,16 +107,14 @@ left:
     mov %rdx, 8(%rsp, %rcx)
     mov FUNCTION_ADDRESS(%r11), %ecx
     mov %ecx, FRAME_KEY(%rax)
-    shl $3, %edx // ouro_place_at
-    and $(OURO_PLACES - 1) * OURO_PLACE_BYTES, %edx
-    of_self add %fs:SELF_PLACES, %rdx
+    find_place
     of_self mov %fs:SELF_THREAD, %rcx
     mov OURO_THREAD_POSITION(%rcx), %ecx
     mov %ecx, FRAME_TOKEN(%rax)
     or FUNCTION_WAY(%r11), %rcx // ouro_place_knows
     cmp %rcx, OURO_PLACE_WAY(%rdx)
     jne 2f
-    mov OURO_PLACE_SLOT(%rdx), %rcx // ouro_place_follow
+5:  mov OURO_PLACE_SLOT(%rdx), %rcx // ouro_place_follow
     of_self mov %fs:SELF_THREAD, %r11
     mov OURO_THREAD_NODES(%r11), %rdx
     incq (%rdx, %rcx, 8)
@@ -122,7 +127,23 @@ left:
 
 1:  give_back
     jmp *other(%rip)
-2:  give_back
+
+// The first place does not know it. If the second does, the first gets to know it.
+2:  imul $OURO_PLACE_FACTOR, %ecx, %edx // ouro_place_from_
+    shr $OURO_PLACE_SHIFT, %edx
+    add %r11d, %edx
+    and $(OURO_PLACES - 1) * OURO_PLACE_BYTES, %edx
+    of_self add %fs:SELF_PLACES, %rdx
+    cmp %rcx, OURO_SECOND_PLACES + OURO_PLACE_WAY(%rdx)
+    jne 6f
+    mov OURO_SECOND_PLACES + OURO_PLACE_SLOT(%rdx), %r11
+    mov 8(%rsp), %edx
+    find_place
+    movq $OURO_NO_WAY, OURO_PLACE_WAY(%rdx) // a handler may interrupt it and never return
+    mov %r11, OURO_PLACE_SLOT(%rdx)
+    mov %rcx, OURO_PLACE_WAY(%rdx)
+    jmp 5b
+6:  give_back
     jmp *learn(%rip)
 
 // A frame is at this height, or below it: a tail call, if the function returns to a gate, here one

@@ -33,9 +33,13 @@ IS_AT(ouro_place, way, OURO_PLACE_WAY);
 IS_AT(ouro_place, slot, OURO_PLACE_SLOT);
 _Static_assert(sizeof(ouro_place) == OURO_PLACE_BYTES && OURO_PLACE_COUNT == OURO_PLACES,
                "ouro_layout.h");
+_Static_assert(OURO_NO_WAY_ == OURO_NO_WAY && OURO_PLACE_FACTOR_ == OURO_PLACE_FACTOR &&
+                   OURO_PLACE_SHIFT_ == OURO_PLACE_SHIFT,
+               "ouro_layout.h");
 
 static ouro_turn_ no_turns[TURNS];
-static ouro_place no_places[OURO_PLACE_COUNT] = {[0 ... OURO_PLACE_COUNT - 1] = {OURO_NO_WAY_, 0}};
+enum { PLACES = 2 * OURO_PLACE_COUNT };
+static ouro_place no_places[PLACES] = {[0 ... PLACES - 1] = {OURO_NO_WAY_, 0}};
 
 struct ouro__slab {
     struct ouro__slab *older;
@@ -121,10 +125,10 @@ void ouro__turns_start(ouro__lane *lane) {
 
 void ouro_thread_hasten(ouro_thread *thread) {
     if (!thread || thread->lane_->has_places) return;
-    ouro_place *places = calloc(OURO_PLACE_COUNT, sizeof *places);
+    ouro_place *places = calloc(PLACES, sizeof *places);
     ouro__lane *lane = lane_of(thread);
     if (!places) return;
-    for (int i = 0; i < OURO_PLACE_COUNT; i++) places[i].way = OURO_NO_WAY_;
+    for (int i = 0; i < PLACES; i++) places[i].way = OURO_NO_WAY_;
     pthread_mutex_lock(&lane->lock);
     lane->head.places = places;
     lane->head.has_places = true;
@@ -183,7 +187,7 @@ void ouro__sites_forget(ouro__lane *lane) {
         }
     for (int i = 0; lane->head.turns != no_turns && i < TURNS; i++)
         __atomic_store_n(&lane->head.turns[i].from, NULL, __ATOMIC_RELAXED);
-    for (int i = 0; lane->head.has_places && i < OURO_PLACE_COUNT; i++)
+    for (int i = 0; lane->head.has_places && i < PLACES; i++)
         __atomic_store_n(&lane->head.places[i].way, OURO_NO_WAY_, __ATOMIC_RELAXED);
 }
 
@@ -191,7 +195,7 @@ uint64_t ouro__sites_bytes(const ouro__lane *lane) {
     uint64_t bytes = 0;
     for (struct ouro__slab *slab = lane->slab; slab; slab = slab->older) bytes += sizeof *slab;
     if (lane->head.turns != no_turns) bytes += TURNS * sizeof *lane->head.turns;
-    if (lane->head.has_places) bytes += OURO_PLACE_COUNT * sizeof *lane->head.places;
+    if (lane->head.has_places) bytes += PLACES * sizeof *lane->head.places;
     return bytes;
 }
 

@@ -250,7 +250,8 @@ static void do_walk(machine *m) {
 static bool enter_at_place(ouro_thread *thread, ouro_block block, uint32_t number) {
     ouro_place *place = ouro_place_at(thread, 1000 + 2 * (uintptr_t)(number % 8));
     if (!ouro_place_knows(place, ouro_thread_position(thread), block))
-        return ouro_place_learn(thread, place, block);
+        return ouro_place_recall(thread, place, 16 * (uintptr_t)block, block) ||
+               ouro_place_learn(thread, place, 16 * (uintptr_t)block, block);
     ouro_place_follow(thread, place);
     return true;
 }

@@ -83,7 +83,8 @@ static bool enter_at_place(ouro_thread *thread, ouro_block block) {
     if (random_below(50) == 0) ouro_thread_hasten(thread);
     ouro_place *place = ouro_place_at(thread, 2 * (uintptr_t)random_below(SITES));
     if (!ouro_place_knows(place, ouro_thread_position(thread), block))
-        return ouro_place_learn(thread, place, block);
+        return ouro_place_recall(thread, place, 16 * (uintptr_t)block, block) ||
+               ouro_place_learn(thread, place, 16 * (uintptr_t)block, block);
     ouro_place_follow(thread, place);
     return true;
 }

@@ -5,7 +5,8 @@
 The same programs, built and run as each profiler wants it: bare; with hooks that do nothing (the floor); by `ouro cc`,
 which has sleds, and by `ouro cc --all`, which has hooks in inlined functions, too; uftrace; gprof; callgrind. Processor
 time of all processes, the best of several runs, which take turns. A program with sleds that nobody uses is compared
-with clang's code without them. Prints a table for README.md.
+with clang's code without them, both with functions that begin a cache line: else five bytes more move a function across
+lines, or out of them, which can cost more than a sled. Prints a table for README.md.
 """
 import concurrent.futures, os, resource, shutil, subprocess, sys, tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -59,8 +60,8 @@ class Bench:
             "usual": (self.ouro + " cc", self.ouro + " c++", []),
             "ours": (self.ouro + " cc --all", self.ouro + " c++ --all", []),
             "gprof": ("gcc", "g++", ["-pg"]),
-            "clang": ("clang", "clang++", []),
-            "sleds": (self.ouro + " cc --xray", self.ouro + " c++ --xray", []),
+            "clang": ("clang", "clang++", ["-falign-functions=64"]),
+            "sleds": (self.ouro + " cc --xray", self.ouro + " c++ --xray", ["-falign-functions=64"]),
         }
         def build_one(way):
             if way == "floor":
@@ -163,7 +164,7 @@ def main():
              "-" if usual != usual else f"{usual:.2f}{goal}{late}",
              "-" if ratio != ratio else f"{ratio:.2f}{goal}{missed}",
              f"{sleds:+.1f}%" + (" MISSED" if sleds > 2 else "")])
-        figure("native", f"{name}: idle sleds, against clang", "<= 2%", f"{sleds:+.1f}%", sleds <= 2)
+        figure("native", f"{name}: idle sleds, against clang, aligned alike", "<= 2%", f"{sleds:+.1f}%", sleds <= 2)
         if name in ("walk", "sqlite3"):
             sizes.append((name, [[bench.data_size(name, case, made, f) for f in (1, 4)]
                                  for case in ("ours", "uftrace")]))

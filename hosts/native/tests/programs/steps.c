@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 // A signal at each instruction of gates and hooks: the stack can be read there. The processor stops
 // after each one (the trap flag), and the handler looks for main. First without, because slow paths
-// block signals.
+// block signals. One call leads elsewhere each time; what it may lead to is remembered after more
+// than 128 of them.
 // want: main 1
-// want: main;turn 20
-// want: main;turn;leaf 20
-// want: main;turn;tails 20
-// want: main;turn;tails;tailed 20
-// want: main;turn;tails;tailed;leaf 20
+// want: main;turn 420
+// want: main;turn;leaf 420
+// want: main;turn;one 210
+// want: main;turn;other 210
+// want: main;turn;tails 420
+// want: main;turn;tails;tailed 420
+// want: main;turn;tails;tailed;leaf 420
 #define _GNU_SOURCE
 #include <execinfo.h>
 #include <signal.h>
@@ -41,8 +44,12 @@ NOINLINE static int tails(int n) {
     sum++;
     return tailed(n);
 }
+NOINLINE static void one(int n) { sum -= n; }
+NOINLINE static void other(int n) { sum ^= n; }
+static void (*volatile either[2])(int) = {one, other};
 NOINLINE static void turn(int n) {
     leaf(n);
+    either[n % 2](n);
     sum += tails(n);
 }
 // The first instruction that is stopped after is the return.
@@ -57,8 +64,8 @@ int main(void) {
     backtrace(found, 2); // loads the unwinder
     first = (char *)&main, last = first + 512;
     sigaction(SIGTRAP, &action, NULL);
-    for (int i = 0; i < 20; i++) {
-        if (i >= 10) step();
+    for (int i = 0; i < 420; i++) {
+        if (i >= 410) step();
         turn(i);
         stop = 1;
     }
