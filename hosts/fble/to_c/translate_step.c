@@ -19,7 +19,7 @@
 #include <string.h>
 
 // Instructions from which on code is a step of its own: where several steps meet, where only one
-// leads, and of a select with all its branches.
+// leads, of a select with all its branches, and after a leaf that is computed in place.
 enum { LONG_JOIN = 16, LONG_STEP = 400, LONG_SELECT = 1000, LONG_AFTER_LEAF = 24 };
 enum { MANY_BRANCHES = 8, MOST_HOISTED = 1 << 15, LONGEST_NAME = 1000 };
 enum { SEVERAL = UINT32_MAX };
