@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Profiles of programs: the options, the clock, signals, and writing. The recorder itself writes
-// pprof; every other format is what `ouro convert` makes of that, so the tool has to be beside fble
-// or in PATH, and is looked for before the program runs. SIGINT and SIGTERM let the program fail at
+// pprof, and fble packs it; compiled programs have no zlib. Every other format is what `ouro
+// convert` makes of that, so the tool has to be beside fble or in PATH, and is looked for before the
+// program runs. SIGINT and SIGTERM let the program fail at
 // its next call, so that the profile is written; then the signal does what it always does.
 
 #include "profile.h"
@@ -147,10 +148,14 @@ static bool ends_with(const char *text, const char *end) {
     return length >= tail && !strcmp(text + length - tail, end);
 }
 
-// Is it pprof as the recorder writes it? Names without an extension are, too.
-static bool is_plain(const char *file) {
-    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
-    return ends_with(file, ".pb") || ends_with(file, ".pprof") || !strchr(name, '.');
+typedef int (*writer)(ouro_profile *profile, const char *path);
+
+// What writes pprof under that name; NULL: another format. Names without an extension are pprof.
+static writer find_writer(const struct fble_runner *r) {
+    const char *file = r->options->profile, *slash = strrchr(file, '/');
+    if (ends_with(file, ".pb.gz") || ends_with(file, ".pprof.gz")) return r->pack;
+    if (ends_with(file, ".pb") || ends_with(file, ".pprof")) return ouro_profile_write;
+    return strchr(slash ? slash + 1 : file, '.') ? NULL : ouro_profile_write;
 }
 
 // The tool beside this program, or just its name, to be found in PATH.
@@ -167,10 +172,10 @@ static const char *find_tool(struct fble_arena *arena) {
 
 static int check_file(const struct fble_runner *r) {
     const char *file = r->options->profile;
-    if (!file || is_plain(file) || find_tool(r->arena)) return FBLE_FINE;
+    if (!file || find_writer(r) || find_tool(r->arena)) return FBLE_FINE;
     ouro__say(
-        "fble %s: cannot write %s: formats other than .pb are made by the program ouro, which "
-        "is neither beside fble nor in PATH",
+        "fble %s: cannot write %s: this format is made by the program ouro, which is neither beside "
+        "fble nor in PATH; .pb is not",
         r->command, file);
     return FBLE_OTHER;
 }
@@ -219,17 +224,17 @@ static void keep(const struct fble_runner *r, const char *first, const char *fil
 
 static int write_file(const struct fble_runner *r) {
     const char *file = r->options->profile;
-    bool plain = is_plain(file);
-    const char *first = plain ? file : new_name(r, file);
+    writer write = find_writer(r);
+    const char *first = write ? file : new_name(r, file);
     if (!first) {
         ouro__say("fble %s: cannot write %s: %s", r->command, file, strerror(errno));
         return FBLE_OTHER;
     }
-    if (ouro_profile_write(r->profile, first)) {
+    if ((write ? write : ouro_profile_write)(r->profile, first)) {
         ouro__say("fble %s: cannot write %s: %s", r->command, first, strerror(errno));
         return FBLE_OTHER;
     }
-    if (plain) return FBLE_FINE;
+    if (write) return FBLE_FINE;
     int status = convert(r, first, file);
     if (status == FBLE_FINE)
         unlink(first);

@@ -3,6 +3,7 @@
 // Runs programs from their sources: see runner.h.
 
 #include "runner.h"
+#include "gzip.h"
 #include "printable.h"
 #include "profile.h"
 #include "program/labels.h"
@@ -68,6 +69,7 @@ static int check_slice(struct fble_runner *r, bool all_blocks) {
 int fble_runner_start(struct fble_runner *r, const fble_machine_options *given, fble_ref *value) {
     fble_machine_options options = *given;
     r->arena = &r->program->arena;
+    r->pack = write_profile;
     int status = check(r);
     if (status == FBLE_FINE) status = fble_profile_start(r, &options);
     const char *blocks = r->options->blocks;

@@ -41,6 +41,8 @@ struct fble_runner {
     enum fble_calling calling;
     struct fble_machine *machine;
     ouro_profile *profile;
+    // Writes a packed profile. NULL: the program ouro has to, as for other formats.
+    int (*pack)(ouro_profile *profile, const char *path);
     struct fble_list libraries; // handles of dlopen
     struct fble_list metric_names;
     bool clock; // the profile has a metric of time

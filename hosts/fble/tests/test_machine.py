@@ -122,6 +122,9 @@ def without_the_tool_other_formats_are_refused_at_once():
     shutil.copy(FBLE, "bin")
     done = fble("eval", "--profile", "p.svg", "A.fble", program="bin/fble", env={"PATH": ""}, status=5)
     has(done.err, "neither beside fble nor in PATH")
+    write("B.fble", NUMBERS + "K(one);")
+    fble("eval", "--profile", "p.pb.gz", "B.fble", program="bin/fble", env={"PATH": ""}, status=0)
+    same(paths("p.pb.gz")["/B%;/B%.K"], 1)
 
 
 @case
