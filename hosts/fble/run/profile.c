@@ -173,10 +173,10 @@ static const char *find_tool(struct fble_arena *arena) {
 static int check_file(const struct fble_runner *r) {
     const char *file = r->options->profile;
     if (!file || find_writer(r) || find_tool(r->arena)) return FBLE_FINE;
-    ouro__say(
-        "fble %s: cannot write %s: this format is made by the program ouro, which is neither beside "
-        "fble nor in PATH; .pb is not",
-        r->command, file);
+    ouro__say("fble %s: cannot write %s: this format is made by the program ouro, which is neither "
+              "beside "
+              "fble nor in PATH; .pb is not",
+              r->command, file);
     return FBLE_OTHER;
 }
 
