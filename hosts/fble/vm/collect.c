@@ -35,10 +35,32 @@ struct collection {
     struct fble_vector threads; // marked, not scanned
 };
 
+static void *old_alloc(struct fble_blocks *blocks, size_t bytes) {
+    struct fble_block *last = blocks->last;
+    if (!last || last->size - last->used < bytes) last = fble_blocks_add(blocks, bytes);
+    void *object = last->data + last->used;
+    last->used += bytes;
+    blocks->bytes += bytes;
+    return object;
+}
+
+// Most objects have two words or three: calling memcpy takes longer than copying them.
+static void copy_words(fble_value *to, const fble_value *from, uint32_t count) {
+    if (count > 8) {
+        memcpy(to, from, count * sizeof *to);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        __asm__("" : "+r"(i)); // else gcc calls memcpy here, too
+        to[i] = from[i];
+    }
+}
+
 static struct fble_object *move(struct collection *c, struct fble_object *object) {
-    size_t bytes = fble_object_bytes(object->header);
-    struct fble_object *copy = fble_old_alloc(c->to, bytes);
-    memcpy(copy, object, bytes);
+    uint64_t header = object->header;
+    struct fble_object *copy = old_alloc(c->to, fble_object_bytes(header));
+    copy->header = header;
+    copy_words(copy->words, object->words, fble_count(header));
     object->header = fble_pointer(copy);
     return copy;
 }

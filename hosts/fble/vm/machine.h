@@ -184,7 +184,8 @@ struct fble_block *fble_block_new(size_t size);
 void fble_blocks_free(struct fble_blocks *blocks);
 // Puts `fresh` in the place of `old`, some of whose blocks become spare ones if `keep`.
 void fble_blocks_replace(struct fble_blocks *old, struct fble_blocks *fresh, bool keep);
-void *fble_old_alloc(struct fble_blocks *blocks, size_t bytes);
+// A new last block, with room for that many bytes.
+struct fble_block *fble_blocks_add(struct fble_blocks *blocks, size_t bytes);
 void fble_nursery_new(struct fble_machine *machine, size_t size);
 void fble_nursery_free(struct fble_machine *machine);
 
