@@ -471,3 +471,39 @@ fble_any_step fble_rest_tail(FBLE_STEP_PARAMETERS) {
     if (is_plain(m, fp, n)) FBLE_JUMP(replace_applied, fp, hp, a, b, c);
     FBLE_JUMP(fble_tail_slowly, fp, hp, a, b, c);
 }
+
+// ---------------------------------------------------------------- do
+
+// The `do` of actions, see std_natives.c, as steps: else every action of a compiled program would
+// go by the interpreter. It does what is recorded step by step.
+fble_any_step fble_do_enter(FBLE_STEP_PARAMETERS) {
+    const struct fble_code *code = FBLE_CODE_OF(fp[FBLE_FP_SELF]);
+    uint64_t *callee = fp + FBLE_DO_SLOTS;
+    if (m->stepwise) FBLE_JUMP(fble_interpret_enter, fp, hp, a, b, c);
+    FBLE_NEED_STACK(code, code->frame_slots);
+    if (m->profile)
+        ouro_here_sample((const ouro_here *)(uintptr_t)c, code->charge);
+    else
+        fp[FBLE_DO_UNIT] = c;
+    fp[FBLE_DO_F] = b;
+    callee[FBLE_FP_RETURN] = fble_pointer(code->start + FBLE_DO_PC);
+    callee[FBLE_FP_CALLER] = fble_pointer(fp);
+    callee[FBLE_FP_SELF] = a;
+    m->argument_count = 1;
+    m->call_site = FBLE_DO_FIRST;
+    a = fp[FBLE_DO_UNIT];
+    if (is_plain(m, callee, 1)) FBLE_JUMP(enter_applied, callee, hp, a, b, c);
+    FBLE_JUMP(fble_call_slowly, callee, hp, a, b, c);
+}
+
+fble_any_step fble_do_go_on(FBLE_STEP_PARAMETERS) {
+    if (m->stepwise) FBLE_JUMP(fble_interpret, fp, hp, a, b, c);
+    fp = FBLE_CALLER_OF(fp);
+    fp[FBLE_FP_SELF] = fp[FBLE_DO_F];
+    m->argument_count = 2;
+    m->call_site = FBLE_DO_SECOND;
+    m->pc = (const uint64_t *)(uintptr_t)b;
+    b = fp[FBLE_DO_UNIT];
+    if (is_plain(m, fp, 2)) FBLE_JUMP(replace_applied, fp, hp, a, b, c);
+    FBLE_JUMP(fble_tail_slowly, fp, hp, a, b, c);
+}

@@ -165,6 +165,7 @@ FBLE_API int fble_compiled_main(int argc, char **argv, const struct fble_compile
 // Steps. fble_enter_compiled is what the interpreter goes to, for a pc with a code behind it.
 fble_step fble_enter_compiled, fble_enter_native;
 fble_step fble_rest_enter, fble_rest_tail;
+fble_step fble_do_enter, fble_do_go_on;
 // More stack for machine->applied, then enters it.
 fble_step fble_more_stack;
 // Collects with the site `a`, then jumps to step `b` with slots from number c & 0xffff on as its

@@ -312,6 +312,9 @@ void fble_register_native(struct fble_machine *machine, const char *module, cons
 bool fble_find_foreign(struct fble_machine *machine, struct fble_foreign_use *use,
                        ouro_block block);
 fble_native fble_call_function, fble_native_do;
+// The frame and the code of `do`, and its call sites.
+enum { FBLE_DO_M = FBLE_FP_ARGS, FBLE_DO_F, FBLE_DO_UNIT, FBLE_DO_X, FBLE_DO_SLOTS };
+enum { FBLE_DO_PC = 4, FBLE_DO_FIRST = 0, FBLE_DO_SECOND };
 void fble_make_do(struct fble_machine *machine, struct fble_native_code *native);
 fble_ref fble_ref_new(struct fble_machine *machine, fble_value value);
 fble_value fble_run(struct fble_machine *machine, fble_value function, const fble_value *arguments,

@@ -2,10 +2,11 @@
 //
 // The native values of the standard library: files of bytes, the environment, debug output; and the
 // monad that the runner of command-line programs passes to Main@. An action is a function of unit,
-// and natives do what they do when that unit arrives. `do` calls back, so it is bytecode: the
-// continuation is a tail call and loops of actions run in constant space.
+// and natives do what they do when that unit arrives. `do` calls back, so it is bytecode, and steps
+// for compiled programs (calls.c): the continuation is a tail call and loops of actions run in
+// constant space.
 
-#include "machine.h"
+#include "compiled.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -135,19 +136,18 @@ fble_value fble_native_do(struct fble_machine *m, fble_value *arguments) {
 }
 
 // do = (m, f, unit) { x = m(unit); f(x, unit); }
-enum { DO_M = FBLE_FP_ARGS, DO_F, DO_UNIT, DO_X, DO_SLOTS };
-
-static const struct fble_site do_site = {.slots = DO_SLOTS, .live = {1 << DO_F | 1 << DO_UNIT}};
+static const struct fble_site do_site = {.slots = FBLE_DO_SLOTS,
+                                         .live = {1 << FBLE_DO_F | 1 << FBLE_DO_UNIT}};
 
 void fble_make_do(struct fble_machine *m, struct fble_native_code *n) {
-    n->words[0] = fble_instruction(FBLE_OP_CALL, 1, DO_M, DO_UNIT, DO_UNIT);
-    n->words[1] = fble_return_word(DO_X, DO_SLOTS, 0);
+    n->words[0] = fble_instruction(FBLE_OP_CALL, 1, FBLE_DO_M, FBLE_DO_UNIT, FBLE_DO_UNIT);
+    n->words[1] = fble_return_word(FBLE_DO_X, FBLE_DO_SLOTS, FBLE_DO_FIRST);
     n->words[2] = fble_pointer(&do_site);
-    n->words[3] = (uint64_t)(uintptr_t)fble_interpret;
-    n->words[4] = fble_instruction(FBLE_OP_TAIL, 2, DO_F, DO_X, DO_UNIT);
-    n->words[5] = 1; // its call site
-    n->code.frame_slots = DO_SLOTS;
-    n->code.enter = fble_interpret_enter;
+    n->words[3] = (uint64_t)(uintptr_t)fble_do_go_on;
+    n->words[FBLE_DO_PC] = fble_instruction(FBLE_OP_TAIL, 2, FBLE_DO_F, FBLE_DO_X, FBLE_DO_UNIT);
+    n->words[5] = FBLE_DO_SECOND;
+    n->code.frame_slots = FBLE_DO_SLOTS;
+    n->code.enter = fble_do_enter;
     n->code.charge = 2;
     if (n->code.block) ouro_add_sites(m->profile, n->code.block, &(uint32_t){2}, 1);
 }
