@@ -39,11 +39,14 @@
 #if !defined(__clang__) && (defined(FBLE_DIRECT) || defined(FBLE_TRAMPOLINE))
 #pragma GCC optimize("no-reorder-blocks-and-partition")
 #endif
-// Of what -O2 has and -O1 does not, these two make code faster: one tail for equal ends of steps,
-// and an order of blocks in which the likely ones follow one another.
+// Of what -O2 has and -O1 does not, these make code faster: one tail for equal ends of steps, an
+// order of blocks in which the likely ones follow one another, and places that are jumped to where
+// the processor begins to read. Steps begin a cache line for the same reason.
 #if !defined(__clang__) && defined(__OPTIMIZE__)
-#pragma GCC optimize("crossjumping", "reorder-blocks-algorithm=stc")
+#pragma GCC optimize("crossjumping", "reorder-blocks-algorithm=stc", "align-jumps=16", \
+                     "align-loops=32")
 #endif
+#define FBLE_STEP_ALIGNED __attribute__((aligned(64)))
 
 #include "machine.h"
 
@@ -94,8 +97,9 @@ static inline fble_value fble_anything(void) {
 #define FBLE_SYMBOL(text) __asm__("\"" text "\"")
 #define FBLE_NO_CLONES __attribute__((noclone))
 #endif
-#define FBLE_STEP(name, symbol) \
-    static FBLE_NO_CLONES fble_any_step name(FBLE_STEP_PARAMETERS) FBLE_SYMBOL(symbol)
+#define FBLE_STEP(name, symbol)                                                      \
+    static FBLE_NO_CLONES FBLE_STEP_ALIGNED fble_any_step name(FBLE_STEP_PARAMETERS) \
+        FBLE_SYMBOL(symbol)
 
 // ---------------------------------------------------------------- tables
 
