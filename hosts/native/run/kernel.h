@@ -10,12 +10,13 @@
 
 typedef struct {
     uint64_t start;
-    char *name;
+    const char *name; // in the text
 } kernel_function;
 
 typedef struct {
     kernel_function *functions; // sorted by start
     size_t count, room;
+    char *text; // of /proc/kallsyms
 } kernel;
 
 // Reads /proc/kallsyms. Nothing is known afterwards if it shows no addresses (kptr_restrict).
