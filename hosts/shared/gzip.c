@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Writes a profile, packed with zlib if its name asks for that. The library writes it whole first,
-// into a new file beside its place; packing it afterwards keeps the library free of dependencies. The
-// program that was recorded waits for it, so it is packed quickly: a third of the time that zlib
-// takes by default, and a sixth more bytes.
+// into a new file beside its place; packing it afterwards keeps the library free of dependencies.
+// The program that was recorded waits for it, so it is packed quickly: a third of the time that
+// zlib takes by default, and a sixth more bytes.
 
 #include "gzip.h"
 

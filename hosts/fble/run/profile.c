@@ -2,8 +2,8 @@
 //
 // Profiles of programs: the options, the clock, signals, and writing. The recorder itself writes
 // pprof, and fble packs it; compiled programs have no zlib. Every other format is what `ouro
-// convert` makes of that, so the tool has to be beside fble or in PATH, and is looked for before the
-// program runs. SIGINT and SIGTERM let the program fail at
+// convert` makes of that, so the tool has to be beside fble or in PATH, and is looked for before
+// the program runs. SIGINT and SIGTERM let the program fail at
 // its next call, so that the profile is written; then the signal does what it always does.
 
 #include "profile.h"

@@ -154,6 +154,80 @@ def selects_that_only_look_up_a_result_do():
     assert done.status, done
 
 
+# What a branch on the bits {0} of a and {1} of b does, F being the function, and the same in Python.
+ALIKE = {"0: {F}(a.{0}, b.{1})": lambda f, a, b: "0" + f(a, b), "1: {F}(a.{0}, b.{1})": lambda f, a, b: "1" + f(a, b),
+         "0: {F}(b.{1}, a.{0})": lambda f, a, b: "0" + f(b, a), "1: {F}(a.{0}, a.{0})": lambda f, a, b: "1" + f(a, a),
+         "0: Turn({F}(a.{0}, b.{1}))": lambda f, a, b: "0" + turn(f(a, b)),
+         "{F}(a.{0}, b.{1})": lambda f, a, b: turn(f(a, b)), "1: b.{1}": lambda f, a, b: "1" + b}
+
+
+def turn(bits):
+    return {"0": "1", "1": "0", "e": "e"}[bits[0]] + bits[1:]
+
+
+def alike_model(ways):
+    def f(a, b):
+        return a if b == "e" else b if a == "e" else ALIKE[ways[a[0] + b[0]]](f, a[1:], b[1:])
+    return f
+
+
+def alike_text(name, ways):
+    """A function of two chains of bits, with that way of ALIKE for each pair of bits."""
+    def branch(x, y):
+        text = ways[x + y].format(x, y, F=name)
+        return f"T@({text})" if ": " in text else f"Turn({text})"
+    bits = ", ".join(f"{x}: b.?(e: a, 0: {branch(x, '0')}, 1: {branch(x, '1')})" for x in "01")
+    return f"(T@, T@) {{ T@; }} {name} = (T@ a, T@ b) {{ a.?(e: b, {bits}); }};"
+
+
+def chain_of(bits):
+    return "".join("e: u" if bit == "e" else f"{bit}: T@(" for bit in bits) + ")" * (len(bits) - 1)
+
+
+@case
+def branches_that_are_alike_are_one_call():
+    """Functions like the addition of numbers, of chains that are immediates, objects, or not there yet."""
+    print(f"# the seed is {SEED}")
+    dice, checks, models = random.Random(SEED), [], []
+    lines = ["U@ = *(); U@ u = U@(); T@ = +(U@ e, T@ 0, T@ 1); T@ e = T@(e: u);",
+             "Turn = (T@ t) { t.?(e: t, 0: T@(1: t.0), 1: T@(0: t.1)); };"]
+    for n in range(6):
+        some = dice.sample(list(ALIKE), 3)
+        ways = {"00": some[0], "01": dice.choice(some), "10": dice.choice(some), "11": dice.choice(some)}
+        if not n:  # three that are alike, and one that is not
+            ways = dict(zip(("00", "01", "10", "11"), (list(ALIKE)[k] for k in (0, 1, 1, 2))))
+        models.append(alike_model(ways))
+        lines.append(alike_text(f"F{n}", ways))
+    given = ["".join(dice.choices("01", k=k)) + "e" for k in (0, 3, 33, 36, 38)]
+    lines += [f"T@ t{i} = T@({chain_of(bits)});" for i, bits in enumerate(given)]
+    for n, (i, a), (j, b) in itertools.product(range(6), enumerate(given), enumerate(given)):
+        if min(i, j) > 2 or dice.random() < .2:
+            checks.append(f"F{n}(t{i}, t{j}).{'.'.join(models[n](a, b))}")
+    # So often that memory runs out while results are wrapped.
+    lines += ["(T@, T@) { T@; } Often = (T@ n, T@ x) { n.?(e: x);",
+              " ".join(f"T@ _y{n} = F{n}(t3, t4);" for n in range(6)),
+              "Often(n.?(e: n, 0: n.0, 1: n.1), Often(n.?(e: n, 0: n.0, 1: n.1), _y5)); };"]
+    checks.append(f"Often(T@({chain_of('0' * 11 + 'e')}), e)")
+    checks.append("{ T@ x = F0(e, e); x.e; }")
+    text = "\n".join([*lines, f"@({', '.join(f'x{i}: {check}' for i, check in enumerate(checks))});"])
+    write("Main.fble", text)
+    for cc, flags in (*itertools.product(COMPILERS, ("-O1",)), ("cc", "-O0")):
+        does_the_same("Main.fble", cc=cc, flags=flags)
+    compiled("--profile", "Main.fble")
+    for metrics in ("instructions", "instructions,objects,bytes"):
+        same_profiles(metrics)
+    run(FBLE, "compile", "--eval", "--emit-c", "c", "Main.fble", status=0)
+    assert sum(read(os.path.join("c", name)).count("const alike") for name in os.listdir("c")) >= 1
+    # What fails within such calls says where they were made.
+    for n in range(3):
+        write("Main.fble", "\n".join([*lines[:2], lines[2 + n], f"T@ t = T@({chain_of(given[4])});",
+                                      f"T@ x = F{n}(t, T@(0: T@(1: T@(1: T@(0: x))))); x;"]))
+        compiled("Main.fble")
+        done, want = run("./out"), run(FBLE, "eval", "Main.fble")
+        same(done.status, want.status)
+        assert want.err.endswith(done.err) and (not want.status or "is not there yet" in done.err), (done, want)
+
+
 # What a function of a few lines does with the lists {0} and {1}: gives one of them another value, {2}, or returns.
 LEAF_LINES = ["1L@ {2} = Cons({0}.?(c: {0}.c.h, n: B@(a: u)), {1});", "0L@ {2} = Rest({0});",
               "1L@ {2} = Pick(Flip(First({1})), {0}, {1});",

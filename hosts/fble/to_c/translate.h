@@ -2,7 +2,8 @@
 //
 // From a module's simple instructions to C. translate.c writes the file and its tables;
 // translate_step.c cuts functions into steps and decides which slots are in locals where;
-// translate_ins.c writes single instructions; leaf.c says which functions are computed in place.
+// translate_ins.c writes single instructions; leaf.c says which functions are computed in place,
+// alike.c which branches become one.
 // vm/compiled.h is what the C is written in.
 
 #ifndef FBLE_TRANSLATE_H
@@ -29,7 +30,7 @@ struct c_slots {
     uint32_t arrivals; // of targets: how many branches lead there
 };
 
-enum c_step_kind { C_ENTERING, C_AFTER_CALL, C_AT_JOIN, C_AS_LEAF };
+enum c_step_kind { C_ENTERING, C_AFTER_CALL, C_AT_JOIN, C_WRAPPING, C_AS_LEAF };
 
 // Code from an entry, the return of a call or a join up to the next calls, as one C function.
 struct c_step {
@@ -45,7 +46,7 @@ struct translator {
     bool *is_leaf;             // per function: see leaf.c
     struct fble_pairs indices; // of codes and foreign uses, + 1
     // So many were written.
-    uint32_t sites, returns, lists, literals, spots, branches, choices;
+    uint32_t sites, returns, lists, literals, spots, branches, choices, alike;
     const char *file; // of the last #line
     uint32_t line;
 
@@ -60,6 +61,7 @@ struct translator {
     uint64_t *need;      // per instruction: bytes, of most_bytes
     bool *covered;       // per instruction: the table of a select before covers this one
     uint32_t marks;      // so many were used
+    uint32_t wrap_bits;  // of results that the step C_WRAPPING wraps; 0: there are none
     struct c_step *all;
     uint32_t count;
 
@@ -115,6 +117,13 @@ uint32_t c_write_site(struct translator *t, const struct fble_site *site);
 void c_find_leaves(struct translator *t);
 // The leaf that this instruction calls; NULL: it is no call of one.
 const struct emit_function *c_called_leaf(struct translator *t, const struct emit_ins *ins);
+
+// ---------------------------------------------------------------- alike.c
+
+// Of branches that are alike and wrap their results: how many bits the tag has; 0: there are none.
+uint32_t c_find_wraps(struct translator *t);
+// Before the select i: makes one call of such branches.
+void c_join_alike(struct translator *t, uint32_t i);
 
 // ---------------------------------------------------------------- translate_ins.c
 

@@ -260,6 +260,7 @@ static void choose(struct translator *t, const struct emit_ins *ins, uint32_t i)
         choose_by_table(t, ins);
         return;
     }
+    if (!known) c_join_alike(t, i);
     if (!known && c_choose_by_table(t, i) && t->step->kind == C_AS_LEAF) {
         c_out(t, "return 0;"); // the function itself has the selects
         return;

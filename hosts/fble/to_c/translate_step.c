@@ -121,7 +121,8 @@ static void meet(struct translator *t, uint32_t target) {
 // ---------------------------------------------------------------- between steps
 
 // A call may return to where a join is, so the two kinds of steps have names of their own.
-static const char *const step_marks[] = {[C_AFTER_CALL] = "", [C_AT_JOIN] = "j"};
+static const char *const step_marks[] = {
+    [C_AFTER_CALL] = "", [C_AT_JOIN] = "j", [C_WRAPPING] = "w"};
 
 // The arguments of the function are those of the step.
 static bool begins_function(const struct c_step *step) {
@@ -516,6 +517,15 @@ static void declare_step(struct translator *t, const struct c_step *step) {
     fputs(");\n", t->steps);
 }
 
+// For returns whose result is wrapped and returned.
+static void write_wrapping(struct translator *t) {
+    const struct c_step step = {0, C_WRAPPING};
+    declare_step(t, &step);
+    fputs("\nstatic fble_any_step ", t->code);
+    write_step_name(t, t->code, &step);
+    fprintf(t->code, "(FBLE_STEP_PARAMETERS) {\nFBLE_WRAP(%u, %u);\n}\n", t->f->most, t->wrap_bits);
+}
+
 static void write_leaf(struct translator *t) {
     FILE *code = t->code;
     t->code = t->leaves;
@@ -531,6 +541,8 @@ void c_write_function(struct translator *t, uint32_t index) {
     t->first_spot = t->spots;
     t->spots += t->f->code->spot_count;
     find_steps(t);
+    t->wrap_bits = c_find_wraps(t);
+    if (t->wrap_bits) write_wrapping(t);
     t->used = fble_alloc(t->arena, t->f->most);
     t->at = fble_alloc(t->arena, (t->f->count + 1) * sizeof *t->at);
     t->now = slots_new(t);

@@ -113,6 +113,14 @@ struct fble_return {
     uint64_t op;
 };
 
+// Of a return whose result is wrapped in a union and returned: its tag, for the step that does it,
+// and the step of this return alone, for when there is no memory.
+struct fble_wrap {
+    struct fble_return words;
+    fble_step *own;
+    uint32_t tag;
+};
+
 // The same, of a code's start.
 struct fble_entry {
     struct fble_return words;
@@ -307,6 +315,12 @@ static inline fble_value fble_payload(fble_value value, unsigned bits) {
 static inline uint32_t fble_tag_of(fble_value value, unsigned bits) {
     return fble_is_immediate(value) ? fble_immediate_tag(value, bits)
                                     : fble_tag(fble_object(value)->header);
+}
+
+// Of an object. A placeholder has the last tag that the bits allow.
+static inline uint32_t fble_object_tag(fble_value value, unsigned bits) {
+    uint64_t header = fble_object(value)->header;
+    return fble_kind(header) == FBLE_PLACEHOLDER ? (1u << bits) - 1 : fble_tag(header);
 }
 
 // Sees through a placeholder for good.
@@ -594,6 +608,15 @@ struct fble_choice {
         const struct fble_choice *const to_ = (table) + (index); \
         FBLE_RETURN(*to_->value, to_->charge);                   \
     }
+
+// The step of returns with a struct fble_wrap, from a frame below by `slots`. `b` is their pc.
+#define FBLE_WRAP(slots, bits)                                                           \
+    const struct fble_wrap *const wrap_ =                                                \
+        (const struct fble_wrap *)(uintptr_t)(b - offsetof(struct fble_wrap, words.op)); \
+    if (FBLE_FULL(fble_bytes_of_words(1))) FBLE_JUMP(wrap_->own, fp, hp, a, b, c);       \
+    fp -= (slots);                                                                       \
+    FBLE_MAKE_UNION(a, a, wrap_->tag, bits);                                             \
+    FBLE_RETURN(a, 0)
 
 // The arguments of a step that is entered, to where the collector finds them.
 #define FBLE_SPILL_ARGUMENTS(n)                \
