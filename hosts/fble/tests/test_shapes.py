@@ -85,6 +85,17 @@ def same_profiles(metrics, *options):
     return found
 
 
+def same_everywhere(metrics, *options):
+    """Main.fble does the same by every compiler, and on every path of its profiles. Gives its C."""
+    for cc, flags in (*itertools.product(COMPILERS, ("-O1",)), ("cc", "-O0")):
+        does_the_same(*options, "Main.fble", cc=cc, flags=flags)
+    compiled("--profile", *options, "Main.fble")
+    for some in ("instructions", metrics):
+        same_profiles(some, *options)
+    run(FBLE, "compile", "--eval", *options, "--emit-c", "c", "Main.fble", status=0)
+    return "".join(read(os.path.join("c", name)) for name in os.listdir("c"))
+
+
 # Of what tables are made: types by their tags. Values with the tag `o` are objects, so a table does not serve them.
 TESTED = {"A@": "ab", "B@": "abc", "C@": "abcde", "O@": "oa"}
 RESULTS = 5
@@ -138,15 +149,9 @@ def selects_that_only_look_up_a_result_do():
     lines.append("(A@, A@) { A@; } H = (A@ x, A@ y) { x.?(a: A@(b: u), b: y.?(a: x, b: A@(a: u))); };")
     lines.append("(A@, A@) { A@; } I = (A@ x, A@ y) { x.?(a: A@(b: u), b: y.?(a: A@(b: u), b: A@(a: u))); };")
     checks += ["{ A@ x = H(A@(a: u), x); x.b; }", "{ A@ x = I(A@(a: u), x); x.b; }"]
-    text = "\n".join([*lines, f"@({', '.join(f'x{i}: {check}' for i, check in enumerate(checks))});"])
-    write("Main.fble", text)
-    for cc, flags in (*itertools.product(COMPILERS, ("-O1",)), ("cc", "-O0")):
-        does_the_same("-I", ".", "Main.fble", cc=cc, flags=flags)
-    compiled("--profile", "-I", ".", "Main.fble")
-    for metrics in ("instructions", "instructions,objects"):
-        same_profiles(metrics, "-I", ".")
-    run(FBLE, "compile", "--eval", "-I", ".", "--emit-c", "c", "Main.fble", status=0)
-    assert sum(read(os.path.join("c", name)).count("FBLE_CHOOSE(") for name in os.listdir("c")) > 20
+    write("Main.fble", "\n".join([*lines, f"@({', '.join(f'x{i}: {check}' for i, check in enumerate(checks))});"]))
+    text = same_everywhere("instructions,objects", "-I", ".")
+    assert text.count("FBLE_CHOOSE(") > 20
     write("Main.fble", f"U@ = *(); U@ u = U@(); A@ = +(U@ a, U@ b);\n{lines[-1]}\nA@ x = I(A@(b: u), x); x;")
     compiled("-I", ".", "Main.fble")
     done = run("./out")
@@ -209,15 +214,9 @@ def branches_that_are_alike_are_one_call():
               "Often(n.?(e: n, 0: n.0, 1: n.1), Often(n.?(e: n, 0: n.0, 1: n.1), _y5)); };"]
     checks.append(f"Often(T@({chain_of('0' * 11 + 'e')}), e)")
     checks.append("{ T@ x = F0(e, e); x.e; }")
-    text = "\n".join([*lines, f"@({', '.join(f'x{i}: {check}' for i, check in enumerate(checks))});"])
-    write("Main.fble", text)
-    for cc, flags in (*itertools.product(COMPILERS, ("-O1",)), ("cc", "-O0")):
-        does_the_same("Main.fble", cc=cc, flags=flags)
-    compiled("--profile", "Main.fble")
-    for metrics in ("instructions", "instructions,objects,bytes"):
-        same_profiles(metrics)
-    run(FBLE, "compile", "--eval", "--emit-c", "c", "Main.fble", status=0)
-    assert sum(read(os.path.join("c", name)).count("const alike") for name in os.listdir("c")) >= 1
+    write("Main.fble", "\n".join([*lines, f"@({', '.join(f'x{i}: {check}' for i, check in enumerate(checks))});"]))
+    text = same_everywhere("instructions,objects,bytes")
+    assert text.count("const alike") >= 1
     # What fails within such calls says where they were made.
     for n in range(3):
         write("Main.fble", "\n".join([*lines[:2], lines[2 + n], f"T@ t = T@({chain_of(given[4])});",
@@ -266,13 +265,8 @@ def leaves_in_a_row_are_computed_where_they_are_called():
     for tag in "abcabc":
         six = f"L@(c: @(h: B@({tag}: u), t: {six}))"
     write("Main.fble", "\n".join([*lines, f"Go({six}, nil, {six});"]))
-    for cc, flags in (*itertools.product(COMPILERS, ("-O1",)), ("cc", "-O0")):
-        does_the_same("Main.fble", cc=cc, flags=flags)
-    compiled("--profile", "Main.fble")
-    for metrics in ("instructions", "instructions,objects,bytes"):
-        same_profiles(metrics)
-    run(FBLE, "compile", "--eval", "--emit-c", "c", "Main.fble", status=0)
-    assert sum(read(os.path.join("c", name)).count("FBLE_LEAF_HERE(") for name in os.listdir("c")) > 8
+    text = same_everywhere("instructions,objects,bytes")
+    assert text.count("FBLE_LEAF_HERE(") > 8
 
 
 @case

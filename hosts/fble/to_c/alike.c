@@ -29,19 +29,6 @@ struct endings {
     struct tested tested;
 };
 
-static uint32_t follow(const struct translator *t, uint32_t i, uint32_t *charge) {
-    *charge += t->f->facts[i].charge;
-    while (t->f->ins[i].op == FBLE_OP_JUMP) {
-        i = t->f->targets[t->f->ins[i].targets];
-        *charge += t->f->facts[i].charge;
-    }
-    return i;
-}
-
-static uint32_t target(const struct translator *t, uint32_t i, uint32_t tag) {
-    return t->f->targets[t->f->ins[i].targets + tag];
-}
-
 static bool is_wrap(const struct translator *t, uint32_t call) {
     const struct emit_ins *ins = t->f->ins + call;
     return ins[1].op == FBLE_OP_UNION && ins[1].b == ins->a && ins[2].op == FBLE_OP_RETURN &&
@@ -109,7 +96,7 @@ static void add_endings(struct translator *t, uint32_t select, uint32_t charge,
     for (uint32_t *tag = &tested->tags[1]; *tag < t->f->ins[select].target_count; ++*tag) {
         struct ending *ending = to->all + to->count;
         ending->charge = charge;
-        uint32_t i = follow(t, target(t, select, *tag), &ending->charge);
+        uint32_t i = c_follow(t, select, *tag, &ending->charge);
         if (find_ending(t, i, tested, ending)) to->count++;
     }
     tested->tags[1] = 0;
@@ -121,7 +108,7 @@ static void find_endings(struct translator *t, uint32_t i, struct endings *to) {
     *to = (struct endings){0};
     if (first->op != FBLE_OP_SWITCH || !test_slot(&to->tested, 0, first)) return;
     for (uint32_t *tag = &to->tested.tags[0]; *tag < first->target_count; ++*tag) {
-        uint32_t charge = 0, next = follow(t, target(t, i, *tag), &charge);
+        uint32_t charge = 0, next = c_follow(t, i, *tag, &charge);
         const struct emit_ins *ins = t->f->ins + next;
         if (ins->op != FBLE_OP_SWITCH || ins->b == first->b) continue;
         if (second && (second->b != ins->b || second->x != ins->x)) continue;
@@ -180,17 +167,15 @@ uint32_t c_find_wraps(struct translator *t) {
 // The words of a return. All go on with the same step.
 static void write_return(struct translator *t, uint32_t call, uint32_t first) {
     const struct emit_ins *ins = t->f->ins + call;
+    if (!is_wrap(t, call)) {
+        c_write_return(t, call, first);
+        return;
+    }
     uint32_t site = c_write_site(t, t->f->facts[call].site);
-    if (is_wrap(t, call))
-        fprintf(t->tables,
-                "static const struct fble_wrap return%u = {FBLE_RETURN_WORDS(%u, %u, &site%u, "
-                "f%u_w0), f%u_%u, %u};\n",
-                t->returns++, ins->a, t->f->most, site, t->index, t->index, call + 1, ins[1].c);
-    else
-        fprintf(t->tables,
-                "static const struct fble_return return%u = FBLE_RETURN_WORDS(%u, %u, &site%u, "
-                "f%u_%u);\n",
-                t->returns++, ins->a, t->f->most, site, t->index, first + 1);
+    fprintf(t->tables,
+            "static const struct fble_wrap return%u = {FBLE_RETURN_WORDS(%u, %u, &site%u, "
+            "f%u_w0), f%u_%u, %u};\n",
+            t->returns++, ins->a, t->f->most, site, t->index, t->index, call + 1, ins[1].c);
 }
 
 static void write_table(struct translator *t, const struct endings *found) {

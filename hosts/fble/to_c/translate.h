@@ -128,6 +128,8 @@ void c_join_alike(struct translator *t, uint32_t i);
 // ---------------------------------------------------------------- translate_ins.c
 
 void c_write_ins(struct translator *t, uint32_t i);
+// The words of a return from the call i, which goes on with the step after the call `as`.
+void c_write_return(struct translator *t, uint32_t i, uint32_t as);
 uint32_t c_index_of(struct translator *t, const void *code_or_foreign);
 // The export that it is, of another module; NULL: it is this one's.
 const struct emit_export *c_import_of(struct translator *t, const struct fble_code *code);
@@ -138,6 +140,8 @@ const char *c_global_of(struct translator *t, const struct emit_ins *ins);
 // Before the select i: returns by a table, if it is a tree of selects with constant results.
 // False: it is not, or it is part of one that has a table.
 bool c_choose_by_table(struct translator *t, uint32_t i);
+// Where a branch of the select i leads in the end. Adds what it charges.
+uint32_t c_follow(const struct translator *t, uint32_t i, uint32_t tag, uint32_t *charge);
 bool c_is_choice(const struct translator *t, uint32_t i);
 
 #endif

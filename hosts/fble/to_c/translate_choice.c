@@ -15,8 +15,8 @@ struct choice {
     uint32_t slots[MOST_TESTED], widths[MOST_TESTED], shifts[MOST_TESTED];
 };
 
-// Where a branch leads in the end. Adds what it charges.
-static uint32_t follow(const struct translator *t, uint32_t i, uint32_t *charge) {
+uint32_t c_follow(const struct translator *t, uint32_t i, uint32_t tag, uint32_t *charge) {
+    i = t->f->targets[t->f->ins[i].targets + tag];
     *charge += t->f->facts[i].charge;
     while (t->f->ins[i].op == FBLE_OP_JUMP) {
         i = t->f->targets[t->f->ins[i].targets];
@@ -27,7 +27,7 @@ static uint32_t follow(const struct translator *t, uint32_t i, uint32_t *charge)
 
 static uint32_t branch(const struct translator *t, uint32_t i, uint32_t tag) {
     uint32_t charge = 0;
-    return follow(t, t->f->targets[t->f->ins[i].targets + tag], &charge);
+    return c_follow(t, i, tag, &charge);
 }
 
 static uint32_t find_slot(const struct choice *choice, uint32_t slot) {
@@ -83,7 +83,7 @@ static const struct emit_ins *leaf_at(const struct translator *t, uint32_t i,
         uint32_t k = find_slot(choice, ins->b);
         uint32_t tag = index >> choice->shifts[k] & ((1u << choice->widths[k]) - 1);
         if (tag >= ins->target_count) tag = ins->target_count - 1;
-        i = follow(t, t->f->targets[ins->targets + tag], charge);
+        i = c_follow(t, i, tag, charge);
     }
     return t->f->ins + i;
 }

@@ -293,14 +293,14 @@ static const char *argument(struct translator *t, const struct emit_ins *ins, ui
     return i < ins->list_count ? fble_format(t->arena, "s%u", list_of(t, ins)[i]) : "FBLE_ANYTHING";
 }
 
-static void write_return(struct translator *t, uint32_t i) {
+void c_write_return(struct translator *t, uint32_t i, uint32_t as) {
     const struct emit_ins *ins = t->f->ins + i;
     if (t->quiet) return;
     uint32_t site = c_write_site(t, t->f->facts[i].site);
     fprintf(t->tables,
             "static const struct fble_return return%u = FBLE_RETURN_WORDS(%u, %u, &site%u, "
             "f%u_%u);\n",
-            t->returns, ins->a, t->f->most, site, t->index, i + 1);
+            t->returns++, ins->a, t->f->most, site, t->index, as + 1);
 }
 
 // All that is needed after the call goes to the frame.
@@ -315,8 +315,8 @@ static void make_call(struct translator *t, uint32_t i) {
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
     store_live(t, t->f->facts[i].site);
     c_out(t, "{ uint64_t *frame = fp + %u;", t->f->most);
-    write_return(t, i);
     c_out(t, "frame[FBLE_FP_RETURN] = fble_pointer(&return%u.op);", t->returns);
+    c_write_return(t, i, i);
     c_out(t, "frame[FBLE_FP_CALLER] = fble_pointer(fp);");
     for (uint32_t k = 3; k < ins->list_count; k++)
         c_out(t, "frame[%u] = s%u;", FBLE_FP_ARGS + k, list_of(t, ins)[k]);
@@ -328,7 +328,6 @@ static void make_call(struct translator *t, uint32_t i) {
         c_out(t, "FBLE_CALL_VALUE(s%u, %u, %u, frame, %u, %s, %s, %s);", ins->b, ins->call_site,
               t->now.charge, ins->list_count, a, b, c);
     c_out(t, "}");
-    if (!t->quiet) t->returns++;
 }
 
 // Computes a leaf where it is called, and goes on. Nothing is stored, unless the call is made.
