@@ -136,6 +136,7 @@ instruction ouro_native_instruction(const unsigned char *code, size_t left) {
     if (c == 0xc4 || c == 0xc5 || c == 0x62) return vector(&r, c);
     if (c >> 4 == 7) return jump(&r, INSTRUCTION_BRANCH, 1);
     if (c == 0xeb || c == 0xe9) return jump(&r, INSTRUCTION_JUMP, c == 0xeb ? 1 : 4);
+    if (c == 0xe8 && !r.short_words) return jump(&r, INSTRUCTION_CALL, 4);
     if (c == 0xc3) return done(&r, INSTRUCTION_END);
     if (c == 0xf6 || c == 0xf7 || c == 0xff) return group(&r, c);
     if (c >> 3 == 0xb8 >> 3 && r.wide) r.at += 4; // eight bytes

@@ -10,17 +10,18 @@
 #include <stdint.h>
 
 typedef enum {
-    INSTRUCTION_UNKNOWN, // also calls, jumps through pointers, and what repeats
+    INSTRUCTION_UNKNOWN, // also calls and jumps through pointers, and what repeats
     INSTRUCTION_PLAIN,   // the next one follows
     INSTRUCTION_END,     // none follows: a return
     INSTRUCTION_JUMP,    // another follows
-    INSTRUCTION_BRANCH   // another, or the next one
+    INSTRUCTION_BRANCH,  // another, or the next one
+    INSTRUCTION_CALL     // the next one follows, behind a function
 } instruction_kind;
 
 typedef struct {
     instruction_kind kind;
     size_t size;
-    int32_t distance; // of a jump or branch, from the end of the instruction
+    int32_t distance; // of a jump, branch or call, from the end of the instruction
 } instruction;
 
 // The instruction at `code`, of which `left` bytes are there.

@@ -343,12 +343,29 @@ static bool has(const uintptr_t *list, size_t n, uintptr_t function) {
     return n > 0;
 }
 
+// The last function has no end that is known.
+static tiny_code code_at(const table *t, size_t i) {
+    uintptr_t at = t->sleds[i] + SLED_BYTES, end = i + 1 < t->count ? t->sleds[i + 1] : at;
+    return (tiny_code){at, (const unsigned char *)at, end - at};
+}
+
+static bool find_code(const void *user, uint64_t address, tiny_code *found) {
+    const table *t = user;
+    uintptr_t sled = address;
+    if (sled - t->low > t->high - t->low) return false;
+    if (is_landing((const unsigned char *)sled)) sled += LANDING_BYTES;
+    const uintptr_t *at = bsearch(&sled, t->sleds, t->count, sizeof *t->sleds, compare);
+    if (at) *found = code_at(t, (size_t)(at - t->sleds));
+    return at;
+}
+
 static bool is_wanted(const table *t, size_t i) {
-    uintptr_t at = t->sleds[i], end = i + 1 < t->count ? t->sleds[i + 1] : at;
+    uintptr_t at = t->sleds[i];
     if (!ouro_native_is_sled((const unsigned char *)at)) return false;
     if (has(without, without_count, function_of(at))) return false;
     if (all_wanted || has(sliced, sliced_count, function_of(at))) return true;
-    return !ouro_native_is_tiny((const unsigned char *)at + SLED_BYTES, end - at - SLED_BYTES);
+    tiny_code code = code_at(t, i);
+    return !ouro_native_is_tiny(&code, find_code, t);
 }
 
 static bool make_code_writable(const table *t, bool yes) {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 typedef struct {
-    uint64_t sled;
+    uint64_t function, sled; // addresses
     const char *name;
     const unsigned char *code; // behind the sled
     size_t left;               // bytes of the section from there on
@@ -47,9 +47,10 @@ static void add(sleds *all, Elf *elf, const GElf_Sym *symbol, const char *name) 
     if (!ouro_native_is_sled(code + skipped) ||
         !array_reserve(&all->items, all->count + 1, &all->room, sizeof *all->items))
         return;
+    uint64_t address = symbol->st_value + skipped;
     skipped += SLED_BYTES;
-    all->items[all->count++] = (sled){symbol->st_value + skipped - SLED_BYTES, name, code + skipped,
-                                      data->d_size - at - skipped};
+    all->items[all->count++] =
+        (sled){symbol->st_value, address, name, code + skipped, data->d_size - at - skipped};
 }
 
 static void add_symbols(sleds *all, Elf *elf) {
@@ -80,14 +81,37 @@ static void tell_name(void (*tell_one)(void *user, const char *name), void *user
     free(readable);
 }
 
-// Two names of one function are neighbours.
+// Two names of one function are neighbours; the last of them has code. So has not the last function
+// of all, whose end is not known.
+static tiny_code code_of(const sleds *all, size_t i) {
+    const sled *s = &all->items[i];
+    uint64_t size = i + 1 < all->count ? s[1].sled - s->sled : 0;
+    if (size < SLED_BYTES || size - SLED_BYTES > s->left) size = SLED_BYTES;
+    return (tiny_code){s->sled + SLED_BYTES, s->code, size - SLED_BYTES};
+}
+
+// The last one that begins before `end`.
+static size_t last_before(const sleds *all, uint64_t end) {
+    size_t low = 0, high = all->count;
+    while (low + 1 < high) {
+        size_t middle = low + (high - low) / 2;
+        *(all->items[middle].sled < end ? &low : &high) = middle;
+    }
+    return low;
+}
+
+static bool find_code(const void *user, uint64_t address, tiny_code *found) {
+    const sleds *all = user;
+    size_t i = last_before(all, address + LANDING_BYTES + 1);
+    *found = code_of(all, i);
+    return all->items[i].function == address;
+}
+
 static void tell(const sleds *all, void (*tell_one)(void *user, const char *name), void *user) {
-    for (size_t i = 0; i + 1 < all->count; i++) {
-        const sled *s = &all->items[i];
-        uint64_t size = s[1].sled - s->sled;
-        if (size >= SLED_BYTES && size - SLED_BYTES <= s->left &&
-            ouro_native_is_tiny(s->code, size - SLED_BYTES))
-            tell_name(tell_one, user, s->name);
+    for (size_t i = 0; i < all->count; i++) {
+        tiny_code code = code_of(all, i);
+        if (ouro_native_is_tiny(&code, find_code, all))
+            tell_name(tell_one, user, all->items[i].name);
     }
 }
 

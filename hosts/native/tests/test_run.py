@@ -714,30 +714,38 @@ APART int leaf(int m) { return m ^ 5; }
 APART void branches(int m) { if (m > 3) n = 7; else n = m; }
 APART void loops(int m) { for (int i = 0; i < m; i++) n++; }
 APART int calls(int m) { return n = leaf(m) + 1; }
+APART int calls_calls(int m) { return n = calls(m) + 1; }
+APART void longer(int m) { %s }
+APART void calls_many(int m) { longer(m); longer(n); longer(m); longer(n); longer(m); }
+APART int recurs(int m) { return m > 0 ? n = recurs(m - 1) + 1 : 0; }
 APART int tail(int m) { n = m; return leaf(m + 1); }
 APART int by_pointer(int (*f)(int)) { n = 1; return f(3); }
 int main(void) {
-    for (int i = 0; i < 10; i++) { branches(i); loops(i); calls(i); tail(i); by_pointer(leaf); }
+    for (int i = 0; i < 10; i++) {
+        branches(i); loops(i); calls(i); calls_calls(i); calls_many(i); recurs(1); tail(i); by_pointer(leaf);
+    }
     return 0;
 }
-"""
+""" % ("n = m;" * 12)
 
 
 @case
 def tiny_functions_are_left_out_unless_asked_for():
-    """By their code: no call, no jump back or out of it, and at most 160 bytes."""
+    """By their code: no jump back or out of it, at most 160 bytes, and no call but of such as make none; 62
+    instructions in all."""
     source = write("s.c", SLEDS)
     for compiler in "gcc", "clang":
         run(OURO, "cc", "-O2", source, "-o", "s", env=dict(os.environ, OURO_CC=compiler), status=0)
         said = run(OURO, "run", "-o", "out.pb", "--clock", "off", "./s", status=0).err
-        has(said, "2 tiny functions are not counted (leaf, branches); `ouro run --tiny`")
-        large = {"main": 1, "loops": 10, "calls": 10, "tail": 10, "by_pointer": 10}
+        has(said, "4 tiny functions are not counted (leaf, branches, calls, longer); `ouro run --tiny`")
+        large = {"main": 1, "loops": 10, "calls_calls": 10, "calls_many": 10, "recurs": 20, "tail": 10,
+                 "by_pointer": 10}
         same(totals(), large)
         lacks(run(OURO, "run", "--tiny", "-o", "out.pb", "--clock", "off", "./s", status=0).err, "tiny")
-        same(totals(), {**large, "leaf": 30, "branches": 10})
+        same(totals(), {**large, "leaf": 40, "branches": 10, "calls": 20, "longer": 50})
     run(OURO, "cc", "-O0", source, "-o", "s", status=0)
     lacks(run(OURO, "run", "-o", "out.pb", "--clock", "off", "./s", status=0).err, "tiny")
-    same(totals()["leaf"], 30)
+    same(totals()["leaf"], 40)
 
 
 @case
@@ -745,7 +753,8 @@ def functions_are_left_out_by_name():
     source = write("s.c", SLEDS)
     run(OURO, "cc", "-O2", source, "-o", "s", status=0)
     record("./s", options=("--clock", "off", "--without", "loops,leaf,nothing"))
-    same(totals(), {"main": 1, "branches": 10, "calls": 10, "tail": 10, "by_pointer": 10})
+    same(totals(), {"main": 1, "branches": 10, "calls": 20, "calls_calls": 10, "calls_many": 10, "longer": 50,
+                    "recurs": 20, "tail": 10, "by_pointer": 10})
     source = write("t.cpp", """namespace here {
 struct box { int n; __attribute__((noinline)) int get() { return n++; } int far(); };
 __attribute__((noinline)) int box::far() { int sum = 0; for (int i = 0; i < 9; i++) sum += get(); return sum; }

@@ -4,15 +4,16 @@
 
 The C library has code for processors of all kinds; `ouro` has small functions of all kinds.
 """
-import os, platform, re, subprocess
+import os, platform, random, re, subprocess
 from native import BUILD, HERE
-from suite import case, main, run, same, skip
+from suite import case, main, run, same, skip, write
 
 HOST = os.path.dirname(HERE)
-UNKNOWN, PLAIN, END, JUMP, BRANCH = range(5)
+UNKNOWN, PLAIN, END, JUMP, BRANCH, CALL = range(6)
+STEPS_MOST = 62
 # What a tiny function does not have, and what no compiler writes.
-NOT_TINY = re.compile(r"call|notrack|bnd|jmp +\*|rep|repz|repnz|data16|syscall|hlt|jrcxz|jecxz|loop|xend|xtest|xabort"
-                      r"|xbegin|rdpkru|wrpkru|rdpmc|in |out |int|\(bad\)")
+NOT_TINY = re.compile(r"call +\*|notrack|bnd|jmp +\*|rep|repz|repnz|data16|syscall|hlt|jrcxz|jecxz|loop|xend|xtest"
+                      r"|xabort|xbegin|rdpkru|wrpkru|rdpmc|in |out |int|\(bad\)")
 
 
 def reader(*options):
@@ -54,6 +55,7 @@ def lengths_are_those_of_objdump(path):
             assert kind in (END, UNKNOWN), text
         elif re.match(r"j[a-z]+ +[0-9a-f]", text) and not NOT_TINY.match(text):
             same(kind, JUMP if text.startswith("jmp") else BRANCH, text)
+        same(kind == CALL, re.match(r"call +[0-9a-f]", text) is not None, text)
     assert len(unknown) < len(codes) / 100, unknown[:20]
 
 
@@ -62,54 +64,90 @@ for name, path in ("the_c_library", libc), ("ouro", lambda: os.path.join(BUILD, 
          f"lengths_of_instructions_of_{name}_are_those_of_objdump")
 
 
-def has_loop(edges, at, state):
-    """Of a small graph, so recursion is deep enough."""
-    state[at] = "open"
-    for to in edges[at]:
-        if state.get(to) == "open" or (to not in state and has_loop(edges, to, state)):
-            return True
-    state[at] = "done"
-    return False
+def longest(edges, at, known):
+    """The most instructions from here to an end; None: a loop. Of a small graph, so recursion is deep enough."""
+    if at not in known:
+        known[at] = None  # until it is known
+        ways = [longest(edges, to, known) for to in edges[at][0]]
+        if None in ways:
+            return None
+        known[at] = edges[at][1] + max(ways, default=0)
+    return known[at]
 
 
-def is_tiny(function, end):
-    """By the text of objdump: no call, no way out, no loop on a way from its beginning."""
-    edges, known = {}, {}
-    for (at, _, text), (after, _, _) in zip(function, function[1:] + [(end, "", "")]):
-        jump = re.match(r"(j[a-z]+) +([0-9a-f]+)", text)
-        known[at] = not NOT_TINY.match(text)
-        edges[at] = ([] if re.match(r"ret|ud2", text) else [int(jump[2], 16)] if jump and jump[1] == "jmp" else
-                     [int(jump[2], 16), after] if jump else [after])
-    seen, left = set(), [function[0][0]]
+def steps(functions, start, may_call=True):
+    """By the text of objdump: the longest way, callees included; None: a call of others, a way out, a loop."""
+    if start not in functions:
+        return None
+    body, end = functions[start]
+    if body[0][1] == "55" and body[1][1] == "4889e5":
+        return None  # not optimised
+    edges = {}
+    for (at, _, text), (after, _, _) in zip(body, body[1:] + [(end, "", "")]):
+        jump, call = re.match(r"(j[a-z]+) +([0-9a-f]+)", text), re.match(r"call +([0-9a-f]+)", text)
+        to = ([] if re.match(r"ret|ud2", text) else [int(jump[2], 16)] if jump and jump[1] == "jmp" else
+              [int(jump[2], 16), after] if jump else [after])
+        inner = (steps(functions, int(call[1], 16), False) if may_call else None) if call else 0
+        edges[at] = None if NOT_TINY.match(text) or inner is None else (to, 1 + inner)
+    seen, left = set(), [start]
     while left:
         at = left.pop()
-        if at not in edges or not known[at]:
-            return False
+        if edges.get(at) is None:
+            return None
         if at not in seen:
             seen.add(at)
-            left += edges[at]
-    return not has_loop(edges, function[0][0], {})
+            left += edges[at][0]
+    return longest(edges, start, {})
 
 
-@case
-def functions_are_tiny_that_objdump_shows_to_be():
-    path = os.path.join(BUILD, "ouro")
+def functions_are_tiny_that_objdump_shows_to_be(path):
     symbols = run("nm", "--defined-only", path, status=0).out.splitlines()
     starts = sorted({int(s.split()[0], 16) for s in symbols if s.split()[1] in "tT"})
     code = {at: (at, text, words) for at, text, words in disassembled(path)}
-    ordered, functions, here = sorted(code), [], 0
+    ordered, functions, here = sorted(code), {}, 0
     for start, end in zip(starts, starts[1:]):
         while here < len(ordered) and ordered[here] < start:
             here += 1
         body = [code[at] for at in ordered[here:here + 200] if at < end]
         if body and body[0][0] == start and 8 <= end - start <= 175 and body[-1][0] + len(body[-1][1]) // 2 == end:
-            functions.append((body, end))
+            functions[start] = (body, end)
     assert len(functions) > 300, len(functions)
-    got = reader("tiny")(["".join(c for _, c, _ in body) for body, _ in functions])
-    wrong = [(body[0][0], one) for (body, end), (one,) in zip(functions, got)
-             if one != (is_tiny(body, end) and not "".join(c for _, c, _ in body).startswith("554889e5"))]
-    same([(hex(at), one) for at, one in wrong], [])
+    got = reader("tiny")(f"{start:x} " + "".join(c for _, c, _ in body) for start, (body, _) in functions.items())
+    wanted = {start: steps(functions, start) for start in functions}
+    wrong = [(hex(start), one, wanted[start]) for start, (one,) in zip(functions, got)
+             if one != (wanted[start] is not None and wanted[start] <= STEPS_MOST)]
+    same(wrong, [])
     assert 20 < sum(one for (one,) in got) < len(functions) - 20, "both kinds"
+    return sum(one for start, (one,) in zip(functions, got) if steps(functions, start, False) is None)
+
+
+@case
+def functions_of_ouro_are_tiny_that_objdump_shows_to_be():
+    functions_are_tiny_that_objdump_shows_to_be(os.path.join(BUILD, "ouro"))
+
+
+def callers(rng):
+    """C functions that call those before them, with branches and loops here and there."""
+    for i in range(600):
+        lines = []
+        for _ in range(rng.randrange(1, 6)):
+            callee = rng.randrange(max(0, i - 30), i) if i and rng.random() < 0.5 else None
+            line = f"n ^= f{callee}(n);" if callee is not None else "n = n * 3 + a[n & 7];"
+            lines.append(rng.choice(["%s", "%s", "if (n > 5) { %s }", "if (n & 1) { %s } else n += 2;"]) % line)
+        if rng.random() < 0.1:
+            lines.append("while (n > 1000) n /= a[0];")
+        yield "__attribute__((noinline)) int f%d(int n) { %s return n; }" % (i, " ".join(lines))
+
+
+@case
+def functions_that_call_are_tiny_that_objdump_shows_to_be():
+    seed = int(os.environ.get("OURO_SEED", random.randrange(1 << 32)))
+    print(f"# OURO_SEED={seed}", flush=True)
+    write("callers.c", "\n".join(["extern volatile int a[8]; volatile int a[8];", *callers(random.Random(seed)),
+                                  "int main(void) { return f599(1); }"]))
+    for compiler, level in ("gcc", "-O1"), ("gcc", "-O2"), ("clang", "-O2"):
+        run(compiler, level, "callers.c", "-o", "callers", status=0)
+        assert functions_are_tiny_that_objdump_shows_to_be("callers") > 10, "some of them call others"
 
 
 main()
