@@ -263,34 +263,54 @@ static inline bool has_room(struct fble_machine *m, const uint64_t *frame, fble_
     return FBLE_LIKELY(frame + m->applied->frame_slots <= m->stack_limit);
 }
 
-// A partial application that gets all that its function still wants: its own arguments come first.
-// False: it is something else, or there is too little room.
-static inline bool unfold(struct fble_machine *m, uint64_t *fp, fble_value x, fble_value y) {
+// A partial application that holds some arguments and gets all that its function still wants: its
+// own come first. False: it is something else, or there is too little room.
+static inline bool unfold(struct fble_machine *m, uint64_t *fp, uint32_t held, fble_value x,
+                          fble_value y) {
     const struct fble_object *partial = fble_object(fp[FBLE_FP_SELF]);
-    uint32_t more = fble_count(partial->header) - 1;
     fble_value function = partial->words[0];
-    if (!FBLE_IS_FUNCTION(function, m->argument_count + more) || !has_room(m, fp, function))
+    if (!FBLE_IS_FUNCTION(function, m->argument_count + held) || !has_room(m, fp, function))
         return false;
     fp[FBLE_FP_SELF] = function;
-    put_down(fp + more, x, y, third_of(fp));
-    for (uint32_t i = 2; i < more; i++) fp[FBLE_FP_ARGS + i] = partial->words[1 + i];
+    put_down(fp + held, x, y, third_of(fp));
+    for (uint32_t i = 2; i < held; i++) fp[FBLE_FP_ARGS + i] = partial->words[1 + i];
     return true;
 }
 
-#define FIRST_OF(partial) FBLE_WORD(partial, 1)
-#define SECOND_OF(partial, x) \
-    (FBLE_LIKELY(fble_count(fble_object(partial)->header) == 2) ? (x) : FBLE_WORD(partial, 2))
+static inline uint32_t held_by(fble_value partial) {
+    return fble_count(fble_object(partial)->header) - 1;
+}
+
+// Most hold one argument or two, and have steps of their own.
+#define UNFOLD(held, second, enter, otherwise)                                              \
+    do {                                                                                    \
+        fble_value partial_ = fp[FBLE_FP_SELF];                                             \
+        if (FBLE_RARELY(!unfold(m, fp, held, a, b))) FBLE_JUMP(otherwise, fp, hp, a, b, c); \
+        FBLE_JUMP(enter, fp, hp, FBLE_WORD(partial_, 1), second, c);                        \
+    } while (0)
+#define UNFOLD_TWO(held, enter, otherwise) UNFOLD(held, FBLE_WORD(partial_, 2), enter, otherwise)
+
+STEP unfold_many_call(FBLE_STEP_PARAMETERS) {
+    UNFOLD_TWO(held_by(partial_), enter_applied, apply_call);
+}
+STEP unfold_many_tail(FBLE_STEP_PARAMETERS) {
+    UNFOLD_TWO(held_by(partial_), replace_applied, apply_tail);
+}
+STEP unfold_two_call(FBLE_STEP_PARAMETERS) { UNFOLD_TWO(2, enter_applied, apply_call); }
+STEP unfold_two_tail(FBLE_STEP_PARAMETERS) { UNFOLD_TWO(2, replace_applied, apply_tail); }
 
 STEP unfold_call(FBLE_STEP_PARAMETERS) {
-    fble_value partial = fp[FBLE_FP_SELF];
-    if (FBLE_RARELY(!unfold(m, fp, a, b))) FBLE_JUMP(apply_call, fp, hp, a, b, c);
-    FBLE_JUMP(enter_applied, fp, hp, FIRST_OF(partial), SECOND_OF(partial, a), c);
+    uint32_t held = held_by(fp[FBLE_FP_SELF]);
+    if (held == 2) FBLE_JUMP(unfold_two_call, fp, hp, a, b, c);
+    if (held > 2) FBLE_JUMP(unfold_many_call, fp, hp, a, b, c);
+    UNFOLD(1, a, enter_applied, apply_call);
 }
 
 STEP unfold_tail(FBLE_STEP_PARAMETERS) {
-    fble_value partial = fp[FBLE_FP_SELF];
-    if (FBLE_RARELY(!unfold(m, fp, a, b))) FBLE_JUMP(apply_tail, fp, hp, a, b, c);
-    FBLE_JUMP(replace_applied, fp, hp, FIRST_OF(partial), SECOND_OF(partial, a), c);
+    uint32_t held = held_by(fp[FBLE_FP_SELF]);
+    if (held == 2) FBLE_JUMP(unfold_two_tail, fp, hp, a, b, c);
+    if (held > 2) FBLE_JUMP(unfold_many_tail, fp, hp, a, b, c);
+    UNFOLD(1, a, replace_applied, apply_tail);
 }
 
 // A function that gets more arguments than it takes, one or two: leaves the rest in the frame, as
