@@ -3,8 +3,9 @@
 // Memory for objects. New objects come from the nursery, one piece of memory that is filled from
 // its beginning: allocating is an addition and a comparison. What survives a collection goes to
 // the old part, a list of blocks that are filled the same way. Blocks come from the system and go
-// back to it, but for a few spare ones: new pages take as long as copying objects to them. How
-// objects get from one to the other is in collect.c.
+// back to it, but for a few spare ones: new pages take as long as copying objects to them. Pages
+// that are sure to be used are asked for together. How objects get from one to the other is in
+// collect.c.
 
 #include "machine.h"
 
@@ -15,6 +16,7 @@
 
 // With a larger nursery fewer objects survive a collection; a processor's cache should hold it.
 enum { BLOCK = 1 << 20, NURSERY = 4 << 20, FULL_AT = 8 << 20, MOST_SPARE = FULL_AT / BLOCK };
+enum { HUGE_PAGE = 2 << 20 };
 
 static void stop(void) { abort(); }
 
@@ -45,7 +47,7 @@ struct fble_block *fble_block_new(size_t size) {
     struct fble_block *block;
     if (size >= BLOCK) {
         block = mmap(NULL, sizeof *block + size, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
         if (block == MAP_FAILED) fble_no_memory();
     } else {
         block = fble_take(sizeof *block + size);
@@ -109,8 +111,17 @@ struct fble_block *fble_blocks_add(struct fble_blocks *blocks, size_t bytes) {
     return blocks->last = block;
 }
 
+// In huge pages, if the system has some to give.
+static char *take_nursery(size_t size) {
+    if (size % HUGE_PAGE) return fble_take(size);
+    char *memory = aligned_alloc(HUGE_PAGE, size);
+    if (!memory) fble_no_memory();
+    madvise(memory, size, MADV_HUGEPAGE);
+    return memory;
+}
+
 void fble_nursery_new(struct fble_machine *machine, size_t size) {
-    machine->nursery = fble_take(size);
+    machine->nursery = take_nursery(size);
     machine->nursery_end = machine->nursery + size;
     machine->hp = machine->counted = machine->nursery;
     machine->heap_limit = machine->nursery_end;
