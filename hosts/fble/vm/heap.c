@@ -4,8 +4,7 @@
 // its beginning: allocating is an addition and a comparison. What survives a collection goes to
 // the old part, a list of blocks that are filled the same way. Blocks come from the system and go
 // back to it, but for a few spare ones: new pages take as long as copying objects to them. Pages
-// that are sure to be used are asked for together. How objects get from one to the other is in
-// collect.c.
+// that are sure to be used are asked for together. collect.c takes objects from one to the other.
 
 #include "machine.h"
 
