@@ -349,14 +349,18 @@ static tiny_code code_at(const table *t, size_t i) {
     return (tiny_code){at, (const unsigned char *)at, end - at};
 }
 
+// It may lead to its gate already.
+static bool was_sled(const unsigned char *at) { return ouro_native_is_sled(at) || *at == 0xe9; }
+
 static bool find_code(const void *user, uint64_t address, tiny_code *found) {
     const table *t = user;
     uintptr_t sled = address;
     if (sled - t->low > t->high - t->low) return false;
     if (is_landing((const unsigned char *)sled)) sled += LANDING_BYTES;
     const uintptr_t *at = bsearch(&sled, t->sleds, t->count, sizeof *t->sleds, compare);
-    if (at) *found = code_at(t, (size_t)(at - t->sleds));
-    return at;
+    if (!at || !was_sled((const unsigned char *)sled)) return false;
+    *found = code_at(t, (size_t)(at - t->sleds));
+    return true;
 }
 
 static bool is_wanted(const table *t, size_t i) {

@@ -81,8 +81,8 @@ static void tell_name(void (*tell_one)(void *user, const char *name), void *user
     free(readable);
 }
 
-// Two names of one function are neighbours; the last of them has code. So has not the last function
-// of all, whose end is not known.
+// Two names of one function are neighbours, and the last of them has the code. The last function of
+// all has none, because its end is not known.
 static tiny_code code_of(const sleds *all, size_t i) {
     const sled *s = &all->items[i];
     uint64_t size = i + 1 < all->count ? s[1].sled - s->sled : 0;
