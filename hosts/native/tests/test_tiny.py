@@ -11,6 +11,7 @@ from suite import case, main, run, same, skip, write
 HOST = os.path.dirname(HERE)
 UNKNOWN, PLAIN, END, JUMP, BRANCH, CALL = range(6)
 STEPS_MOST = 62
+CALLED = r"(?:rex\.W |addr32 |bnd )*call +([0-9a-f]+)"
 # What a tiny function does not have, and what no compiler writes.
 NOT_TINY = re.compile(r"call +\*|notrack|bnd|jmp +\*|rep|repz|repnz|data16|syscall|hlt|jrcxz|jecxz|loop|xend|xtest"
                       r"|xabort|xbegin|rdpkru|wrpkru|rdpmc|in |out |int|\(bad\)")
@@ -55,7 +56,7 @@ def lengths_are_those_of_objdump(path):
             assert kind in (END, UNKNOWN), text
         elif re.match(r"j[a-z]+ +[0-9a-f]", text) and not NOT_TINY.match(text):
             same(kind, JUMP if text.startswith("jmp") else BRANCH, text)
-        same(kind == CALL, re.match(r"call +[0-9a-f]", text) is not None, text)
+        same(kind == CALL, re.match(CALLED, text) is not None, text)
     assert len(unknown) < len(codes) / 100, unknown[:20]
 
 
@@ -84,7 +85,7 @@ def steps(functions, start, may_call=True):
         return None  # not optimised
     edges = {}
     for (at, _, text), (after, _, _) in zip(body, body[1:] + [(end, "", "")]):
-        jump, call = re.match(r"(j[a-z]+) +([0-9a-f]+)", text), re.match(r"call +([0-9a-f]+)", text)
+        jump, call = re.match(r"(j[a-z]+) +([0-9a-f]+)", text), re.match(CALLED, text)
         to = ([] if re.match(r"ret|ud2", text) else [int(jump[2], 16)] if jump and jump[1] == "jmp" else
               [int(jump[2], 16), after] if jump else [after])
         inner = (steps(functions, int(call[1], 16), False) if may_call else None) if call else 0
