@@ -7,9 +7,10 @@
 //   call site  a place in the code of a block that enters other blocks: a number from 0 on
 //   here       where a thread stands, as an address that the host keeps in a register
 //
-// A node of the tree remembers for each call site of its block where it led to. So other contexts,
-// in which the site enters something else, do not disturb it. The price is memory: a function with
-// 3 sites that runs on 1,000 paths takes 3,000 entries of 24 bytes. What else a site entered lately
+// A node of the tree remembers for each call site of its block where it led to, and counts there
+// how often. So other contexts, in which the site enters something else, do not disturb it, and
+// what is counted lies at a fixed distance from `here`. The price is memory: a function with
+// 3 sites that runs on 1,000 paths takes 3,000 entries of 32 bytes. What else a site entered lately
 // at the same node is found in a cache of the lane (32 kB).
 //
 //     ouro_add_sites(profile, block, &(uint32_t){3}, 1);      // once: `block` has three call sites
@@ -58,19 +59,37 @@ typedef struct ouro_here_ ouro_here;
 OURO_API int ouro_add_sites(ouro_profile *profile, ouro_block first, const uint32_t *counts,
                             size_t n);
 
+// What else happens whenever code goes by a site.
+typedef struct {
+    uint32_t charge; // so much of metric 0 is charged to the block that the site is in
+    bool leaves;     // and the block is left: a tail call, or a return
+} ouro_site_info;
+
+// As ouro_add_sites for one block, of which more is known: then ouro_site_follow charges and leaves
+// as `infos` says, and takes no instruction more for it. A site may also be a place where the block
+// returns, see ouro_here_leave_by. At most OURO_SITES_MOST. `infos` is not copied: it must live as
+// long as the profile.
+OURO_API int ouro_add_site_infos(ouro_profile *profile, ouro_block block,
+                                 const ouro_site_info *infos, uint32_t n);
+
 // ---------------------------------------------------------------- private parts
 
-// What a call site remembers at a node.
+// What a call site remembers at a node. The counter has the same place in it as `left` has in a
+// `here`: so a site number that the block does not have counts something else, and harms nothing.
 typedef struct {
     const void *key; // NULL: nothing
-    uint64_t *counter;
     ouro_here *to;
+    uint64_t count; // how often code went by, and nodes do not have yet: see src/lib/sites.c
+    uint32_t slot;  // of the transition that it counts; 0: none
+    uint32_t means; // charge << 1 | leaves
 } ouro_known_;
 
 struct ouro_here_ {
     ouro_node_ *node;
-    uint32_t count;         // of `known`: as many as the block has call sites
+    uint16_t sites;         // of these, those that may know something; 0: see ouro_here_has_sites
+    uint16_t room;          // of `known`
     ouro_position position; // of the node, in its lane
+    uint64_t left;          // how often the block was left, as `count` above
     ouro_here *next;        // in a list of those that are not in use
     ouro_known_ known[1];   // really so many
 };
@@ -120,15 +139,19 @@ OURO_INLINE_ bool ouro_knows_(const ouro_known_ *known, const void *key) {
 
 OURO_INLINE_ ouro_here *ouro_follow_(const ouro_known_ *known) {
     ouro_here *to = known->to;
-    ouro_increment_(known->counter);
+    ouro_increment_((uint64_t *)&known->count);
     return to;
 }
 
 // ---------------------------------------------------------------- where a thread stands
 
 // Never NULL: without memory it is the block [lost]. 10 instructions, the first time at a position
-// more, and 24 bytes of memory, with 24 more for each call site of the block.
+// more, and 32 bytes of memory, with 32 more for each call site of the block.
 OURO_API ouro_here *ouro_thread_here(ouro_thread *thread);
+
+// False where the code of any block may run: in [lost], in [pruned] accounts, and outside of the
+// tree (ouro_aside). No site knows anything there, and none must be gone by.
+OURO_INLINE_ bool ouro_here_has_sites(const ouro_here *here) { return here->sites != 0; }
 
 OURO_INLINE_ ouro_position ouro_here_position(const ouro_thread *thread, const ouro_here *here) {
     (void)thread;
@@ -154,6 +177,9 @@ OURO_INLINE_ void ouro_thread_watch(ouro_thread *thread, ouro_here *const *here)
 // ordinary C call is too dear (it would need a stack frame, or the code must end in a jump). Your
 // own slow path then calls ouro_site_recall and, if that gives nothing, ouro_site_search. Else use
 // ouro_site_enter and ouro_site_replace.
+//
+// Only ouro_site_follow charges and leaves as ouro_add_site_infos says. After the others do that
+// yourself.
 OURO_INLINE_ bool ouro_site_knows(const ouro_here *here, ouro_site site, const void *key) {
     return ouro_knows_(here->known + (size_t)site, key);
 }
@@ -165,6 +191,11 @@ OURO_INLINE_ ouro_here *ouro_site_follow(const ouro_here *here, ouro_site site) 
 // What ouro_site_follow would return, and nothing is counted yet.
 OURO_INLINE_ ouro_here *ouro_site_leads(const ouro_here *here, ouro_site site) {
     return here->known[site].to;
+}
+
+// Whether ouro_site_follow leaves the block. Only for a site that knows something.
+OURO_INLINE_ bool ouro_site_leaves(const ouro_here *here, ouro_site site) {
+    return here->known[site].means & 1;
 }
 
 // The second try, for a site that enters several blocks at one node: counts the call and returns
@@ -193,13 +224,24 @@ OURO_API ouro_here *ouro_site_miss_(ouro_thread *thread, ouro_here *here, ouro_s
 
 // Records that the block at `here` is left. Continue with the `here` that you saved before the call
 // (a return), or with the one that the site gave (a tail call).
-OURO_INLINE_ void ouro_here_leave(const ouro_here *here) { ouro_decrement_(&here->node->balance); }
+OURO_INLINE_ void ouro_here_leave(const ouro_here *here) {
+    ouro_increment_((uint64_t *)&here->left);
+}
 
-// ouro_here_sample and ouro_here_leave in one, which saves a load. Nothing is charged if n is 0.
+// Takes back that the block was left: for a site that leaves, where it is not left after all.
+OURO_INLINE_ void ouro_here_stay(const ouro_here *here) {
+    ouro_decrement_((uint64_t *)&here->left);
+}
+
+// ouro_here_sample and ouro_here_leave in one. Nothing is charged if n is 0.
 OURO_INLINE_ void ouro_here_leave_after(const ouro_here *here, uint64_t n) {
-    ouro_node_ *node = here->node;
-    if (!__builtin_constant_p(n) || n) ouro_add_(node->metrics, n);
-    ouro_decrement_(&node->balance);
+    if (!__builtin_constant_p(n) || n) ouro_add_(here->node->metrics, n);
+    ouro_here_leave(here);
+}
+
+// Leaves the block by a site that says so, and what it charges. Only where ouro_here_has_sites.
+OURO_INLINE_ void ouro_here_leave_by(const ouro_here *here, ouro_site site) {
+    ouro_increment_((uint64_t *)&here->known[site].count);
 }
 
 OURO_INLINE_ ouro_here *ouro_site_enter(ouro_thread *thread, ouro_here *here, ouro_site site,
