@@ -86,8 +86,9 @@ typedef struct {
 
 struct ouro_here_ {
     ouro_node_ *node;
-    uint16_t sites;         // of these, those that may know something; 0: see ouro_here_has_sites
-    uint16_t room;          // of `known`
+    uint8_t sites;          // of `known`, those that may know something; 0: ouro_here_has_sites
+    uint8_t room;           // of `known`
+    uint16_t is_seen;       // by readers of the live file
     ouro_position position; // of the node, in its lane
     uint64_t left;          // how often the block was left, as `count` above
     union {

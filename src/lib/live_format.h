@@ -44,8 +44,9 @@
 //         16  16 bytes     private to the writer
 //   cells                  one that begins what a node has, then its entries, and so on:
 //   begin  0  8 bytes      private to the writer
-//          8  sites        16 bits; private to the writer
-//         10  room         16 bits: the number of entries that follow
+//          8  1 byte       private to the writer
+//          9  room         1 byte: the number of entries that follow
+//         10  2 bytes      private to the writer
 //         12  position     of the node, as `parent` above
 //         16  16 bytes     private to the writer
 //   entry  0  16 bytes     private to the writer
@@ -149,6 +150,10 @@ _Static_assert(sizeof(live_header) == 400, "written down above");
 _Static_assert(sizeof(live_segment) == 32, "written down above");
 _Static_assert(sizeof(live_block) == 40, "written down above");
 _Static_assert(sizeof(ouro__lane_state) == 120, "written down above");
+_Static_assert(sizeof(ouro_known_) == 32 && offsetof(ouro_here, room) == 9 &&
+                   offsetof(ouro_here, position) == 12 && offsetof(ouro_known_, count) == 16 &&
+                   offsetof(ouro_known_, slot) == 24 && offsetof(ouro_known_, means) == 28,
+               "written down above");
 _Static_assert(offsetof(ouro_node_, block) == 44, "written down above");
 _Static_assert(offsetof(ouro_node_, parent) == 48, "written down above");
 _Static_assert(offsetof(ouro_node_, metrics) == 56, "written down above");

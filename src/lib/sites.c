@@ -177,7 +177,6 @@ static struct ouro__slab *slab_alloc(const ouro__lane *lane, size_t bytes) {
     if (lane->profile->live)
         slab = ouro__live_add_part(lane->profile->live, lane, LIVE_SITES, 0, bytes, &offset);
     if (slab) slab->is_in_file = 1;
-    // Where the file has no more space, readers see what was counted when the profile is freed.
     return slab ? slab : calloc(1, bytes);
 }
 
@@ -201,7 +200,8 @@ static ouro_here *take_again(ouro__lane *lane, uint32_t room) {
     return here;
 }
 
-// A reader of the live file looks at what is below `used`.
+// A reader of the live file looks at what is below `used`. Where the file has no more space, nothing
+// may be counted beside it.
 static ouro_here *take(ouro__lane *lane, uint32_t room) {
     struct ouro__slab *slab = lane->slab;
     if (!slab || slab->used + 1 + room + SLACK > slab->size) {
@@ -209,7 +209,8 @@ static ouro_here *take(ouro__lane *lane, uint32_t room) {
         slab = lane->slab;
     }
     ouro_here *here = (ouro_here *)(void *)(slab->cells + slab->used);
-    here->room = (uint16_t)room;
+    here->room = (uint8_t)room;
+    here->is_seen = slab->is_in_file || !ouro__live_has_file(lane->profile->live);
     __atomic_store_n(&slab->used, slab->used + 1 + room, __ATOMIC_RELEASE);
     return here;
 }
@@ -222,7 +223,8 @@ static void here_begin(ouro__lane *lane, ouro_here *here, ouro_position position
     here->position = position;
     here->learned = here->refused = 0;
     here->seen = 0;
-    here->sites = any && position != ROOT_POSITION ? 0 : here->room;
+    bool counts = (!any || position == ROOT_POSITION) && here->is_seen;
+    here->sites = counts ? here->room : 0;
     for (uint32_t i = 0; i < here->room; i++) {
         here->known[i].slot = 0;
         here->known[i].means = infos ? infos[i].charge << 1 | infos[i].leaves : 0;

@@ -443,6 +443,7 @@ static void do_site(machine *m) {
     const void *key = key_of(m, block);
     if (!thread || !here) return;
     ouro_here *to = here, *leads;
+    uint64_t charge = ouro_site_knows(here, site, key) ? here->known[site].means >> 1 : 0;
     switch (how % 4) {
     case 0:
         to = ouro_site_enter(thread, here, site, key, block);
@@ -452,6 +453,7 @@ static void do_site(machine *m) {
         break;
     case 2:
         to = ouro_site_search(thread, here, site, key, block);
+        charge = 0;
         break;
     default:
         leads = ouro_site_knows(here, site, key) ? ouro_site_leads(here, site) : NULL;
@@ -460,7 +462,20 @@ static void do_site(machine *m) {
         if (!to) return;
     }
     called(m, block);
+    charged(m, 0, charge);
     *any_here(m) = to;
+}
+
+// A site for calls counts the one that it knows.
+static void do_leave_by(machine *m) {
+    const ouro_here *here = *any_here(m);
+    ouro_site site = any_site(m);
+    if (!here || site >= here->sites) return;
+    m->calls += here->known[site].slot != 0;
+    charged(m, 0, here->known[site].means >> 1);
+    ouro_here_leave_by(here, site);
+    if (!ouro_here_has_sites(here)) fail(m, "a here has sites and none");
+    if (site % 2) ouro_here_stay(here);
 }
 
 static void do_leave(machine *m) {
@@ -491,7 +506,12 @@ static void do_aside(machine *m) {
 
 static void do_add_sites(machine *m) {
     ouro_block block = any_block(m);
-    ouro_add_sites(m->profile, block, &(uint32_t){next(m)}, 1);
+    static const ouro_site_info infos[OURO_SITES_MOST] = {{1, false}, {0, true}, {100, true}};
+    uint8_t n = next(m);
+    if (n % 2)
+        ouro_add_sites(m->profile, block, &(uint32_t){n}, 1);
+    else
+        ouro_add_site_infos(m->profile, block, infos, n / 2);
 }
 
 // ---------------------------------------------------------------- the profile
@@ -560,6 +580,7 @@ static void (*const steps[])(machine *) = {
     do_pop,          do_stack_replace, do_pop,         do_stack_unwind, do_clear,  do_here,
     do_stack_thread, do_here,          do_stand,       do_site,         do_site,   do_site,
     do_site,         do_leave,         do_here_sample, do_aside,        do_rare,   do_slice,
+    do_leave_by,
 };
 
 static void set_up(machine *m) {

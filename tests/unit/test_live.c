@@ -22,7 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BLOCKS = 24 };
+enum { BLOCKS = 24, SITES = 4 };
+static const ouro_site_info site_infos[SITES] = {{0, false}, {0, false}, {1, false}, {1, true}};
 
 static ouro_profile *live_profile(const char *path, uint32_t cap, int compaction) {
     static const ouro_metric_info metrics[] = {{"samples", "count"}, {"bytes", "bytes"}};
@@ -40,27 +41,48 @@ static ouro_block add_blocks(ouro_profile *profile) {
         snprintf(names[i], sizeof names[i], "block %d", i);
         infos[i] = (ouro_block_info){names[i], "file.x", (uint32_t)i, 7};
     }
-    return ouro_add_blocks(profile, infos, BLOCKS);
+    ouro_block first = ouro_add_blocks(profile, infos, BLOCKS);
+    for (ouro_block i = 0; i < BLOCKS; i++)
+        ouro_add_site_infos(profile, first + i, site_infos, SITES);
+    return first;
 }
 
-// One random event of a recursive program; tokens[] is its stack. Returns what it charged.
+// A recursive program; tokens[] is its stack.
 typedef struct {
     ouro_thread *thread;
     ouro_block first;
     ouro_position tokens[40];
     int depth;
+    bool without_sites;
 } program;
 
-static void one_call(program *p) {
+// Calls have all sites but the last, of which some charge a sample. Returns whether it did.
+static bool enter_by_site(program *p, ouro_block block, bool tail) {
+    const void *key = (const void *)(uintptr_t)(block + 1);
+    ouro_here *here = ouro_thread_here(p->thread);
+    ouro_site site = tail ? SITES - 1 : (ouro_site)random_below(SITES - 1);
+    bool follows = ouro_site_knows(here, site, key);
+    ouro_here *to = ouro_site_enter(p->thread, here, site, key, block);
+    if (tail && !(follows && ouro_site_leaves(here, site))) ouro_here_leave(here);
+    ouro_thread_stand(p->thread, to);
+    return follows && here->known[site].means >> 1;
+}
+
+// One random event. True: a sample was charged with it.
+static bool one_call(program *p) {
     if (p->depth == 40 || (p->depth && random_below(5) < 2)) {
         ouro_exit(p->thread, p->tokens[--p->depth]);
     }
     ouro_block block = p->first + random_below(BLOCKS);
-    if (p->depth && random_below(4) == 0) {
+    bool tail = p->depth && random_below(4) == 0;
+    bool by_site = !p->without_sites && random_below(2);
+    if (!tail) p->tokens[p->depth++] = ouro_thread_position(p->thread);
+    if (by_site) return enter_by_site(p, block, tail);
+    if (tail)
         ouro_replace(p->thread, block);
-    } else {
-        p->tokens[p->depth++] = ouro_enter(p->thread, block);
-    }
+    else
+        ouro_enter(p->thread, block);
+    return false;
 }
 
 // ---------------------------------------------------------------- equality
@@ -165,9 +187,9 @@ static void record_until_killed(const char *path, made *counter, uint32_t cap, u
     program p = {.thread = ouro_thread_new(profile), .first = add_blocks(profile)};
     if (!p.thread) _exit(3);
     for (uint64_t e = 1;; e++) {
-        one_call(&p);
+        bool charged = one_call(&p);
         __atomic_store_n(&counter->calls, e, __ATOMIC_SEQ_CST);
-        ouro_sample(p.thread, 1);
+        if (!charged) ouro_sample(p.thread, 1);
         __atomic_store_n(&counter->samples, e, __ATOMIC_SEQ_CST);
         if (e % 1000 == 0 && e < 100000) add_blocks(profile);
     }
@@ -494,21 +516,30 @@ static uint64_t file_bytes(const char *path) {
     return taken > (uint64_t)status.st_size ? taken : (uint64_t)status.st_size;
 }
 
-TEST(a_live_file_begins_small_and_follows_what_is_in_use) {
-    enum { NODE_BYTES = 96 }; // two metrics
+static void check_size(bool without_sites) {
+    enum { NODE_BYTES = 96, CELL_BYTES = 32 }; // two metrics
     const char *path = test_path("small.ouro");
     ouro_profile *profile = live_profile(path, 0, OURO_LOOPS);
-    program p = {.thread = ouro_thread_new(profile), .first = add_blocks(profile)};
+    program p = {.thread = ouro_thread_new(profile),
+                 .first = add_blocks(profile),
+                 .without_sites = without_sites};
     CHECK(file_bytes(path) < 200000);
     for (int e = 0; e < 200000; e++) {
         one_call(&p);
         if (e % 10000 != 9999) continue;
-        uint64_t in_use = ouro_profile_stats(profile).nodes * 2 * NODE_BYTES; // accounts, too
+        uint64_t in_use = 2 * NODE_BYTES; // accounts, too
+        if (!without_sites) in_use += (1 + SITES) * CELL_BYTES;
+        in_use *= ouro_profile_stats(profile).nodes;
         CHECK(file_bytes(path) < in_use + in_use / 4 + 200000);
     }
     CHECK(ouro_profile_stats(profile).nodes > 50000);
     ouro_thread_free(p.thread);
     ouro_profile_free(profile);
+}
+
+TEST(a_live_file_begins_small_and_follows_what_is_in_use) {
+    check_size(true);
+    check_size(false);
 }
 
 // Files of this process may not grow beyond `bytes`: what a full disk is like.

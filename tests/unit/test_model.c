@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 8, FRAMES = 300, RAW_MAX = 200, SITES = 5 };
+enum { THREADS = 8, FRAMES = 300, RAW_MAX = 200, SITES = 5, TAIL_SITE = 3, RETURN_SITE = 4 };
+// Calls, a tail call and a return.
+static const ouro_site_info site_infos[SITES] = {
+    {0, false}, {1, false}, {2, false}, {3, true}, {4, true}};
 
 typedef struct {
     ouro_thread *thread;
@@ -37,8 +40,9 @@ static void add_block(world *w) {
     if (w->blocks + 1 >= MODEL_BLOCKS) return;
     ouro_block id =
         ouro_add_block(w->profile, &(ouro_block_info){"block", "file", w->blocks + 1, 1});
-    // Some blocks say nothing of call sites.
-    if (w->blocks % 3) CHECK(!ouro_add_sites(w->profile, id, &(uint32_t){SITES}, 1));
+    // Some blocks say nothing of call sites, some say how many, some say all.
+    if (w->blocks % 3 == 1) CHECK(!ouro_add_sites(w->profile, id, &(uint32_t){SITES}, 1));
+    if (w->blocks % 3 == 2) CHECK(!ouro_add_site_infos(w->profile, id, site_infos, SITES));
     w->ids[++w->blocks] = id;
     w->number[id] = (uint8_t)w->blocks;
 }
@@ -77,7 +81,28 @@ static void push(player *p, ouro_position token, model_position before) {
 
 // Few, so that what they know is often wrong.
 static const void *key_of(ouro_block block) { return (const void *)(uintptr_t)(block + 1); }
-static ouro_site some_site(void) { return (ouro_site)random_below(SITES); }
+static ouro_site some_site(void) { return (ouro_site)random_below(TAIL_SITE); }
+
+// Enters by a site, and charges what that means in the model. True: the block was left, too.
+static bool enter_by_site(world *w, player *p, ouro_site site, ouro_block block) {
+    ouro_here *here = ouro_thread_here(p->thread);
+    bool follows = ouro_site_knows(here, site, key_of(block));
+    bool leaves = follows && ouro_site_leaves(here, site);
+    model_count(w->model, &p->at, 0, follows ? here->known[site].means >> 1 : 0);
+    here = ouro_site_enter(p->thread, here, site, key_of(block), block);
+    ouro_thread_stand(p->thread, here);
+    return leaves;
+}
+
+// Before an exit: charges as a return by a site does, and lets the exit leave.
+static void return_by_site(world *w, player *p) {
+    const ouro_here *here = ouro_thread_here(p->thread);
+    uint32_t means = here->sites == SITES ? here->known[RETURN_SITE].means : 0;
+    if (!means) return;
+    ouro_here_leave_by(here, RETURN_SITE);
+    ouro_here_stay(here);
+    model_count(w->model, &p->at, 0, means >> 1);
+}
 
 static bool enter_at_place(ouro_thread *thread, ouro_block block) {
     if (random_below(50) == 0) ouro_thread_hasten(thread);
@@ -90,13 +115,11 @@ static bool enter_at_place(ouro_thread *thread, ouro_block block) {
 }
 
 // Events go through ouro.h or through ouro_site.h. It must not make a difference.
-static ouro_position record_enter(player *p, ouro_block block) {
+static ouro_position record_enter(world *w, player *p, ouro_block block) {
     ouro_position caller = ouro_thread_position(p->thread);
-    ouro_here *here = ouro_thread_here(p->thread);
     switch (random_below(4)) {
     case 0: // a site of the block that the thread stands in, also as a phantom
-        here = ouro_site_enter(p->thread, here, some_site(), key_of(block), block);
-        ouro_thread_stand(p->thread, here);
+        enter_by_site(w, p, some_site(), block);
         return caller;
     case 1:
         if (!ouro_try_enter(p->thread, block)) break;
@@ -108,12 +131,11 @@ static ouro_position record_enter(player *p, ouro_block block) {
     return ouro_enter(p->thread, block);
 }
 
-static void record_replace(player *p, ouro_block block) {
+static void record_replace(world *w, player *p, ouro_block block) {
     ouro_here *here = ouro_thread_here(p->thread);
     switch (random_below(4)) {
     case 0:
-        here = ouro_site_replace(p->thread, here, some_site(), key_of(block), block);
-        ouro_thread_stand(p->thread, here);
+        if (!enter_by_site(w, p, TAIL_SITE, block)) ouro_here_leave(here);
         return;
     case 1:
         if (ouro_try_replace(p->thread, block)) return;
@@ -131,17 +153,18 @@ static void record_replace(player *p, ouro_block block) {
 static void enter(world *w, player *p) {
     model_position before = p->at;
     if (random_below(20) == 0) {
-        push(p, record_enter(p, OURO_PHANTOM), before);
+        push(p, record_enter(w, p, OURO_PHANTOM), before);
         return;
     }
     uint8_t block = pick_block(w);
-    push(p, record_enter(p, w->ids[block]), before);
+    push(p, record_enter(w, p, w->ids[block]), before);
     model_enter(w->model, &p->at, block);
 }
 
 // Mostly the innermost frame, sometimes an outer one: a longjmp.
-static void leave(player *p) {
+static void leave(world *w, player *p) {
     if (p->depth == p->start) return;
+    if (random_below(3) == 0) return_by_site(w, p);
     uint32_t skip = random_below(30) ? 0 : random_below((uint32_t)(p->depth - p->start));
     p->depth -= skip + 1;
     ouro_exit(p->thread, p->frames[p->depth].token);
@@ -152,10 +175,10 @@ static void replace(world *w, player *p) {
     if (p->depth == p->start) return;
     uint8_t block = pick_block(w);
     if (random_below(20) == 0) {
-        record_replace(p, OURO_PHANTOM);
+        record_replace(w, p, OURO_PHANTOM);
         return;
     }
-    record_replace(p, w->ids[block]);
+    record_replace(w, p, w->ids[block]);
     model_enter(w->model, &p->at, block);
 }
 
@@ -189,14 +212,14 @@ static void event(world *w, uint32_t inclination) {
     uint32_t i = random_below(w->player_count);
     player *p = w->players[i];
     if (p->at.raw.length > RAW_MAX || p->depth + 1 >= FRAMES) {
-        while (p->depth > p->start) leave(p);
+        while (p->depth > p->start) leave(w, p);
         if (p->at.raw.length > RAW_MAX) return;
     }
     uint32_t dice = random_below(100);
     if (dice < 30 + inclination) {
         enter(w, p);
     } else if (dice < 60) {
-        leave(p);
+        leave(w, p);
     } else if (dice < 75) {
         replace(w, p);
     } else if (dice < 96) {
