@@ -90,7 +90,12 @@ struct ouro_here_ {
     uint16_t room;          // of `known`
     ouro_position position; // of the node, in its lane
     uint64_t left;          // how often the block was left, as `count` above
-    ouro_here *next;        // in a list of those that are not in use
+    union {
+        ouro_here *next; // in a list of those that are not in use
+        struct {
+            uint32_t learned, refused; // instead of what a site knew, and since then; see sites.c
+        };
+    };
     ouro_known_ known[1];   // really so many
 };
 

@@ -144,6 +144,27 @@ static uint16_t *site_count_of(ouro_profile *profile, ouro_block block) {
     return counts ? counts + offset : NULL;
 }
 
+// NULL: nothing is known.
+const ouro_site_info *ouro__block_site_infos(const ouro_profile *profile, ouro_block block) {
+    uint32_t offset;
+    size_t k = (size_t)(chunk_of(profile, block, &offset) - profile->chunks);
+    const ouro_site_info **infos =
+        atomic_load_explicit(&((ouro_profile *)profile)->site_infos[k], memory_order_acquire);
+    return infos ? __atomic_load_n(infos + offset, __ATOMIC_ACQUIRE) : NULL;
+}
+
+static const ouro_site_info **site_infos_of(ouro_profile *profile, ouro_block block) {
+    uint32_t offset;
+    size_t k = (size_t)(chunk_of(profile, block, &offset) - profile->chunks);
+    const ouro_site_info **infos =
+        atomic_load_explicit(&profile->site_infos[k], memory_order_relaxed);
+    if (!infos) {
+        infos = calloc((size_t)BLOCK_CHUNK_FIRST << k, sizeof *infos);
+        atomic_store_explicit(&profile->site_infos[k], infos, memory_order_release);
+    }
+    return infos ? infos + offset : NULL;
+}
+
 // A block keeps its first count: its nodes may have parts of that length.
 static int add_sites(ouro_profile *profile, ouro_block block, uint32_t count) {
     uint16_t *to = site_count_of(profile, block);
@@ -156,17 +177,35 @@ static int add_sites(ouro_profile *profile, ouro_block block, uint32_t count) {
     return 0;
 }
 
+static int check_blocks(const ouro_profile *profile, ouro_block first, size_t n) {
+    uint32_t count = ouro__block_count(profile);
+    if (first >= FIRST_USER_BLOCK && first <= count && n <= count - first) return 0;
+    errno = EINVAL;
+    return -1;
+}
+
 int ouro_add_sites(ouro_profile *profile, ouro_block first, const uint32_t *counts, size_t n) {
     if (!profile) return 0;
-    int status = 0;
     pthread_mutex_lock(&profile->lock);
-    if (first < FIRST_USER_BLOCK || first > ouro__block_count(profile) ||
-        n > ouro__block_count(profile) - first) {
-        errno = EINVAL;
-        status = -1;
-    }
+    int status = check_blocks(profile, first, n);
     for (size_t i = 0; i < n && !status; i++)
         status = add_sites(profile, first + (ouro_block)i, counts[i]);
+    pthread_mutex_unlock(&profile->lock);
+    return status;
+}
+
+int ouro_add_site_infos(ouro_profile *profile, ouro_block block, const ouro_site_info *infos,
+                        uint32_t n) {
+    if (!profile) return 0;
+    pthread_mutex_lock(&profile->lock);
+    int status = check_blocks(profile, block, 1);
+    const ouro_site_info **to = status ? NULL : site_infos_of(profile, block);
+    if (!status && (!to || n > OURO_SITES_MOST)) {
+        errno = to ? EINVAL : ENOMEM;
+        status = -1;
+    }
+    if (!status) status = add_sites(profile, block, n);
+    if (!status) __atomic_store_n(to, infos, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&profile->lock);
     return status;
 }
@@ -179,6 +218,7 @@ void ouro__blocks_free(ouro_profile *profile) {
     for (int k = 0; k < BLOCK_CHUNKS; k++) {
         free(profile->chunks[k]);
         free(atomic_load_explicit(&profile->sites[k], memory_order_relaxed));
+        free(atomic_load_explicit(&profile->site_infos[k], memory_order_relaxed));
     }
     for (size_t i = 0; i < profile->text_chunks; i++) free(profile->texts[i].text);
     free(profile->texts);

@@ -25,6 +25,9 @@
 //                  often enough.
 //   turns          what call sites knew before they learned something else: a direct-mapped cache
 //                  by node and key, see sites.c
+//   gain           what call sites have counted and nodes do not have yet. A counter's value is
+//                  what its node has and its gains; who reads a lane adds them (ouro__sites_visit),
+//                  who changes its shape folds them into the nodes first (ouro__sites_fold)
 //   transition     tree edge (slot: entries[0]), back edge (entries[1]), back edge to itself
 //                  (entries[2]), phantom (balance)
 //   open           entries[0] + [1] + [2] + balance > 0: entered more often than left. Fork counts
@@ -92,13 +95,18 @@ static inline void counter_store(uint64_t *counter, uint64_t value) {
 typedef struct {
     uint32_t sequence; // odd while a pruning is under way
     uint32_t used;     // nodes 0 .. used-1 have been in use at some time
-    // One eviction. While `active`, a reader does it (again): the account gets these values, the
-    // node and its account are gone. So a kill between any two stores loses and doubles nothing.
+    // One eviction, or one fold of what a call site has counted. While `active`, a reader does it
+    // (again). LANE_EVICTS: the account gets these values, the node and its account are gone.
+    // LANE_FOLDS: the counter `node` gets entries[0], metric 0 of the node `account` metrics[0],
+    // and its call site `site` has counted nothing. So a kill between any two stores loses and
+    // doubles nothing.
     uint32_t active;
     uint32_t node, account;
-    uint32_t reserved;
+    uint32_t site;
     uint64_t entries[ENTRY_KINDS], balance, metrics[OURO_METRICS_MAX];
 } ouro__lane_state;
+
+enum { LANE_EVICTS = 1, LANE_FOLDS = 2 };
 
 typedef struct {
     uint64_t *entries; // from | slot << 32; 0 = empty (no transition leads to the root)
@@ -184,6 +192,7 @@ struct ouro_profile {
     _Atomic uint32_t block_count;
     ouro_block_info *chunks[BLOCK_CHUNKS]; // chunk k holds BLOCK_CHUNK_FIRST << k blocks
     uint16_t *_Atomic sites[BLOCK_CHUNKS]; // and their numbers of call sites; NULL: all 0
+    const ouro_site_info **_Atomic site_infos[BLOCK_CHUNKS]; // and what is known of these
     ouro__text_chunk *texts;
     size_t text_chunks, text_bytes;
 
@@ -228,7 +237,7 @@ static inline ouro_here **ouro__here_at(const ouro__lane *lane, ouro_position po
 
 static inline ouro_position slot_position(uint32_t slot) { return slot & ~UINT32_C(3); }
 
-// How often a node is open; below 0 after an exit too many.
+// How often a node is open, when all gains are folded; below 0 after an exit too many.
 static inline int64_t node_open(const ouro_node_ *node) {
     uint64_t entries = 0;
     for (int i = 0; i < ENTRY_KINDS; i++) entries += counter_load(&node->entries[i]);
@@ -285,7 +294,11 @@ ouro_here *ouro__here_make(ouro__lane *lane, ouro_position position);
 ouro_here *ouro__here_lost(ouro__lane *lane);
 void ouro__here_give_back(ouro__lane *lane, ouro_position position);
 void ouro__site_put(ouro_thread *thread, ouro_here *here, ouro_site site, const void *key,
-                    uint64_t *counter, ouro_here *to);
+                    uint32_t slot, ouro_here *to);
+// Of a row of the node at `position`: `value` has n more than the node says.
+typedef void ouro__gain(void *user, ouro_position position, uint32_t value, uint64_t n);
+void ouro__sites_visit(const ouro__lane *lane, ouro__gain *gain, void *user);
+void ouro__sites_fold(ouro__lane *lane);
 void ouro__turns_start(ouro__lane *lane);
 void ouro__sites_forget(ouro__lane *lane);
 uint64_t ouro__sites_bytes(const ouro__lane *lane);
@@ -381,8 +394,8 @@ bool ouro__live_add_lane(struct ouro__live *live, ouro__lane *lane);
 bool ouro__live_grow_lane(struct ouro__live *live, ouro__lane *lane);
 bool ouro__live_has_file(const struct ouro__live *live);
 bool ouro__live_is_full(const struct ouro__live *live);
-void *ouro__live_add_slices(struct ouro__live *live, const ouro__lane *lane, uint32_t part,
-                            size_t bytes, uint64_t *offset);
+void *ouro__live_add_part(struct ouro__live *live, const ouro__lane *lane, uint32_t kind,
+                          uint32_t part, size_t bytes, uint64_t *offset);
 bool ouro__live_grow_baseline(struct ouro__live *live, ouro__lane *lane);
 void ouro__live_reset(struct ouro__live *live, uint64_t start_time, bool begin);
 uint32_t ouro__live_segment_nodes(uint32_t stride);

@@ -70,7 +70,8 @@ enum {
     LIVE_BLOCKS = 3,
     LIVE_TEXT = 4,
     LIVE_BASELINE = 5,
-    LIVE_SLICES = 6
+    LIVE_SLICES = 6,
+    LIVE_SITES = 7
 };
 
 typedef struct {

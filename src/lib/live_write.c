@@ -268,14 +268,15 @@ bool ouro__live_grow_baseline(struct ouro__live *live, ouro__lane *lane) {
     return ok;
 }
 
-// Zeroed memory for a part of what is kept of slices, in the file. NULL in a child of fork(2), too.
-void *ouro__live_add_slices(struct ouro__live *live, const ouro__lane *lane, uint32_t part,
-                            size_t bytes, uint64_t *offset) {
+// Zeroed memory for a part of what a lane has beside its nodes, in the file. NULL in a child of
+// fork(2), too.
+void *ouro__live_add_part(struct ouro__live *live, const ouro__lane *lane, uint32_t kind,
+                          uint32_t part, size_t bytes, uint64_t *offset) {
     void *address = NULL;
     pthread_mutex_lock(&live->lock);
     if (live->fd >= 0) {
         uint64_t whole = round_up(bytes, live->page);
-        address = segment_mapped(live, LIVE_SLICES, lane->id, part, whole, offset);
+        address = segment_mapped(live, kind, lane->id, part, whole, offset);
     }
     pthread_mutex_unlock(&live->lock);
     return address;

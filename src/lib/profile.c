@@ -130,7 +130,8 @@ void ouro_profile_free(ouro_profile *profile) {
     ouro__fork_forget(profile);
     uint32_t strays_end = profile->live ? ouro__strays_end(profile) : 0;
     for (uint32_t i = 0; i < profile->lane_count; i++) {
-        ouro__strays_move_all(profile->lanes[i], 0, strays_end); // into the file
+        if (profile->live) ouro__sites_fold(profile->lanes[i]);  // into the file,
+        ouro__strays_move_all(profile->lanes[i], 0, strays_end); // and these
         if (profile->lanes[i]->threads) MISUSE("a profile is freed before its threads");
         ouro__lane_free(profile->lanes[i]);
     }
@@ -159,6 +160,16 @@ static void add_node(ouro_stats *stats, const ouro__lane *lane, const ouro_node_
         stats->totals[m] += since_reset(lane, &node->metrics[m]);
 }
 
+// What call sites have counted.
+static void add_gain(void *user, ouro_position position, uint32_t value, uint64_t n) {
+    ouro_stats *stats = user;
+    if (value == ENTRY_DIRECT) stats->direct += n;
+    if (value == ENTRY_DIRECT || value == ENTRY_BACK) stats->recursions += n;
+    if (value < ENTRY_KINDS) stats->calls += n;
+    if (value >= ENTRY_KINDS) stats->totals[value - ENTRY_KINDS] += n;
+    (void)position;
+}
+
 static uint64_t add_strays(ouro_stats *stats, const ouro__lane *lane, uint32_t end) {
     uint64_t values[ENTRY_KINDS + OURO_METRICS_MAX] = {0};
     ouro__strays_sum(lane, end, values);
@@ -182,6 +193,7 @@ static void add_lane(ouro_stats *stats, ouro__lane *lane, uint32_t strays_end,
         const ouro_node_ *account = node_at(lane, account_of(lane, position));
         if (account->block) add_node(stats, lane, account, true);
     }
+    ouro__sites_visit(lane, add_gain, stats);
     stats->bytes += ouro__lane_bytes(lane);
     stats->pruned += lane->evicted;
     stats->lost += node_calls(lane, node_at(lane, lost_position(lane)));

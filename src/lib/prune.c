@@ -218,7 +218,7 @@ static void evict(ouro__lane *lane, ouro_position position) {
     }
     state->node = position;
     state->account = to;
-    __atomic_store_n(&state->active, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&state->active, LANE_EVICTS, __ATOMIC_RELEASE);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 
     for (int i = 0; i < ENTRY_KINDS; i++)
@@ -291,6 +291,7 @@ static void epoch_begin(ouro__lane *lane, const ouro__epoch *epoch) {
 uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict_now) {
     pruning p = {0};
     lane->misses = 0;
+    ouro__sites_fold(lane);
     if (!pruning_alloc(&p, lane)) {
         pruning_free(&p);
         return 0;

@@ -65,6 +65,15 @@ void ouro__node_reset(ouro__lane *lane, ouro_position position) {
         counter_reset(lane, &node->metrics[m]);
 }
 
+// What call sites have counted and nodes do not have is subtracted, too.
+static void gain_reset(void *user, ouro_position position, uint32_t value, uint64_t n) {
+    const ouro__lane *lane = user;
+    uint32_t word = value < ENTRY_KINDS ? value : NODE_HEAD_WORDS + value - ENTRY_KINDS;
+    uint64_t *baseline = lane->baseline + position + word;
+    if (value < ENTRY_KINDS + lane->profile->metric_count)
+        __atomic_store_n(baseline, counter_load(baseline) + n, __ATOMIC_RELEASE);
+}
+
 // Nothing has been pruned from now on, so no context can have lost anything.
 static void cap_reset(ouro__lane *lane) {
     lane->evicted = 0;
@@ -86,6 +95,7 @@ static void lane_reset(ouro__lane *lane, uint32_t strays_end) {
         if (lane->has_accounts) reset_if_used(lane, account_of(lane, i * lane->stride));
     }
     ouro__strays_reset(lane, strays_end);
+    ouro__sites_visit(lane, gain_reset, lane);
     ouro__slices_reset(lane);
     cap_reset(lane);
 }

@@ -1,29 +1,41 @@
 // SPDX-License-Identifier: MIT
 //
-// What call sites know (ouro_site.h). A `here` stands for one node: its address, then what each
-// call site of its block remembers. Tokens are such addresses, so a `here` stays where it is as
-// long as its node is in use. It is made when it is first needed, in slabs of the lane:
+// What call sites know and count (ouro_site.h). A `here` stands for one node: its address, then what
+// each call site of its block remembers. Tokens are such addresses, so a `here` stays where it is
+// as long as its node is in use. It is made when it is first needed, in slabs of the lane, which
+// stand in the live file if there is one:
 //
 //     | slab | here of a node | here of another | ...  up to slab->used | slack for one more |
 //
 // A slab is made of cells of the size of an entry, and a `here` begins with one. So a site number
 // that the block does not have is read in a cell, too: an entry of another node, or the beginning
-// of a `here`, which fits no key.
+// of a `here`, which fits no key. What it would count there is a counter, too.
+//
+// Gains. An entry counts how often code went by. That stands for three numbers of nodes: the calls
+// of the transition, what the block is charged for it, and how often it was left. A reader adds
+// them to what the nodes have, and `fold` moves them there. The owner of the lane folds an entry
+// before it gets another transition, and all of them before a pruning. A reader of the live file
+// must not see half of that: the lane's sequence is odd meanwhile. What a kill leaves is in the
+// journal of ouro__lane_state.
 //
 // A site that enters several blocks at one node knows one of them. When it learns another, the one
 // before goes to the lane's turns, a direct-mapped cache by node and key. A lane whose sites do not
-// do that has a table that is empty and shared.
+// do that has a table that is empty and shared. Each time that a site of a node has learned instead
+// of what it knew, it takes twice as long until the next time: readers of the live file are to find
+// time between.
 //
 // Everything is forgotten at once, by clearing the keys: when a pruning has removed nodes, and when
-// another lane asks for room, so that this one looks up.
+// another lane asks for room, so that this one looks up. Counts stay.
 
 #include "blocks.h"
+#include "live_format.h"
 #include "ouro_layout.h"
 
 #include <stdlib.h>
 
-enum { CELL = sizeof(ouro_known_), SLAB_CELLS = 2000, SLACK = OURO_SITES_MOST };
-enum { TURNS = 1 << OURO_TURN_BITS_, RECALLS = 64 };
+enum { CELL = sizeof(ouro_known_), SLACK = OURO_SITES_MOST };
+enum { SLAB_CELLS = 2047, SLAB_CELLS_FIRST = 255 }; // with the beginning: whole pages
+enum { TURNS = 1 << OURO_TURN_BITS_, RECALLS = 64, LEARNED_MOST = 20 };
 
 #define IS_AT(type, field, at) _Static_assert(offsetof(type, field) == (at), "ouro_layout.h")
 IS_AT(ouro_thread, nodes_, OURO_THREAD_NODES);
@@ -43,53 +55,186 @@ static ouro_place no_places[PLACES] = {[0 ... PLACES - 1] = {OURO_NO_WAY_, 0}};
 
 struct ouro__slab {
     struct ouro__slab *older;
-    size_t used, reserved;         // cells
-    ouro_known_ cells[SLAB_CELLS]; // the last SLACK of them stay empty
+    uint64_t used;       // cells
+    uint32_t size;       // the last SLACK of them stay empty
+    uint32_t is_in_file; // and not to be freed
+    uint64_t reserved;
+    ouro_known_ cells[]; // live_format.h says what a reader finds here
 };
 
-_Static_assert(offsetof(ouro_here, known) == CELL && offsetof(struct ouro__slab, cells) == CELL,
+_Static_assert(offsetof(ouro_here, known) == CELL && sizeof(struct ouro__slab) == CELL,
                "a beginning is a cell");
+_Static_assert(offsetof(ouro_here, left) == offsetof(ouro_known_, count),
+               "what a wrong number counts is a counter");
+
+// ---------------------------------------------------------------- gains
+
+typedef void here_visitor(ouro__lane *lane, ouro_here *here, void *user);
+
+static void each_here(ouro__lane *lane, here_visitor *visit, void *user) {
+    for (struct ouro__slab *slab = lane->slab; slab; slab = slab->older)
+        for (uint64_t cell = 0; cell < slab->used;) {
+            ouro_here *here = (ouro_here *)(void *)(slab->cells + cell);
+            visit(lane, here, user);
+            cell += 1 + (uint64_t)here->room;
+        }
+}
+
+// Says to readers of the live file that something moves.
+static void folding(ouro__lane *lane, bool begins) {
+    ouro__lane_state *state = lane->state;
+    assert((state->sequence & 1) != begins);
+    __atomic_store_n(&state->sequence, state->sequence + 1, __ATOMIC_SEQ_CST);
+    (void)begins;
+}
+
+// A reader that finds the journal active takes these values, and nothing of the entry.
+static void journal_begin(ouro__lane *lane, const ouro_here *here, const ouro_known_ *known,
+                          uint64_t n) {
+    ouro__lane_state *state = lane->state;
+    uint64_t charged = n * (known->means >> 1);
+    state->node = known->slot;
+    state->account = here->position;
+    state->site = (uint32_t)(known - here->known);
+    counter_store(&state->entries[0], counter_load(lane->nodes + known->slot) + n);
+    counter_store(&state->metrics[0], counter_load(here->node->metrics) + charged);
+    __atomic_store_n(&state->active, LANE_FOLDS, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static void entry_fold(ouro__lane *lane, ouro_here *here, ouro_known_ *known) {
+    uint64_t n = counter_load(&known->count), charge = known->means >> 1;
+    if (!n) return;
+    journal_begin(lane, here, known, n);
+    if (known->slot) ouro_add_(lane->nodes + known->slot, n);
+    if (charge) ouro_add_(here->node->metrics, n * charge);
+    if (known->means & 1) ouro_add_(&here->node->balance, -n);
+    counter_store(&known->count, 0);
+    __atomic_store_n(&lane->state->active, 0, __ATOMIC_RELEASE);
+}
+
+static void fold(ouro__lane *lane, ouro_here *here, void *user) {
+    for (uint32_t i = 0; i < here->room; i++) entry_fold(lane, here, here->known + i);
+    ouro_add_(&here->node->balance, -here->left);
+    here->left = 0;
+    (void)user;
+}
+
+static void here_fold(ouro__lane *lane, ouro_here *here) {
+    folding(lane, true);
+    fold(lane, here, NULL);
+    folding(lane, false);
+}
+
+// The caller holds the lane's lock, and is its owner or knows that there is none.
+void ouro__sites_fold(ouro__lane *lane) {
+    if (!lane->slab) return;
+    folding(lane, true);
+    each_here(lane, fold, NULL);
+    folding(lane, false);
+}
+
+typedef struct {
+    ouro__gain *gain;
+    void *user;
+} gains;
+
+static void visit_gains(ouro__lane *lane, ouro_here *here, void *user) {
+    const gains *all = user;
+    for (uint32_t i = 0; i < here->room; i++) {
+        const ouro_known_ *known = here->known + i;
+        uint64_t n = __atomic_load_n(&known->count, __ATOMIC_ACQUIRE), charge = known->means >> 1;
+        uint32_t slot = __atomic_load_n(&known->slot, __ATOMIC_RELAXED);
+        if (n && slot) all->gain(all->user, slot_position(slot), slot & 3, n);
+        if (n && charge) all->gain(all->user, here->position, ENTRY_KINDS, n * charge);
+    }
+    (void)lane;
+}
+
+// What nodes do not have yet. The caller holds the lane's lock.
+void ouro__sites_visit(const ouro__lane *lane, ouro__gain *gain, void *user) {
+    each_here((ouro__lane *)lane, visit_gains, &(gains){gain, user});
+}
+
+// ---------------------------------------------------------------- making them
+
+static bool is_of_any_block(const ouro__lane *lane, const ouro_node_ *node) {
+    return node->block == OURO_LOST || node->block == OURO_PRUNED ||
+           !ouro__block_exists(lane->profile, node->block);
+}
 
 // The root has as many as there can be, and so have [lost] and accounts, where the code of any
-// block may run.
+// block may run. But no site of these two knows anything: what it means depends on the block.
 static uint32_t entries_for(const ouro__lane *lane, const ouro_node_ *node) {
-    if (!ouro__block_exists(lane->profile, node->block)) return OURO_SITES_MOST;
+    if (is_of_any_block(lane, node)) return OURO_SITES_MOST;
     return ouro__block_sites(lane->profile, node->block);
 }
 
+static struct ouro__slab *slab_alloc(const ouro__lane *lane, size_t bytes) {
+    uint64_t offset;
+    struct ouro__slab *slab = NULL;
+    if (lane->profile->live)
+        slab = ouro__live_add_part(lane->profile->live, lane, LIVE_SITES, 0, bytes, &offset);
+    if (slab) slab->is_in_file = 1;
+    // Where the file has no more space, readers see what was counted when the profile is freed.
+    return slab ? slab : calloc(1, bytes);
+}
+
 static bool slab_new(ouro__lane *lane) {
-    struct ouro__slab *slab = calloc(1, sizeof *slab);
+    uint32_t size = lane->slab ? 2 * (lane->slab->size + 1) - 1 : SLAB_CELLS_FIRST;
+    if (size > SLAB_CELLS) size = SLAB_CELLS;
+    struct ouro__slab *slab = slab_alloc(lane, (1 + (size_t)size) * CELL);
     if (!slab) return false;
+    slab->size = size;
     slab->older = lane->slab;
     lane->slab = slab;
     return true;
 }
 
-static ouro_here *take(ouro__lane *lane, uint32_t count) {
-    ouro_here *here = lane->free_heres[count];
-    if (here) {
-        lane->free_heres[count] = here->next;
-        return here;
-    }
+// Of the list of those that were given back. What misuse has counted there meanwhile is folded.
+static ouro_here *take_again(ouro__lane *lane, uint32_t room) {
+    ouro_here *here = lane->free_heres[room];
+    if (!here) return NULL;
+    lane->free_heres[room] = here->next;
+    here_fold(lane, here);
+    return here;
+}
+
+// A reader of the live file looks at what is below `used`.
+static ouro_here *take(ouro__lane *lane, uint32_t room) {
     struct ouro__slab *slab = lane->slab;
-    if (!slab || slab->used + 1 + count + SLACK > SLAB_CELLS) {
+    if (!slab || slab->used + 1 + room + SLACK > slab->size) {
         if (!slab_new(lane)) return NULL;
         slab = lane->slab;
     }
-    here = (ouro_here *)(void *)(slab->cells + slab->used);
-    slab->used += 1 + count;
-    here->count = count;
+    ouro_here *here = (ouro_here *)(void *)(slab->cells + slab->used);
+    here->room = (uint16_t)room;
+    __atomic_store_n(&slab->used, slab->used + 1 + room, __ATOMIC_RELEASE);
     return here;
+}
+
+static void here_begin(ouro__lane *lane, ouro_here *here, ouro_position position) {
+    ouro_node_ *node = node_at(lane, position);
+    bool any = is_of_any_block(lane, node);
+    const ouro_site_info *infos = any ? NULL : ouro__block_site_infos(lane->profile, node->block);
+    here->node = node;
+    here->position = position;
+    here->learned = here->refused = 0;
+    here->sites = any && position != ROOT_POSITION ? 0 : here->room;
+    for (uint32_t i = 0; i < here->room; i++) {
+        here->known[i].slot = 0;
+        here->known[i].means = infos ? infos[i].charge << 1 | infos[i].leaves : 0;
+    }
 }
 
 // NULL without memory. The lock, because another lane may be clearing keys.
 ouro_here *ouro__here_make(ouro__lane *lane, ouro_position position) {
-    ouro_node_ *node = node_at(lane, position);
     pthread_mutex_lock(&lane->lock);
-    ouro_here *here = take(lane, entries_for(lane, node));
+    uint32_t room = entries_for(lane, node_at(lane, position));
+    ouro_here *here = take_again(lane, room);
+    if (!here) here = take(lane, room);
     if (here) {
-        here->node = node;
-        here->position = position;
+        here_begin(lane, here, position);
         *ouro__here_at(lane, position) = here;
     }
     pthread_mutex_unlock(&lane->lock);
@@ -112,8 +257,8 @@ ouro_here *ouro_thread_here(ouro_thread *thread) {
 void ouro__here_give_back(ouro__lane *lane, ouro_position position) {
     ouro_here **at = ouro__here_at(lane, position), *here = *at;
     if (!here) return;
-    here->next = lane->free_heres[here->count];
-    lane->free_heres[here->count] = here;
+    here->next = lane->free_heres[here->room];
+    lane->free_heres[here->room] = here;
     *at = NULL;
 }
 
@@ -151,40 +296,61 @@ static void remember(ouro_thread *thread, const ouro_here *here, const ouro_know
     if (lane->head.turns == no_turns) return;
     ouro_turn_ *turn = ouro_turn_at_(thread, here, known->key);
     turn->key = known->key;
-    turn->counter = known->counter;
+    turn->counter = lane->nodes + known->slot;
     turn->to = known->to;
     __atomic_store_n(&turn->from, here, __ATOMIC_RELAXED);
 }
 
+// A site that has counted another transition has to be folded. May it be now?
+static bool may_learn(ouro_here *here) {
+    uint32_t wait = here->learned < LEARNED_MOST ? here->learned : LEARNED_MOST;
+    if (++here->refused < UINT32_C(1) << wait) return false;
+    here->refused = 0;
+    here->learned++;
+    return true;
+}
+
+static void fold_one(ouro__lane *lane, ouro_here *here, ouro_known_ *known) {
+    pthread_mutex_lock(&lane->lock);
+    folding(lane, true);
+    entry_fold(lane, here, known);
+    folding(lane, false);
+    pthread_mutex_unlock(&lane->lock);
+}
+
+// The slot comes before anything is counted in it.
+static void learn(ouro_known_ *known, const ouro_known_ *fresh) {
+    known->to = fresh->to;
+    __atomic_store_n(&known->slot, fresh->slot, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    __atomic_store_n(&known->key, fresh->key, __ATOMIC_RELAXED);
+}
+
 void ouro__site_put(ouro_thread *thread, ouro_here *here, ouro_site site, const void *key,
-                    uint64_t *counter, ouro_here *to) {
-    ouro_known_ fresh = {key, counter, to}, *known = here->known + site;
+                    uint32_t slot, ouro_here *to) {
+    ouro_known_ fresh = {.key = key, .to = to, .slot = slot}, *known = here->known + site;
     if (!thread->lane_->recalls) thread->lane_->recalls = RECALLS;
-    if (site >= here->count) {
+    bool other = site < here->sites && known->slot != slot && known->count;
+    if (site >= here->sites || (slot & 3) == ENTRY_PHANTOM || (other && !may_learn(here))) {
         remember(thread, here, &fresh);
         return;
     }
-    ouro_known_ before = {__atomic_load_n(&known->key, __ATOMIC_RELAXED), known->counter,
-                          known->to};
+    ouro_known_ before = *known;
+    before.key = __atomic_load_n(&known->key, __ATOMIC_RELAXED);
+    if (other) fold_one(lane_of(thread), here, known);
     if (before.key && before.key != key) remember(thread, here, &before);
-    known->counter = counter;
-    known->to = to;
-    __atomic_store_n(&known->key, key, __ATOMIC_RELAXED);
+    learn(known, &fresh);
 }
 
-static void forget(ouro_here *here) {
-    for (size_t i = 0; i < here->count; i++)
+static void forget(ouro__lane *lane, ouro_here *here, void *user) {
+    for (size_t i = 0; i < here->room; i++)
         __atomic_store_n(&here->known[i].key, NULL, __ATOMIC_RELAXED);
+    (void)lane, (void)user;
 }
 
 // The owner may be reading, and writing what it learns meanwhile: either is as good.
 void ouro__sites_forget(ouro__lane *lane) {
-    for (struct ouro__slab *slab = lane->slab; slab; slab = slab->older)
-        for (size_t cell = 0; cell < slab->used;) {
-            ouro_here *here = (ouro_here *)(void *)(slab->cells + cell);
-            forget(here);
-            cell += 1 + here->count;
-        }
+    each_here(lane, forget, NULL);
     for (int i = 0; lane->head.turns != no_turns && i < TURNS; i++)
         __atomic_store_n(&lane->head.turns[i].from, NULL, __ATOMIC_RELAXED);
     for (int i = 0; lane->head.has_places && i < PLACES; i++)
@@ -193,7 +359,8 @@ void ouro__sites_forget(ouro__lane *lane) {
 
 uint64_t ouro__sites_bytes(const ouro__lane *lane) {
     uint64_t bytes = 0;
-    for (struct ouro__slab *slab = lane->slab; slab; slab = slab->older) bytes += sizeof *slab;
+    for (const struct ouro__slab *slab = lane->slab; slab; slab = slab->older)
+        bytes += (1 + (uint64_t)slab->size) * CELL;
     if (lane->head.turns != no_turns) bytes += TURNS * sizeof *lane->head.turns;
     if (lane->head.has_places) bytes += PLACES * sizeof *lane->head.places;
     return bytes;
@@ -204,6 +371,6 @@ void ouro__sites_free(ouro__lane *lane) {
     if (lane->head.has_places) free(lane->head.places);
     for (struct ouro__slab *slab = lane->slab, *older; slab; slab = older) {
         older = slab->older;
-        free(slab);
+        if (!slab->is_in_file) free(slab);
     }
 }

@@ -285,6 +285,18 @@ static void records_link(ouro__lane *lane) {
     }
 }
 
+// What call sites have counted is not in the nodes. It is taken from `before` while these two are
+// compared, and given back.
+static void gain_away(void *user, ouro_position position, uint32_t value, uint64_t n) {
+    const ouro__lane *lane = user;
+    if (value < lane->slices->width) before_of(lane, position)[value] -= n;
+}
+
+static void gain_back(void *user, ouro_position position, uint32_t value, uint64_t n) {
+    const ouro__lane *lane = user;
+    if (value < lane->slices->width) before_of(lane, position)[value] += n;
+}
+
 // The tree of what has changed since the last call, and its totals.
 static void collect(ouro__lane *lane, uint64_t *totals) {
     struct ouro__slices *s = lane->slices;
@@ -293,9 +305,11 @@ static void collect(ouro__lane *lane, uint64_t *totals) {
     memset(root->values, 0, s->width * sizeof *root->values);
     s->mark[0] = 1;
     s->where[0] = 0;
+    ouro__sites_visit(lane, gain_away, lane);
     scan_all(lane, false, totals);
     uint32_t nodes = s->record_count;
     if (lane->has_accounts) scan_all(lane, true, totals);
+    ouro__sites_visit(lane, gain_back, lane);
     uint32_t accounts = s->record_count;
     records_link(lane);
     for (uint32_t i = 0; i < s->record_count; i++) {

@@ -9,6 +9,7 @@
 // that of each path below it, so what stays is a tree. Not the exact order, but their powers of two
 // tell which go: that takes a few passes and no sort.
 
+#include "live_format.h"
 #include "slices.h"
 
 #include <stdlib.h>
@@ -20,7 +21,8 @@ void *ouro__slices_memory(ouro__lane *lane, uint32_t part, size_t bytes, uint64_
                           bool *mapped) {
     *offset = 0;
     *mapped = !ouro__live_has_file(lane->profile->live);
-    if (!*mapped) return ouro__live_add_slices(lane->profile->live, lane, part, bytes, offset);
+    if (!*mapped)
+        return ouro__live_add_part(lane->profile->live, lane, LIVE_SLICES, part, bytes, offset);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }

@@ -22,6 +22,21 @@ static void copy_node(ouro__image *image, uint32_t row, const ouro__lane *lane,
         values[ENTRY_KINDS + m] = since_reset(lane, &node->metrics[m]);
 }
 
+typedef struct {
+    ouro__image *image;
+    const ouro__lane *lane;
+} image_of_lane;
+
+// What call sites have counted. Of a node that is gone, by misuse, it is [lost].
+static void add_gain(void *user, ouro_position position, uint32_t value, uint64_t n) {
+    const image_of_lane *to = user;
+    uint32_t width = ouro__row_width(to->lane->profile->metric_count);
+    uint32_t row = position / to->lane->stride;
+    if (value >= width) return; // a profile without metrics
+    if (row >= to->lane->state->used || !node_at(to->lane, position)->block) row = LOST_ROW;
+    to->image->values[(size_t)row * width + value] += n;
+}
+
 static bool used_in_any(const uint64_t *values, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         if (values[i]) return true;
@@ -63,6 +78,7 @@ static bool copy_lane(ouro__image *image, const ouro__lane *lane, uint32_t stray
         const ouro_node_ *node = node_at(lane, i * lane->stride);
         if (node->block) copy_node(image, i, lane, node);
     }
+    ouro__sites_visit(lane, add_gain, &(image_of_lane){image, lane});
     // [lost] is always there; it is shown when it was needed.
     uint32_t width = ouro__row_width(lane->profile->metric_count);
     ouro__strays_sum(lane, strays_end, image->values + LOST_ROW * width);

@@ -150,7 +150,7 @@ ouro_here *ouro_site_search(ouro_thread *thread, ouro_here *here, ouro_site site
     }
     // A `here` of another lane, or of a node that was evicted, learns nothing.
     if (*ouro__here_at(lane, from) == here && stays_in_tree(lane, from, slot))
-        ouro__site_put(thread, here, site, key, lane->nodes + slot, to);
+        ouro__site_put(thread, here, site, key, slot, to);
     ouro_increment_(&lane->nodes[slot]);
     return to;
 }

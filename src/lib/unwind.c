@@ -77,6 +77,7 @@ void ouro_unwind(ouro_thread *thread, ouro_position position) {
     ouro_position catcher = checked(lane, position);
     if (from == catcher) return;     // the frames that stood here, too, are not known
     pthread_mutex_lock(&lane->lock); // the list of threads
+    ouro__sites_fold(lane);
     bool known = is_on_path(lane, catcher, from) && !recursion_led_above(lane, catcher) &&
                  !others_stand_below(thread, catcher);
     pthread_mutex_unlock(&lane->lock);

@@ -107,9 +107,8 @@ static bool shortcuts_are_valid(const ouro__lane *lane) {
     return true;
 }
 
-static bool turn_is_valid(const ouro__lane *lane, ouro_position from, const uint64_t *counter,
+static bool turn_is_valid(const ouro__lane *lane, ouro_position from, uint32_t slot,
                           const ouro_here *to) {
-    uint32_t slot = (uint32_t)(counter - lane->nodes);
     const ouro_node_ *node = node_at(lane, slot_position(slot));
     HOLDS(to->node == node);
     HOLDS(slot == from + ENTRY_PHANTOM || ouro__memo_find(lane, from, node->block) == slot);
@@ -121,9 +120,11 @@ static bool here_is_valid(const ouro__lane *lane, ouro_position from) {
     const ouro_here *here = *ouro__here_at(lane, from);
     if (!here) return true;
     HOLDS(here->node == node_at(lane, from) && here->position == from);
-    for (size_t i = 0; i < here->count; i++) {
+    HOLDS(here->sites <= here->room && here->room <= OURO_SITES_MOST);
+    for (size_t i = 0; i < here->room; i++) {
         const ouro_known_ *known = here->known + i;
-        if (known->key) HOLDS(turn_is_valid(lane, from, known->counter, known->to));
+        HOLDS(i < here->sites || !known->key);
+        if (known->key) HOLDS(turn_is_valid(lane, from, known->slot, known->to));
     }
     return true;
 }
@@ -143,7 +144,8 @@ static bool turns_are_valid(const ouro__lane *lane) {
         ouro_position from = (ouro_position)((const uint64_t *)turn->from->node - lane->nodes);
         if (is_account(lane, from) || from == lost_position(lane)) continue; // everything stays
         HOLDS(*ouro__here_at(lane, from) == turn->from);
-        HOLDS(turn_is_valid(lane, from, turn->counter, turn->to));
+        uint32_t slot = (uint32_t)(turn->counter - lane->nodes);
+        HOLDS(turn_is_valid(lane, from, slot, turn->to));
     }
     return true;
 }
