@@ -93,7 +93,8 @@ struct ouro_here_ {
     union {
         ouro_here *next; // in a list of those that are not in use
         struct {
-            uint32_t learned, refused; // instead of what a site knew, and since then; see sites.c
+            uint16_t learned, refused; // instead of what a site knew, and since then; see sites.c
+            uint32_t seen;             // the site that was refused, and its count
         };
     };
     ouro_known_ known[1];   // really so many

@@ -25,7 +25,7 @@ build = {
             "hosts/lua/slices.c", "hosts/lua/source.c", "hosts/lua/ticker.c", "hosts/shared/gzip.c",
             "src/lib/atfork.c", "src/lib/blocks.c", "src/lib/clock.c", "src/lib/compaction.c", "src/lib/lane.c",
             "src/lib/live_again.c", "src/lib/live_file.c", "src/lib/live_image.c", "src/lib/live_lane.c",
-            "src/lib/live_read.c", "src/lib/live_slices.c", "src/lib/live_texts.c", "src/lib/live_write.c",
+            "src/lib/live_read.c", "src/lib/live_sites.c", "src/lib/live_slices.c", "src/lib/live_texts.c", "src/lib/live_write.c",
             "src/lib/memo.c", "src/lib/pprof_write.c", "src/lib/process.c", "src/lib/profile.c", "src/lib/prune.c",
             "src/lib/quota.c", "src/lib/reset.c", "src/lib/rows.c", "src/lib/shortcuts.c", "src/lib/sites.c",
             "src/lib/slices.c", "src/lib/slices_keep.c", "src/lib/slices_message.c", "src/lib/slices_read.c",

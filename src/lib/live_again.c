@@ -9,7 +9,7 @@
 // A node is made by giving a hole a block, and is evicted while the lane's sequence is odd. So
 // equal blocks between two equal, even sequences are the same nodes.
 
-#include "live_again.h"
+#include "live_reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,6 +22,7 @@ void ouro__live_again_free(struct ouro__live_again *again) {
     if (!again) return;
     for (uint32_t i = 0; i < again->lane_count; i++) {
         free(again->lanes[i].parts);
+        free(again->lanes[i].slabs);
         free(again->lanes[i].block);
         free(again->lanes[i].place);
         free(again->lanes[i].baseline);
@@ -108,11 +109,54 @@ static bool same_state(const rereader *r, const ouro__again_lane *l) {
            state.sequence == l->sequence && !(state.sequence & 1) && state.used == l->used;
 }
 
+typedef struct {
+    const rereader *r;
+    const ouro__again_lane *l;
+    bool same;
+} lane_gains;
+
+// A node that was not there before is another one now.
+static void add_gain(void *user, uint32_t row, uint32_t value, uint64_t n) {
+    lane_gains *to = user;
+    to->same = to->same && row < to->l->used && to->l->block[row];
+    if (!to->same || value >= to->r->width) return;
+    uint32_t place = to->l->place[row];
+    if (place || value >= ENTRY_KINDS)
+        to->r->rows->values[(size_t)place * to->r->width + value] += n;
+}
+
+// Cells from the file, and how many. NULL: no memory, or the file is not what it was.
+static char *read_cells(const rereader *r, const ouro__again_slab *slab, uint64_t *used) {
+    size_t cell = sizeof(ouro_known_);
+    if (!read_at(r->fd, slab->data + sizeof(uint64_t), used, sizeof *used)) return NULL;
+    if (*used >= slab->bytes / cell) return NULL;
+    char *cells = malloc((*used + 1) * cell);
+    if (cells && read_at(r->fd, slab->data + cell, cells, *used * cell)) return cells;
+    free(cells);
+    return NULL;
+}
+
+// What call sites have counted: twice, see live_sites.c.
+static bool take_slab(const rereader *r, const ouro__again_lane *l, const ouro__again_slab *from) {
+    ouro__live_slab slab = {.data = from->data};
+    lane_gains into = {r, l, true};
+    ouro__gains_to to = {r->header->node_bytes / (uint32_t)sizeof(uint64_t), NULL, add_gain, &into};
+    uint64_t damaged;
+    slab.counts = read_cells(r, from, &slab.counted);
+    slab.cells = slab.counts ? read_cells(r, from, &slab.used) : NULL;
+    bool same = slab.cells && slab.counted <= slab.used && ouro__live_gains(&to, &slab, &damaged) &&
+                into.same;
+    free(slab.counts);
+    free(slab.cells);
+    return same;
+}
+
 static bool take_lane(const rereader *r, const ouro__again_lane *l, char *chunk) {
     bool same = same_state(r, l);
     for (size_t i = 0; same && i < l->part_count; i++)
         same = take_part(r, l, &l->parts[i], false, chunk) &&
                take_part(r, l, &l->parts[i], true, chunk);
+    for (size_t i = 0; same && i < l->slab_count; i++) same = take_slab(r, l, &l->slabs[i]);
     return same && same_state(r, l);
 }
 

@@ -14,12 +14,18 @@ typedef struct {
     uint32_t first, count;
 } ouro__again_part;
 
+typedef struct {
+    uint64_t data, bytes;
+} ouro__again_slab;
+
 // A lane as it was read: `used` nodes, then their accounts.
 typedef struct {
     uint64_t state_offset;
     uint32_t sequence, used;
     ouro__again_part *parts;
     size_t part_count;
+    ouro__again_slab *slabs; // of what call sites count
+    size_t slab_count;
     uint32_t *block; // 0: a hole
     uint32_t *place; // the row
     char *baseline;  // records as in the file; NULL: they have counted from zero

@@ -131,6 +131,10 @@ static bool check_segment(reader *r, const live_segment *head, uint64_t at) {
             count > h->capacity - head->first)
             return ouro__live_fail(r, EILSEQ, at, "damaged: nodes from %u on", head->first);
     }
+    if (head->kind == LIVE_SITES && head->data_bytes < sizeof(ouro_known_))
+        return ouro__live_fail(r, EILSEQ, at + offsetof(live_segment, data_bytes),
+                               "damaged: call sites of %llu bytes",
+                               (unsigned long long)head->data_bytes);
     if (head->kind == LIVE_LANE && head->data_bytes < sizeof(ouro__lane_state))
         return ouro__live_fail(r, EILSEQ, at + offsetof(live_segment, data_bytes),
                                "damaged: a lane of %llu bytes",
@@ -146,7 +150,7 @@ static bool link_lanes(reader *r) {
     for (size_t i = r->segment_count; i-- > 0;) {
         segment *s = &r->segments[i];
         bool of_lane = s->kind == LIVE_LANE || s->kind == LIVE_NODES || s->kind == LIVE_BASELINE ||
-                       s->kind == LIVE_SLICES;
+                       s->kind == LIVE_SLICES || s->kind == LIVE_SITES;
         if (!of_lane || s->lane >= r->lane_count) continue;
         s->next = r->first_of_lane[s->lane];
         r->first_of_lane[s->lane] = i + 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The live file, byte by byte. Version 4; version 3 had no segments SLICES.
+// The live file, byte by byte. Version 5; version 4 had no segments SITES, version 3 no SLICES.
 //
 // A header of one page, then segments, each a head of one page and data of whole pages.
 // Numbers are in the machine's byte order (the header tells which), counters are 64-bit words
@@ -21,6 +21,8 @@
 //              reader subtracts them. Nodes without such a segment have counted from zero
 //   SLICES     a part of what is kept of a lane's slices: slices.h says what, and how it is read.
 //              `first` says which part. The area is current, and says where the others are
+//   SITES      what call sites of a lane count, in cells of 32 bytes, see below. A lane has any
+//              number of these segments
 //   BLOCKS     live_block records, from block `first` on; header.block_count tells how many
 //   TEXT       bytes; offsets in the header and in live_block are offsets in the file
 //
@@ -37,15 +39,35 @@
 //   account                as a node: the [pruned] account of the node of the same number, in
 //                          use if block is not 0
 //
+//   sites  0  8 bytes      private to the writer
+//          8  used         cells that follow the first one, this
+//         16  16 bytes     private to the writer
+//   cells                  one that begins what a node has, then its entries, and so on:
+//   begin  0  8 bytes      private to the writer
+//          8  sites        16 bits; private to the writer
+//         10  room         16 bits: the number of entries that follow
+//         12  position     of the node, as `parent` above
+//         16  16 bytes     private to the writer
+//   entry  0  16 bytes     private to the writer
+//         16  count        how often code went by
+//         24  slot         the offset in words of an entries counter, as `parent` above: it has
+//                          `count` more than its node says; 0: none
+//         28  means        twice a number, + 0 or 1: metric 0 of the node at `position` has so many
+//                          times `count` more than that says
+//
 // Node 0 is the root, node 1 is [lost]. Reading a lane:
 //   1. read lane_state.sequence; if it is odd a pruning is under way: read again a little later
-//   2. read `used`, and that many nodes; read them again, and take what was a node the first time
-//      (its block is written last), and its ancestors; then read the accounts
+//   2. read SITES; then `used`, and that many nodes; read them again, and take what was a node the
+//      first time (its block is written last), and its ancestors; then read the accounts; then read
+//      SITES again, and take `count` as it was the first time and the rest as it is the second time
 //   3. read `sequence` again; if it has changed, begin again
-// A writer that was killed leaves things as they are. Then, if `active` is set, an eviction was cut
-// short, and the reader does it again: the account at word `account` has the values in lane_state
-// (account / words per node - capacity is the number of its node), and the node at word `node` and
-// its own account are not in use. So nothing is lost and nothing is counted twice.
+// A writer that was killed leaves things as they are. Then, if `active` is 2, a fold was cut short:
+// the counter at word `node`, if that is not 0, has the value entries[0], metric 0 of the node at
+// word `account` has metrics[0], and entry number `site` of that node has counted nothing. If
+// `active` is 1, an eviction was cut short, and the reader does it again: the account at word
+// `account` has the values in lane_state (account / words per node - capacity is the number of its
+// node), and the node at word `node` and its own account are not in use. So nothing is lost and
+// nothing is counted twice.
 //
 // Counters never go back: a reset writes them down in the baselines. header.resets is odd
 // meanwhile. A reader reads it before and after all lanes, and begins again if it has changed or is
@@ -58,7 +80,7 @@
 #include "internal.h"
 
 #define LIVE_MAGIC "OUROLIVE"
-#define LIVE_VERSION 4u
+#define LIVE_VERSION 5u
 #define LIVE_VERSION_LEAST 3u // that is still read
 #define LIVE_BYTE_ORDER 0x01020304u
 #define LIVE_SEGMENT_MAGIC 0x4745534fu // "OSEG"

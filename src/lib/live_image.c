@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Makes an image of a lane's bytes: finishes an eviction that was cut short, subtracts baselines,
-// adds strays to [lost], and turns parents into rows. Numbers of the file are checked before they
+// Makes an image of a lane's bytes: finishes a fold or an eviction that was cut short, adds what
+// call sites have counted, subtracts baselines, adds strays to [lost], and turns parents into rows. Numbers of the file are checked before they
 // are indices. Bytes that contradict each other may have changed while they were read: then the
 // result is LANE_CHANGED, and the error says what is damaged if that stays so.
 //
@@ -31,10 +31,48 @@ static void take_record(const reader *r, lane_reader *l, uint32_t row) {
     memcpy(values + ENTRY_KINDS, node->metrics, metrics * sizeof *values);
 }
 
+// A fold that was cut short is done again: ouro__live_gains leaves the entry out.
+static bool finish_fold(reader *r, lane_reader *l) {
+    const ouro__lane_state *s = &l->state;
+    uint32_t width = ouro__row_width(r->header.metric_count), kind = s->node & 3;
+    if (s->active != LANE_FOLDS) return true;
+    uint32_t to = slot_position(s->node), from = s->account;
+    if (to % r->stride || from % r->stride || to / r->stride >= l->used || kind >= ENTRY_KINDS)
+        return ouro__live_fail(r, EILSEQ, l->state_offset + offsetof(ouro__lane_state, active),
+                               "damaged: a fold at node %u", from / r->stride);
+    if (s->node) l->image.values[(size_t)(to / r->stride) * width + kind] = s->entries[0];
+    if (from / r->stride < l->used && width > ENTRY_KINDS)
+        l->image.values[(size_t)(from / r->stride) * width + ENTRY_KINDS] = s->metrics[0];
+    return true;
+}
+
+typedef struct {
+    lane_reader *l;
+    uint32_t width;
+} image_gains;
+
+// What came later, or stands in an account, is not taken: an account counts by itself.
+static void add_gain(void *user, uint32_t row, uint32_t value, uint64_t n) {
+    const image_gains *to = user;
+    if (row < to->l->used && value < to->width)
+        to->l->image.values[(size_t)row * to->width + value] += n;
+}
+
+static bool add_gains(reader *r, lane_reader *l) {
+    image_gains into = {l, ouro__row_width(r->header.metric_count)};
+    ouro__gains_to to = {r->stride, &l->state, add_gain, &into};
+    uint64_t damaged = 0;
+    bool ok = true;
+    for (size_t i = 0; ok && i < l->slab_count; i++)
+        ok = ouro__live_gains(&to, &l->slabs[i], &damaged) ||
+             ouro__live_fail(r, EILSEQ, damaged, "damaged: what a call site counts");
+    return ok;
+}
+
 // An eviction that was cut short is done again.
 static bool finish_eviction(reader *r, lane_reader *l) {
     const ouro__lane_state *s = &l->state;
-    if (!s->active) return true;
+    if (s->active != LANE_EVICTS) return true;
     uint32_t node = s->node / r->stride, account = s->account / r->stride - r->header.capacity;
     if (s->node % r->stride || s->account % r->stride || node >= l->used || account >= l->used ||
         node < 2)
@@ -88,7 +126,7 @@ static bool subtract_baselines(reader *r, lane_reader *l) {
 // nobody writes: else a place that becomes a node just now looks the same.
 static void add_strays(const reader *r, lane_reader *l) {
     uint32_t width = ouro__row_width(r->header.metric_count);
-    uint32_t evicted = l->state.active ? l->state.node / r->stride : 0;
+    uint32_t evicted = l->state.active == LANE_EVICTS ? l->state.node / r->stride : 0;
     uint64_t *lost = l->image.values + LOST_ROW * width;
     if (l->running || (r->resets & 1)) return;
     for (uint32_t row = 1; row < 2 * l->used; row++) {
@@ -173,7 +211,9 @@ lane_result ouro__live_make_image(reader *r, lane_reader *l) {
         return LANE_ERROR;
     }
     for (uint32_t row = 0; row < 2 * l->used; row++) take_record(r, l, row);
-    if (!finish_eviction(r, l) || !subtract_baselines(r, l)) return LANE_CHANGED;
+    if (!finish_fold(r, l) || !add_gains(r, l) || !finish_eviction(r, l) ||
+        !subtract_baselines(r, l))
+        return LANE_CHANGED;
     add_strays(r, l);
     lane_result linked = link_parents(r, l);
     if (linked != LANE_READ) return linked;

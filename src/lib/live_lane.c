@@ -81,10 +81,11 @@ static lane_result read_raw(reader *r, lane_reader *l) {
     if (result != LANE_READ) return result;
     if (2 * (size_t)l->used * r->header.node_bytes > l->raw_size) return LANE_CHANGED;
     if (l->used == 0) return LANE_READ; // killed before it had a root
-    if (!read_records(r, l, false)) return LANE_ERROR;
+    if (!ouro__live_read_slabs(r, l, true) || !read_records(r, l, false)) return LANE_ERROR;
     mark_seen(r, l);
     if (l->running && !read_records(r, l, false)) return LANE_ERROR;
-    if (!read_records(r, l, true) || !read_baselines(r, l)) return LANE_ERROR;
+    if (!read_records(r, l, true) || !read_baselines(r, l) || !ouro__live_read_slabs(r, l, false))
+        return LANE_ERROR;
     return still_the_same(r, l);
 }
 
@@ -101,6 +102,7 @@ static bool add_part(reader *r, const segment *s, const segment **list, size_t *
 
 static bool take_part(reader *r, lane_reader *l, const segment *s) {
     if (s->kind == LIVE_LANE) l->state_offset = s->data;
+    if (s->kind == LIVE_SITES) l->slab_segments[l->slab_count++] = s;
     if (s->kind == LIVE_NODES) return add_part(r, s, l->parts, &l->part_count, &l->room);
     if (s->kind != LIVE_BASELINE) return true;
     if (!add_part(r, s, l->baselines, &l->baseline_count, &l->baseline_room)) return false;
@@ -113,11 +115,15 @@ static bool find_parts(reader *r, lane_reader *l) {
     for (size_t i = first; i; i = r->segments[i - 1].next) count++;
     free(l->parts);
     free(l->baselines);
+    ouro__live_slabs_free(l);
     l->part_count = l->baseline_count = 0;
     l->room = l->baseline_room = 0;
     l->parts = calloc(count + 1, sizeof *l->parts);
     l->baselines = calloc(count + 1, sizeof *l->baselines);
-    if (!l->parts || !l->baselines) return ouro__live_fail_memory(r);
+    l->slab_segments = calloc(count + 1, sizeof *l->slab_segments);
+    l->slabs = calloc(count + 1, sizeof *l->slabs);
+    if (!l->parts || !l->baselines || !l->slab_segments || !l->slabs)
+        return ouro__live_fail_memory(r);
     for (size_t i = first; i; i = r->segments[i - 1].next) {
         if (!take_part(r, l, &r->segments[i - 1])) return false;
     }
@@ -141,8 +147,12 @@ static bool remember_lane(reader *r, lane_reader *l) {
                              .sequence = l->state.sequence,
                              .used = l->used,
                              .parts = calloc(l->part_count + 1, sizeof *to->parts),
-                             .part_count = l->part_count};
-    if (!to->parts) return ouro__live_fail_memory(r);
+                             .part_count = l->part_count,
+                             .slabs = calloc(l->slab_count + 1, sizeof *to->slabs),
+                             .slab_count = l->slab_count};
+    if (!to->parts || !to->slabs) return ouro__live_fail_memory(r);
+    for (size_t i = 0; i < l->slab_count; i++)
+        to->slabs[i] = (ouro__again_slab){l->slab_segments[i]->data, l->slab_segments[i]->bytes};
     for (size_t i = 0; i < l->part_count; i++)
         to->parts[i] =
             (ouro__again_part){l->parts[i]->data, l->parts[i]->first, l->parts[i]->count};
@@ -168,6 +178,7 @@ bool ouro__live_read_lane(reader *r, uint32_t id, bool running, ouro__image *ima
     if (result == LANE_READ && r->again && !remember_lane(r, &l)) result = LANE_ERROR;
     free(l.parts);
     free(l.baselines);
+    ouro__live_slabs_free(&l);
     free(l.raw);
     free(l.baseline);
     free(l.seen);

@@ -52,6 +52,15 @@ bool ouro__live_refresh(reader *r);
 // live_lane.c: one lane as it stood at one moment. `running`: the program may change it meanwhile.
 bool ouro__live_read_lane(reader *r, uint32_t id, bool running, ouro__image *image);
 
+// A slab of what call sites count: the first reading, then the second.
+typedef struct {
+    uint64_t data; // offset in the file
+    char *counts;
+    uint64_t counted; // cells
+    char *cells;
+    uint64_t used;
+} ouro__live_slab;
+
 // A lane that is being read, for live_lane.c and live_image.c.
 typedef struct {
     uint32_t id;
@@ -63,6 +72,9 @@ typedef struct {
     const segment **baselines; // BASELINE segments, the same way: of the first nodes
     size_t baseline_count;
     uint32_t room, baseline_room; // nodes in them
+    const segment **slab_segments; // SITES segments
+    ouro__live_slab *slabs;
+    size_t slab_count;
     bool running;
     char *raw;      // the nodes and then the accounts, as in the file
     char *baseline; // the same of their baselines
@@ -79,6 +91,18 @@ typedef enum { LANE_ERROR, LANE_CHANGED, LANE_READ } lane_result;
 static inline const ouro_node_ *live_record(const reader *r, const lane_reader *l, uint32_t row) {
     return (const ouro_node_ *)(const void *)(l->raw + (size_t)row * r->header.node_bytes);
 }
+
+// live_sites.c: what call sites have counted.
+bool ouro__live_read_slabs(reader *r, lane_reader *l, bool counts); // the first time, or the second
+void ouro__live_slabs_free(lane_reader *l);
+typedef struct {
+    uint32_t stride;
+    const ouro__lane_state *state; // NULL: no fold was cut short
+    void (*gain)(void *user, uint32_t row, uint32_t value, uint64_t n);
+    void *user;
+} ouro__gains_to;
+// false: something cannot be, at *damaged.
+bool ouro__live_gains(const ouro__gains_to *to, const ouro__live_slab *slab, uint64_t *damaged);
 
 // live_image.c: makes l->image of the bytes, and checks it.
 lane_result ouro__live_make_image(reader *r, lane_reader *l);

@@ -37,6 +37,8 @@ typedef struct {
     size_t bytes;
     bool in_lane; // unmapped with the lane's address space
     void *copy;   // private, while a fork(2) is under way
+    uint64_t offset;
+    bool has_addresses; // that are followed
 } mapping;
 
 struct ouro__live {
@@ -107,7 +109,7 @@ static void *map(struct ouro__live *live, uint64_t offset, size_t bytes, void *w
     int flags = where ? MAP_SHARED | MAP_FIXED : MAP_SHARED;
     void *address = mmap(where, bytes, PROT_READ | PROT_WRITE, flags, live->fd, (off_t)offset);
     if (address == MAP_FAILED) return NULL;
-    live->mappings[live->mapping_count++] = (mapping){address, bytes, where != NULL, NULL};
+    live->mappings[live->mapping_count++] = (mapping){address, bytes, where != NULL, NULL, offset, false};
     return address;
 }
 
@@ -277,6 +279,7 @@ void *ouro__live_add_part(struct ouro__live *live, const ouro__lane *lane, uint3
     if (live->fd >= 0) {
         uint64_t whole = round_up(bytes, live->page);
         address = segment_mapped(live, kind, lane->id, part, whole, offset);
+        if (address) live->mappings[live->mapping_count - 1].has_addresses = kind == LIVE_SITES;
     }
     pthread_mutex_unlock(&live->lock);
     return address;
@@ -411,7 +414,8 @@ void ouro__live_lock(struct ouro__live *live, bool lock) {
     }
 }
 
-// Before the fork: what the child will have. Without memory for it, the child begins with zeros.
+// Before the fork: what the child will have. Without memory for it, the child begins with zeros,
+// but for addresses, which stay what they are.
 void ouro__live_copy(struct ouro__live *live) {
     if (!live || live->fd < 0) return;
     for (size_t i = 0; i < live->mapping_count; i++) {
@@ -438,7 +442,10 @@ void ouro__live_detach(struct ouro__live *live) {
         mapping *m = &live->mappings[i];
         int move = MREMAP_MAYMOVE | MREMAP_FIXED;
         bool moved = m->copy && mremap(m->copy, m->bytes, m->bytes, move, m->address) == m->address;
-        if (!moved)
+        if (!moved && m->has_addresses)
+            mmap(m->address, m->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, live->fd,
+                 (off_t)m->offset);
+        else if (!moved)
             mmap(m->address, m->bytes, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
         m->copy = NULL;

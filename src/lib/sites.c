@@ -20,9 +20,10 @@
 //
 // A site that enters several blocks at one node knows one of them. When it learns another, the one
 // before goes to the lane's turns, a direct-mapped cache by node and key. A lane whose sites do not
-// do that has a table that is empty and shared. Each time that a site of a node has learned instead
-// of what it knew, it takes twice as long until the next time: readers of the live file are to find
-// time between.
+// do that has a table that is empty and shared. Now and then a site is offered what was recalled. If
+// what it knows was not used since the last offer, it takes it at once. Else, with each time that
+// it has, it takes twice as long until the next time: readers of the live file are to find time
+// between.
 //
 // Everything is forgotten at once, by clearing the keys: when a pruning has removed nodes, and when
 // another lane asks for room, so that this one looks up. Counts stay.
@@ -35,7 +36,7 @@
 
 enum { CELL = sizeof(ouro_known_), SLACK = OURO_SITES_MOST };
 enum { SLAB_CELLS = 2047, SLAB_CELLS_FIRST = 255 }; // with the beginning: whole pages
-enum { TURNS = 1 << OURO_TURN_BITS_, RECALLS = 64, LEARNED_MOST = 20 };
+enum { TURNS = 1 << OURO_TURN_BITS_, RECALLS = 32, LEARNED_MOST = 15 };
 
 #define IS_AT(type, field, at) _Static_assert(offsetof(type, field) == (at), "ouro_layout.h")
 IS_AT(ouro_thread, nodes_, OURO_THREAD_NODES);
@@ -220,6 +221,7 @@ static void here_begin(ouro__lane *lane, ouro_here *here, ouro_position position
     here->node = node;
     here->position = position;
     here->learned = here->refused = 0;
+    here->seen = 0;
     here->sites = any && position != ROOT_POSITION ? 0 : here->room;
     for (uint32_t i = 0; i < here->room; i++) {
         here->known[i].slot = 0;
@@ -301,12 +303,24 @@ static void remember(ouro_thread *thread, const ouro_here *here, const ouro_know
     __atomic_store_n(&turn->from, here, __ATOMIC_RELAXED);
 }
 
+static bool is_offered(ouro_lane_ *lane) {
+    if (lane->recalls > 1) {
+        lane->recalls--; // the lane did not remember it
+        return false;
+    }
+    lane->recalls = RECALLS;
+    return true;
+}
+
 // A site that has counted another transition has to be folded. May it be now?
-static bool may_learn(ouro_here *here) {
-    uint32_t wait = here->learned < LEARNED_MOST ? here->learned : LEARNED_MOST;
-    if (++here->refused < UINT32_C(1) << wait) return false;
+static bool may_learn(ouro_here *here, ouro_site site) {
+    uint32_t seen = (uint32_t)counter_load(&here->known[site].count) << 6 | site;
+    bool idle = seen == here->seen;
+    here->seen = seen;
+    if (idle) return true;
+    if (++here->refused < UINT32_C(1) << here->learned) return false;
     here->refused = 0;
-    here->learned++;
+    if (here->learned < LEARNED_MOST) here->learned++;
     return true;
 }
 
@@ -318,20 +332,20 @@ static void fold_one(ouro__lane *lane, ouro_here *here, ouro_known_ *known) {
     pthread_mutex_unlock(&lane->lock);
 }
 
-// The slot comes before anything is counted in it.
+// The slot comes before anything is counted in it, which is done by who has seen the key.
 static void learn(ouro_known_ *known, const ouro_known_ *fresh) {
     known->to = fresh->to;
     __atomic_store_n(&known->slot, fresh->slot, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    __atomic_store_n(&known->key, fresh->key, __ATOMIC_RELAXED);
+    __atomic_store_n(&known->key, fresh->key, __ATOMIC_RELEASE);
 }
 
 void ouro__site_put(ouro_thread *thread, ouro_here *here, ouro_site site, const void *key,
                     uint32_t slot, ouro_here *to) {
     ouro_known_ fresh = {.key = key, .to = to, .slot = slot}, *known = here->known + site;
-    if (!thread->lane_->recalls) thread->lane_->recalls = RECALLS;
+    bool offered = is_offered(thread->lane_);
     bool other = site < here->sites && known->slot != slot && known->count;
-    if (site >= here->sites || (slot & 3) == ENTRY_PHANTOM || (other && !may_learn(here))) {
+    bool refused = other && !(offered && may_learn(here, site));
+    if (site >= here->sites || (slot & 3) == ENTRY_PHANTOM || refused) {
         remember(thread, here, &fresh);
         return;
     }

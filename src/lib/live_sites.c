@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+//
+// What call sites have counted, in a live file: sites.c says what it means, live_format.h how it is
+// laid out. A running program is read twice. What was counted is taken from the first reading, and
+// what it stands for from the second: a site learns a transition before it counts it.
+
+#include "live_reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELL = sizeof(ouro_known_), USED_AT = sizeof(uint64_t) };
+
+// What an entry stands for. false: that cannot be.
+static bool take_entry(const ouro__gains_to *to, const ouro_here *here, const ouro_known_ *entry,
+                       uint64_t n) {
+    uint64_t charge = entry->means >> 1;
+    uint32_t row = slot_position(entry->slot) / to->stride, kind = entry->slot & 3;
+    if (!n) return true;
+    if (entry->slot && (slot_position(entry->slot) % to->stride || kind >= ENTRY_KINDS))
+        return false;
+    if (entry->slot) to->gain(to->user, row, kind, n);
+    if (charge) to->gain(to->user, here->position / to->stride, ENTRY_KINDS, n * charge);
+    return true;
+}
+
+// A fold that was cut short: the entry has counted nothing.
+static bool is_folded(const ouro__gains_to *to, const ouro_here *here, uint32_t site) {
+    const ouro__lane_state *state = to->state;
+    return state && state->active == LANE_FOLDS && state->account == here->position &&
+           state->site == site;
+}
+
+static const ouro_known_ *cell_at(const char *cells, uint64_t i) {
+    return (const ouro_known_ *)(const void *)(cells + i * CELL);
+}
+
+bool ouro__live_gains(const ouro__gains_to *to, const ouro__live_slab *slab, uint64_t *damaged) {
+    for (uint64_t i = 0; i < slab->counted;) {
+        const ouro_here *here = (const ouro_here *)(const void *)cell_at(slab->cells, i);
+        *damaged = slab->data + (1 + i) * CELL;
+        if (here->position % to->stride || here->room > OURO_SITES_MOST ||
+            here->room >= slab->used - i)
+            return false;
+        for (uint32_t site = 0; site < here->room && i + 1 + site < slab->counted; site++) {
+            uint64_t n = cell_at(slab->counts, i + 1 + site)->count;
+            if (is_folded(to, here, site)) n = 0;
+            if (!take_entry(to, here, here->known + site, n)) return false;
+        }
+        i += 1 + (uint64_t)here->room;
+    }
+    return true;
+}
+
+static bool read_used(reader *r, const segment *s, uint64_t *used) {
+    if (!ouro__live_read_at(r, s->data + USED_AT, used, sizeof *used)) return false;
+    return *used < s->bytes / CELL ||
+           ouro__live_fail(r, EILSEQ, s->data + USED_AT, "damaged: %llu cells of %llu",
+                           (unsigned long long)*used, (unsigned long long)(s->bytes / CELL));
+}
+
+// *to is made larger if it has to be.
+static bool read_cells(reader *r, const segment *s, uint64_t used, char **to) {
+    char *cells = realloc(*to, (used + 1) * CELL);
+    if (!cells) return ouro__live_fail_memory(r);
+    *to = cells;
+    return ouro__live_read_at(r, s->data + CELL, cells, used * CELL);
+}
+
+static bool read_counts(reader *r, const segment *s, ouro__live_slab *slab) {
+    slab->data = s->data;
+    return read_used(r, s, &slab->counted) && read_cells(r, s, slab->counted, &slab->counts);
+}
+
+// The cells have only become more.
+static bool read_rest(reader *r, const segment *s, ouro__live_slab *slab) {
+    if (!read_used(r, s, &slab->used) || !read_cells(r, s, slab->used, &slab->cells)) return false;
+    return slab->used >= slab->counted ||
+           ouro__live_fail(r, EILSEQ, s->data + USED_AT, "damaged: cells are gone");
+}
+
+bool ouro__live_read_slabs(reader *r, lane_reader *l, bool counts) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < l->slab_count; i++) {
+        const segment *s = l->slab_segments[i];
+        ok = counts ? read_counts(r, s, &l->slabs[i]) : read_rest(r, s, &l->slabs[i]);
+    }
+    return ok;
+}
+
+void ouro__live_slabs_free(lane_reader *l) {
+    for (size_t i = 0; i < l->slab_count; i++) {
+        free(l->slabs[i].counts);
+        free(l->slabs[i].cells);
+    }
+    free(l->slabs);
+    free(l->slab_segments);
+    l->slabs = NULL;
+    l->slab_segments = NULL;
+    l->slab_count = 0;
+}
