@@ -43,7 +43,8 @@ struct emit_ins *emit_add(struct emitter *e, unsigned op, uint32_t a, uint32_t b
     count_fields(e, op, b, c);
     f->ins = grown(e, f->ins, f->count, &f->capacity, sizeof *f->ins);
     struct emit_ins *ins = f->ins + f->count++;
-    *ins = (struct emit_ins){.op = (uint8_t)op, .a = a, .b = b, .c = c, .near = e->near};
+    *ins = (struct emit_ins){
+        .op = (uint8_t)op, .label = f->block, .a = a, .b = b, .c = c, .near = e->near};
     if (fble_op_has_call_site(op)) ins->call_site = new_call_site(e);
     return ins;
 }

@@ -14,6 +14,7 @@
 struct emit_ins {
     uint8_t op, x;
     ouro_site call_site; // of instructions that enter blocks: a number within the block they are in
+    uint32_t label;      // of the block that it runs in
     uint32_t a, b, c;
     uint32_t list, list_count;      // in function->lists
     uint32_t targets, target_count; // of branches, in function->targets

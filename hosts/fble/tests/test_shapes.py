@@ -298,6 +298,35 @@ Go({number(40)}).z;
         same(bool(text), metric in ("calls", "instructions"), metric)  # nothing is allocated
 
 
+# Arms after a value that takes i instructions, what they add to it, and what f and g are.
+ENDS = {"{}": 0, "f({})": 1, "Two({})": 3, "Leaf({})": 1, "N@(s: f({}))": 2, "N@(s: Two({}))": 4, "N@(s: Leaf({}))": 2,
+        "g({}, n)": 1, "N@(s: g({}, n))": 2, "{{ N@ m = Leaf({}); f(Leaf(m)); }}": 3}
+
+
+@case
+def blocks_with_more_places_than_numbers_do_the_same():
+    """Calls, tail calls and returns of one function, and of its branches; no two charge the same."""
+    count, rounds = 90, 4
+    arms, checks = [], []
+    for i in range(count):
+        end = list(ENDS)[i % len(ENDS)]
+        arms.append(f"t{i}: {end.format(number(i + 1, 'n'))}")
+        checks.append(f"c{i}: Again({number(rounds)}, T@(t{i}: u)){'.s' * (i + 1 + ENDS[end])}.z")
+    write("Main.fble", NUMBERS + f"""
+Leaf = (N@ n) {{ N@(s: n); }};
+Two = (N@ n) {{ N@ m = Leaf(Leaf(n)); m.?(s: Leaf(m), z: n); }};
+Add = (N@ n) {{ N@ k = Leaf(n); (N@ m) {{ m.?(s: m); k; }}; }};
+T@ = +({", ".join(f"U@ t{i}" for i in range(count))});
+F = (T@ t, N@ n, (N@) {{ N@; }} f, (N@) {{ (N@) {{ N@; }}; }} g) {{ t.?({", ".join(arms)}); }};
+(N@, T@) {{ N@; }} Again = (N@ k, T@ t) {{ N@ n = F(t, zero, Leaf, Add); k.?(z: n); Again(k.s, t); }};
+@({", ".join(checks)});
+""")
+    for options in (), ("--profile-blocks", "all"):
+        compiled("--profile", *options, "Main.fble")
+        for metrics in "instructions", "objects,instructions,bytes":
+            same_profiles(metrics, *options)
+
+
 def quoted(name):
     return "'" + name.replace("'", "''") + "'"
 

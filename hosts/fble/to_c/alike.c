@@ -219,7 +219,8 @@ void c_join_alike(struct translator *t, uint32_t i) {
     c_out(t, "if (pc) { uint64_t *frame = fp + %u;", t->f->most);
     c_out(t, "frame[FBLE_FP_RETURN] = fble_pointer(pc);");
     c_out(t, "frame[FBLE_FP_CALLER] = fble_pointer(fp);");
+    struct c_place place = c_place_of(t, ins, t->now.charge + found.all[0].charge);
     c_out(t, "FBLE_JUMP_ENTERING(f%u, (&codes[%u]), %u, %u, frame, %u, %s, %s, %s);\n} }", t->index,
-          t->index, ins->call_site, t->now.charge + found.all[0].charge, ins->list_count,
-          argument(t, &found, 0), argument(t, &found, 1), argument(t, &found, 2));
+          t->index, place.site, place.charge, ins->list_count, argument(t, &found, 0),
+          argument(t, &found, 1), argument(t, &found, 2));
 }

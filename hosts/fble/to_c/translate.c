@@ -97,13 +97,6 @@ static void write_blocks(struct translator *t, bool all_blocks) {
     fputs("};\n", t->tables);
 }
 
-static void write_call_sites(struct translator *t) {
-    fputs("static const uint32_t call_sites[] = {", t->tables);
-    for (uint32_t i = 0; i < t->emitted->module->labels.count; i++)
-        fprintf(t->tables, "%s%u", i ? ", " : "", t->emitted->call_sites[i]);
-    fputs("};\n", t->tables);
-}
-
 static void write_foreign(struct translator *t) {
     const struct fble_list *foreign = &t->emitted->foreign;
     fprintf(t->tables, "static struct fble_foreign_use foreign[%u] = {", foreign->count + 1);
@@ -151,7 +144,7 @@ static void write_module(const struct translator *t, const char *name, const cha
     fble_write_c_string(to, t->emitted->module->path->text);
     fputs(", ", to);
     fble_write_c_string(to, source);
-    fprintf(to, ", codes, %u, %u, blocks, call_sites, &first_block, foreign, foreign_labels,\n",
+    fprintf(to, ", codes, %u, %u, blocks, PLACES, &first_block, foreign, foreign_labels,\n",
             t->emitted->codes.count, t->emitted->module->labels.count);
     fprintf(to, "    FBLE_NAME(fble_globals%s), %u, %u, exports, %u};\n", name,
             t->emitted->foreign.count, t->emitted->global_count, t->emitted->export_count);
@@ -238,13 +231,14 @@ void fble_translate(FILE *to, struct fble_program *program, const struct fble_em
     note_indices(&t);
     note_imports(&t);
     c_find_leaves(&t);
+    c_begin_places(&t);
     fputs("\n#include <compiled_leaf.h>\n", t.leaves);
     for (uint32_t i = 0; i < emitted->functions.count; i++) c_write_function(&t, i);
     fputs("\n#include <compiled_leaf.h>\n", t.leaves);
     write_spots(&t);
     write_codes(&t);
     write_blocks(&t, all_blocks);
-    write_call_sites(&t);
+    c_write_places(&t);
     write_foreign(&t);
     write_exports(&t, name);
     write_module(&t, name, source);

@@ -3,7 +3,7 @@
 // From a module's simple instructions to C. translate.c writes the file and its tables;
 // translate_step.c cuts functions into steps and decides which slots are in locals where;
 // translate_ins.c writes single instructions; leaf.c says which functions are computed in place,
-// alike.c which branches become one.
+// alike.c which branches become one; place.c numbers calls and returns for profiles.
 // vm/compiled.h is what the C is written in.
 
 #ifndef FBLE_TRANSLATE_H
@@ -44,6 +44,7 @@ struct translator {
     const struct fble_emitted *emitted;
     FILE *steps, *tables, *leaves, *code;
     bool *is_leaf;             // per function: see leaf.c
+    struct c_places *places;   // per label: see place.c
     struct fble_pairs indices; // of codes and foreign uses, + 1
     // So many were written.
     uint32_t sites, returns, lists, literals, spots, branches, choices, alike;
@@ -117,6 +118,21 @@ uint32_t c_write_site(struct translator *t, const struct fble_site *site);
 void c_find_leaves(struct translator *t);
 // The leaf that this instruction calls; NULL: it is no call of one.
 const struct emit_function *c_called_leaf(struct translator *t, const struct emit_ins *ins);
+
+// ---------------------------------------------------------------- place.c
+
+// The number of a place, and what is charged by it.
+struct c_place {
+    uint32_t site, charge;
+};
+
+void c_begin_places(struct translator *t);
+// Where the instruction enters a block, after instructions that are not charged yet. If there are
+// no more numbers, they are charged here, and the place charges nothing.
+struct c_place c_place_of(struct translator *t, const struct emit_ins *ins, uint32_t charge);
+// Where the block of the instruction returns; FBLE_REST_SITE: the return has no number.
+uint32_t c_return_place(struct translator *t, const struct emit_ins *ins, uint32_t charge);
+void c_write_places(struct translator *t);
 
 // ---------------------------------------------------------------- alike.c
 

@@ -310,7 +310,7 @@ static void store_live(struct translator *t, const struct fble_site *site) {
 }
 
 // The callee's frame is above.
-static void make_call(struct translator *t, uint32_t i) {
+static void make_call(struct translator *t, uint32_t i, struct c_place place) {
     const struct emit_ins *ins = t->f->ins + i;
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
     store_live(t, t->f->facts[i].site);
@@ -322,67 +322,79 @@ static void make_call(struct translator *t, uint32_t i) {
         c_out(t, "frame[%u] = s%u;", FBLE_FP_ARGS + k, list_of(t, ins)[k]);
     if (ins->op == FBLE_OP_CALL_CODE)
         c_out(t, "FBLE_JUMP_ENTERING(%s, %s, %u, %u, frame, %u, %s, %s, %s);",
-              step_of(t, ins->pointer), code_of(t, ins->pointer), ins->call_site, t->now.charge,
+              step_of(t, ins->pointer), code_of(t, ins->pointer), place.site, place.charge,
               ins->list_count, a, b, c);
     else
-        c_out(t, "FBLE_CALL_VALUE(s%u, %u, %u, frame, %u, %s, %s, %s);", ins->b, ins->call_site,
-              t->now.charge, ins->list_count, a, b, c);
+        c_out(t, "FBLE_CALL_VALUE(s%u, %u, %u, frame, %u, %s, %s, %s);", ins->b, place.site,
+              place.charge, ins->list_count, a, b, c);
     c_out(t, "}");
 }
 
-// Computes a leaf where it is called, and goes on. Nothing is stored, unless the call is made.
-static void leaf_here(struct translator *t, uint32_t i) {
+// Computes a leaf where it is called, and goes on. Nothing is stored, unless the call is made. By
+// both, what was run up to here is charged.
+static void leaf_here(struct translator *t, uint32_t i, struct c_place place) {
     const struct emit_ins *ins = t->f->ins + i;
     t->used[ins->a] = true;
     c_out(t, "FBLE_LEAF_HERE(s%u, r%u, v%u, %s, %u, %s, %s, %s);", ins->a, i,
-          c_index_of(t, ins->pointer), code_of(t, ins->pointer), ins->call_site,
-          argument(t, ins, 0), argument(t, ins, 1), argument(t, ins, 2));
+          c_index_of(t, ins->pointer), code_of(t, ins->pointer), place.site, argument(t, ins, 0),
+          argument(t, ins, 1), argument(t, ins, 2));
     uint8_t *before = c_keep_flags(t);
-    make_call(t, i);
+    make_call(t, i, place);
     c_restore_flags(t, before);
     c_out(t, "r%u:;", i);
+    t->now.charge = 0;
     c_define(t, ins->a);
 }
 
 static void call(struct translator *t, uint32_t i) {
     const struct emit_ins *ins = t->f->ins + i;
+    struct c_place place = c_place_of(t, ins, t->now.charge);
     if (c_goes_on(t, i)) {
-        leaf_here(t, i);
+        leaf_here(t, i, place);
         return;
     }
     store_live(t, t->f->facts[i].site);
     if (c_called_leaf(t, ins))
-        c_out(t, "FBLE_CALL_LEAF(v%u, %s, %u, %u, f%u_%u, fp + %u, %s, %s, %s);",
-              c_index_of(t, ins->pointer), code_of(t, ins->pointer), ins->call_site, t->now.charge,
-              t->index, i + 1, t->f->most, argument(t, ins, 0), argument(t, ins, 1),
-              argument(t, ins, 2));
-    make_call(t, i);
+        c_out(t, "FBLE_CALL_LEAF(v%u, %s, %u, f%u_%u, fp + %u, %s, %s, %s);",
+              c_index_of(t, ins->pointer), code_of(t, ins->pointer), place.site, t->index, i + 1,
+              t->f->most, argument(t, ins, 0), argument(t, ins, 1), argument(t, ins, 2));
+    make_call(t, i, place);
 }
 
 static void tail_call(struct translator *t, uint32_t i) {
     const struct emit_ins *ins = t->f->ins + i;
     bool known = ins->op == FBLE_OP_TAIL_CODE;
     const char *a = argument(t, ins, 0), *b = argument(t, ins, 1), *c = argument(t, ins, 2);
+    struct c_place place = c_place_of(t, ins, t->now.charge);
     if (c_called_leaf(t, ins))
-        c_out(t, "FBLE_TAIL_LEAF(v%u, %s, %u, %u, %s, %s, %s);", c_index_of(t, ins->pointer),
-              code_of(t, ins->pointer), ins->call_site, t->now.charge, a, b, c);
+        c_out(t, "FBLE_TAIL_LEAF(v%u, %s, %u, %s, %s, %s);", c_index_of(t, ins->pointer),
+              code_of(t, ins->pointer), place.site, a, b, c);
     for (uint32_t k = 3; k < ins->list_count; k++)
         c_out(t, "fp[%u] = s%u;", FBLE_FP_ARGS + k, list_of(t, ins)[k]);
     if (known)
         c_out(t, "FBLE_JUMP_REPLACING(%s, %s, %u, %u, %u, %s, %s, %s);", step_of(t, ins->pointer),
-              code_of(t, ins->pointer), ins->call_site, t->now.charge, ins->list_count, a, b, c);
+              code_of(t, ins->pointer), place.site, place.charge, ins->list_count, a, b, c);
     else
-        c_out(t, "FBLE_TAIL_VALUE(s%u, %u, %u, AT(%u), %u, %s, %s, %s);", ins->b, ins->call_site,
-              t->now.charge, spot_of(t, i), ins->list_count, a, b, c);
+        c_out(t, "FBLE_TAIL_VALUE(s%u, %u, %u, AT(%u), %u, %s, %s, %s);", ins->b, place.site,
+              place.charge, spot_of(t, i), ins->list_count, a, b, c);
+}
+
+static void return_value(struct translator *t, const struct emit_ins *ins) {
+    uint32_t charge = t->now.charge, place = c_return_place(t, ins, charge);
+    if (place != FBLE_REST_SITE)
+        c_out(t, "FBLE_RETURN_BY(%u, s%u, %u);", place, ins->a, charge);
+    else
+        c_out(t, "FBLE_RETURN(s%u, %u);", ins->a, charge);
 }
 
 static void block(struct translator *t, const struct emit_ins *ins, uint32_t i) {
     unsigned label = (unsigned)ins->word - FBLE_RELATIVE_BLOCK;
     c_charge(t);
+    uint32_t site = ins->op == FBLE_OP_EXIT ? 0 : c_place_of(t, ins, 0).site;
     if (ins->op == FBLE_OP_ENTER) {
-        c_out(t, "FBLE_BLOCK_ENTER(s%u, first_block + %u, %u);", ins->a, label, ins->call_site);
+        c_out(t, "FBLE_BLOCK_ENTER(s%u, first_block + %u, %u);", ins->a, label, site);
     } else if (ins->op == FBLE_OP_REPLACE) {
-        c_out(t, "FBLE_BLOCK_REPLACE(first_block + %u, %u);", label, ins->call_site);
+        c_out(t, "FBLE_BLOCK_REPLACE(first_block + %u, %u);", label, site);
     } else {
         c_out(t, "FBLE_BLOCK_EXIT(s%u);", ins->a);
     }
@@ -452,7 +464,7 @@ static void write_ins(struct translator *t, const struct emit_ins *ins, uint32_t
         c_jump_to(t, t->f->targets[ins->targets]);
         break;
     case FBLE_OP_RETURN:
-        c_out(t, "FBLE_RETURN(s%u, %u);", ins->a, t->now.charge);
+        return_value(t, ins);
         break;
     case FBLE_OP_CALL:
     case FBLE_OP_CALL_CODE:

@@ -4,6 +4,10 @@
 // applications, and with too few or too many arguments. One version serves programs with and
 // without a profile.
 //
+// Charges. What the caller has run is in machine->call_charge. Whoever follows the call site has
+// charged that, and has left the caller if the site says so (ouro_site_leaves). Every other end
+// charges it to where the thread stands, before the position changes, and leaves as it is.
+//
 // A profile that is recorded step by step (machine->stepwise) needs more than a step of compiled
 // code can do: its calls and returns come by here. Instructions are added up aside and charged
 // before the position changes, together with the objects that have come since: those from
@@ -100,21 +104,34 @@ void fble_block_replace(struct fble_machine *m, char *hp, ouro_site site, ouro_b
     replace(m, site, key_of(block), block);
 }
 
+// Not by the call site, which would charge again what fble_flush has charged.
+static void record(struct fble_machine *m, uint64_t *frame, enum fble_entering how) {
+    if (fble_is_sliced(m, m->applied->block)) fble_slice_call(m, frame);
+    if (how == FBLE_BY_CALL) {
+        frame[FBLE_FP_TOKEN] = fble_pointer(here_of(m));
+        ouro_enter(m->recorder, m->applied->block);
+    } else {
+        ouro_replace(m->recorder, m->applied->block);
+    }
+}
+
 STEP enter_stepwise(FBLE_STEP_PARAMETERS) {
-    const struct fble_code *code = m->applied;
     m->hp = hp;
     fble_flush(m);
-    fp[FBLE_FP_TOKEN] = fble_pointer(here_of(m));
-    enter(m, m->call_site, fble_call_key(m, fp, code), code->block);
-    FBLE_JUMP(code->enter, fp, hp, a, b, c);
+    record(m, fp, FBLE_BY_CALL);
+    FBLE_JUMP(m->applied->enter, fp, hp, a, b, c);
 }
 
 STEP replace_stepwise(FBLE_STEP_PARAMETERS) {
-    const struct fble_code *code = m->applied;
     m->hp = hp;
     fble_flush(m);
-    replace(m, m->call_site, fble_call_key(m, fp, code), code->block);
-    FBLE_JUMP(code->enter, fp, hp, a, b, c);
+    record(m, fp, FBLE_BY_TAIL);
+    FBLE_JUMP(m->applied->enter, fp, hp, a, b, c);
+}
+
+// Charges what the caller has run, for a call that does not follow its site.
+static inline void charge_call(const struct fble_machine *m, fble_value c) {
+    ouro_here_sample((const ouro_here *)(uintptr_t)c, m->call_charge);
 }
 
 // The last resort, with what m->call_key says, unless calls of the function are slices.
@@ -140,12 +157,13 @@ STEP replace_by_search(FBLE_STEP_PARAMETERS) {
     FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_pointer(to));
 }
 
-// Enters m->applied by what is remembered of the key.
+// Enters m->applied by what is remembered of the key. The site does not know it.
 #define GO_BY_KEY(key, before, event, search)                       \
     do {                                                            \
         const struct fble_code *const code_ = m->applied;           \
         ouro_here *here_ = (ouro_here *)(uintptr_t)c;               \
         before;                                                     \
+        charge_call(m, c);                                          \
         ouro_here *to_ = ouro_site_recall(m->recorder, here_, key); \
         if (!to_) {                                                 \
             m->call_key = (key);                                    \
@@ -163,6 +181,7 @@ fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) { ENTER_BY_KEY(code_); }
 fble_any_step fble_replace_slowly(FBLE_STEP_PARAMETERS) { REPLACE_BY_KEY(code_); }
 
 fble_any_step fble_return_slowly(FBLE_STEP_PARAMETERS) {
+    fble_settle(m);
     m->hp = hp;
     fble_flush(m);
     if (m->profile) leave(m, fble_caller_here(fp));
@@ -172,25 +191,16 @@ fble_any_step fble_return_slowly(FBLE_STEP_PARAMETERS) {
 
 // ---------------------------------------------------------------- calls that are not plain
 
-static void record(struct fble_machine *m, uint64_t *frame) {
-    if (fble_is_sliced(m, m->applied->block)) fble_slice_call(m, frame);
-    if (m->entering == FBLE_BY_CALL) {
-        frame[FBLE_FP_TOKEN] = fble_pointer(here_of(m));
-        ouro_enter(m->recorder, m->applied->block);
-    } else {
-        ouro_replace(m->recorder, m->applied->block);
-    }
-}
-
 // Applies m->argument_count arguments in the frame at fp, by a: call or tail call.
 STEP apply(FBLE_STEP_PARAMETERS) {
     m->fp = fp;
     m->hp = hp;
+    if (m->profile) charge_call(m, c);
     fble_settle(m);
     fble_flush(m);
     if (fble_apply_args(m, (enum fble_entering)a)) {
         fp = m->fp;
-        if (m->profile) record(m, fp);
+        if (m->profile) record(m, fp, m->entering);
         FBLE_JUMP(m->applied->enter, fp, m->hp, fp[FBLE_FP_ARGS], fp[FBLE_FP_ARGS + 1],
                   fble_third(m, fp));
     }
@@ -201,7 +211,6 @@ STEP apply(FBLE_STEP_PARAMETERS) {
     m->value = 0;
     if (m->entering == FBLE_BY_TAIL) FBLE_JUMP(fble_return_slowly, fp, hp, b, 0, 0);
     FBLE_JUMP_BACK(b, fble_here(m));
-    (void)c;
 }
 
 // What follows is for up to three arguments: a, b, and what is in the frame. How many there are is
@@ -233,7 +242,8 @@ static const void *other_key(const struct fble_code *code) { return (const char 
 STEP enter_otherwise(FBLE_STEP_PARAMETERS) { ENTER_BY_KEY(other_key(code_)); }
 STEP replace_otherwise(FBLE_STEP_PARAMETERS) { REPLACE_BY_KEY(other_key(code_)); }
 
-// Enters m->applied, whose third argument and those after it are in the frame.
+// Enters m->applied, whose third argument and those after it are in the frame. A tail call with too
+// many arguments is entered, too: its block stays open.
 STEP enter_applied(FBLE_STEP_PARAMETERS) {
     const struct fble_code *code = m->applied;
     const ouro_here *here = (const ouro_here *)(uintptr_t)c;
@@ -241,18 +251,20 @@ STEP enter_applied(FBLE_STEP_PARAMETERS) {
     if (!ouro_site_knows(here, m->call_site, other_key(code)))
         FBLE_JUMP(enter_otherwise, fp, hp, a, b, c);
     fp[FBLE_FP_TOKEN] = c;
+    if (ouro_site_leaves(here, m->call_site)) ouro_here_stay(here);
     ouro_here *to = ouro_site_follow(here, m->call_site);
     fble_move(m, to);
     FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(to));
 }
 
+// Sites of tail calls leave the block, but some are not in compiled code.
 STEP replace_applied(FBLE_STEP_PARAMETERS) {
     const struct fble_code *code = m->applied;
     const ouro_here *here = (const ouro_here *)(uintptr_t)c;
     if (!m->profile) FBLE_JUMP(code->enter, fp, hp, a, b, fp[FBLE_FP_ARGS + 2]);
     if (!ouro_site_knows(here, m->call_site, other_key(code)))
         FBLE_JUMP(replace_otherwise, fp, hp, a, b, c);
-    ouro_here_leave(here);
+    if (!ouro_site_leaves(here, m->call_site)) ouro_here_leave(here);
     ouro_here *to = ouro_site_follow(here, m->call_site);
     fble_move(m, to);
     FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(to));
@@ -361,6 +373,7 @@ static inline char *make_partial(const struct fble_machine *m, char *hp, fble_va
 STEP partial_call(FBLE_STEP_PARAMETERS) {
     fble_value made = fble_pointer(hp);
     if (FBLE_FULL(fble_bytes_of_words(FEW + 1))) FBLE_JUMP(apply_call, fp, hp, a, b, c);
+    if (m->profile) charge_call(m, c);
     hp = make_partial(m, hp, fp[FBLE_FP_SELF], a, b, third_of(fp));
     FBLE_JUMP_BACK(made, c);
 }
@@ -371,7 +384,7 @@ STEP partial_tail(FBLE_STEP_PARAMETERS) {
         FBLE_JUMP(apply_tail, fp, hp, a, b, c);
     hp = make_partial(m, hp, fp[FBLE_FP_SELF], a, b, third_of(fp));
     if (m->profile) {
-        ouro_here_leave((const ouro_here *)(uintptr_t)c);
+        ouro_here_leave_after((const ouro_here *)(uintptr_t)c, m->call_charge);
         c = fp[FBLE_FP_TOKEN];
         fble_move(m, fble_caller_here(fp));
     }
@@ -393,11 +406,12 @@ STEP take_waiting(FBLE_STEP_PARAMETERS) {
     fble_value function = fp[FBLE_FP_SELF], z = third_of(fp), pc = fp[FBLE_FP_RETURN];
     if (m->stepwise || !waits(m, waiting, function)) FBLE_JUMP(apply_tail, fp, hp, a, b, c);
     if (m->profile) {
-        ouro_here_leave((const ouro_here *)(uintptr_t)c);
+        ouro_here_leave_after((const ouro_here *)(uintptr_t)c, m->call_charge);
         c = fp[FBLE_FP_TOKEN];
     }
     m->pc = (const uint64_t *)(uintptr_t)pc;
     m->call_site = FBLE_REST_SITE;
+    m->call_charge = 0;
     waiting[FBLE_FP_SELF] = function;
     fble_value next = waiting[FBLE_FP_ARGS + 1], last = waiting[FBLE_FP_ARGS + 2];
     if (m->argument_count == 1) {
@@ -460,6 +474,7 @@ static inline uint32_t find_rest(struct fble_machine *m, uint64_t *fp, fble_valu
                                  fble_value pc) {
     m->pc = (const uint64_t *)(uintptr_t)pc;
     m->call_site = FBLE_REST_SITE;
+    m->call_charge = 0;
     fp[FBLE_FP_SELF] = function;
     return m->argument_count = (uint32_t)(fp[FBLE_FP_ARGS] >> 1);
 }
@@ -511,6 +526,7 @@ fble_any_step fble_do_enter(FBLE_STEP_PARAMETERS) {
     callee[FBLE_FP_SELF] = a;
     m->argument_count = 1;
     m->call_site = FBLE_DO_FIRST;
+    m->call_charge = 0;
     a = fp[FBLE_DO_UNIT];
     if (is_plain(m, callee, 1)) FBLE_JUMP(enter_applied, callee, hp, a, b, c);
     FBLE_JUMP(fble_call_slowly, callee, hp, a, b, c);
@@ -522,6 +538,7 @@ fble_any_step fble_do_go_on(FBLE_STEP_PARAMETERS) {
     fp[FBLE_FP_SELF] = fp[FBLE_DO_F];
     m->argument_count = 2;
     m->call_site = FBLE_DO_SECOND;
+    m->call_charge = 0;
     m->pc = (const uint64_t *)(uintptr_t)b;
     b = fp[FBLE_DO_UNIT];
     if (is_plain(m, fp, 2)) FBLE_JUMP(replace_applied, fp, hp, a, b, c);

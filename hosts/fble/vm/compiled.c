@@ -166,11 +166,18 @@ static void load_codes(struct fble_machine *m, const struct fble_compiled_module
     }
 }
 
+static void add_places(struct fble_machine *m, const struct fble_compiled_module *module,
+                       ouro_block first) {
+    for (uint32_t i = 0; module->places && i < module->block_count; i++)
+        ouro_add_site_infos(m->profile, first + i, module->places[i].infos,
+                            module->places[i].count);
+}
+
 bool fble_compiled_load(struct fble_machine *m, const struct fble_compiled_module *module) {
     ouro_block first = OURO_PHANTOM;
     if (m->profile) first = ouro_add_blocks(m->profile, module->blocks, module->block_count);
     if (m->profile && !first) fble_no_memory();
-    if (first) ouro_add_sites(m->profile, first, module->call_sites, module->block_count);
+    if (first) add_places(m, module, first);
     fble_slice_blocks(m, first, module->blocks, module->block_count);
     *module->first_block = first;
     load_codes(m, module, first);

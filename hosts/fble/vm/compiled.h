@@ -19,8 +19,10 @@
 //
 // Profiles. With FBLE_PROFILED the same text records calls and instructions; with --profile, fble
 // compile makes both versions, and the program uses one or the other. See the host's bench page
-// for why. Then `c` of every step is where the thread stands. A step charges all it has run at its
-// end, in one addition. Calls record by their call sites (ouro_site.h).
+// for why. Then `c` of every step is where the thread stands. What was run up to a call or a return
+// is a constant of that place in the C. So most places are call sites of their own (ouro_site.h),
+// and going by one is one increment, which counts the call, charges and leaves: see to_c/place.c. A
+// call whose site does not know it takes a slow path, which charges machine->call_charge.
 
 #ifndef FBLE_VM_COMPILED_H
 #define FBLE_VM_COMPILED_H
@@ -103,7 +105,7 @@ static inline fble_value fble_anything(void) {
 
 // ---------------------------------------------------------------- tables
 
-#define FBLE_COMPILED_FORMAT 5
+#define FBLE_COMPILED_FORMAT 6
 
 // The words around a return pc, which is the address of `op`.
 struct fble_return {
@@ -132,12 +134,18 @@ struct fble_entry {
 #define FBLE_ENTRY_WORDS(code) \
     { {0, 0, fble_enter_compiled, FBLE_OP_COMPILED}, code }
 
+// The places of a block where code calls or returns: what its call sites mean.
+struct fble_places {
+    const ouro_site_info *infos;
+    uint32_t count;
+};
+
 struct fble_compiled_module {
     const char *path, *source; // and the hash of what it was made from
     struct fble_code *codes;   // the first evaluates the module
     uint32_t code_count, block_count;
     const ouro_block_info *blocks;
-    const uint32_t *call_sites; // of each block
+    const struct fble_places *places; // of each block; NULL: the module does not record
     ouro_block *first_block;
     struct fble_foreign_use *foreign;
     const uint32_t *foreign_labels;
@@ -184,9 +192,9 @@ fble_step fble_more_stack;
 // arguments and fp + (c >> 16 & 0xffff) as its frame; c >> 32 is how many bytes it needs.
 fble_step fble_collect_step;
 // Applies machine->argument_count arguments as fble_apply_args does, but the first two are a and b;
-// machine->call_site and, of a tail call, machine->pc are set.
+// machine->call_site, machine->call_charge and, of a tail call, machine->pc are set.
 fble_step fble_call_slowly, fble_tail_slowly;
-// Records entering machine->applied, and enters it.
+// Records entering machine->applied, by the same site and charge, and enters it.
 fble_step fble_enter_slowly, fble_replace_slowly;
 // Returns `a` from a frame, and records that.
 fble_step fble_return_slowly;
@@ -434,11 +442,14 @@ struct fble_branch {
 #define FBLE_PASS_THIRD(frame, n, z) ((n) > 2 ? (void)((frame)[FBLE_FP_ARGS + 2] = (z)) : (void)0)
 #define FBLE_SPILL_THIRD(n) ((void)0)
 #define FBLE_STANDS ((ouro_here *)(uintptr_t)c)
-// Most steps after a call have nothing to charge.
+// Where the places of calls and returns do not say it. Most steps after a call have nothing to
+// charge.
 #define FBLE_CHARGE(n) ((n) ? ouro_here_sample(FBLE_STANDS, n) : (void)0)
+#define FBLE_CALL_CHARGE(n) (m->call_charge = (n))
 
-// What the step has run is charged before the position changes. All that is read is read before
-// anything is counted, because that is assembly, after which the compiler would read it again.
+// The site means what the step has run, and that a tail call leaves. All that is read is read
+// before anything is counted, because that is assembly, after which the compiler would read it
+// again.
 #define FBLE_RECORD(step, code_, site, frame, n, x, y, z, event)  \
     do {                                                          \
         FBLE_PASS_THIRD(frame, n, z);                             \
@@ -451,48 +462,44 @@ struct fble_branch {
             FBLE_JUMP(step_, frame, hp, x, y, fble_pointer(to_)); \
         }                                                         \
     } while (0)
-#define FBLE_SLOWLY(slowly, code_, site, frame, x, y) \
-    do {                                              \
-        m->applied = (code_);                         \
-        m->call_site = (site);                        \
-        FBLE_JUMP(slowly, frame, hp, x, y, c);        \
+#define FBLE_SLOWLY(slowly, code_, site, charge, frame, x, y) \
+    do {                                                      \
+        m->applied = (code_);                                 \
+        m->call_site = (site);                                \
+        FBLE_CALL_CHARGE(charge);                             \
+        FBLE_JUMP(slowly, frame, hp, x, y, c);                \
     } while (0)
-#define FBLE_ENTER(step, code_, site, charge, frame, n, x, y, z) \
-    FBLE_RECORD(step, code_, site, frame, n, x, y, z,            \
-                (FBLE_CHARGE(charge), (frame)[FBLE_FP_TOKEN] = c))
-#define FBLE_REPLACE(step, code_, site, charge, n, x, y, z) \
-    FBLE_RECORD(step, code_, site, fp, n, x, y, z, ouro_here_leave_after(FBLE_STANDS, charge))
+#define FBLE_ENTER(step, code_, site, frame, n, x, y, z) \
+    FBLE_RECORD(step, code_, site, frame, n, x, y, z, (frame)[FBLE_FP_TOKEN] = c)
+#define FBLE_REPLACE(step, code_, site, n, x, y, z) \
+    FBLE_RECORD(step, code_, site, fp, n, x, y, z, (void)0)
 
-#define FBLE_JUMP_ENTERING(step, code_, site, charge, frame, n, x, y, z) \
-    do {                                                                 \
-        FBLE_ENTER(step, code_, site, charge, frame, n, x, y, z);        \
-        FBLE_CHARGE(charge);                                             \
-        FBLE_SLOWLY(fble_enter_slowly, code_, site, frame, x, y);        \
+#define FBLE_JUMP_ENTERING(step, code_, site, charge, frame, n, x, y, z)  \
+    do {                                                                  \
+        FBLE_ENTER(step, code_, site, frame, n, x, y, z);                 \
+        FBLE_SLOWLY(fble_enter_slowly, code_, site, charge, frame, x, y); \
     } while (0)
-#define FBLE_JUMP_REPLACING(step, code_, site, charge, n, x, y, z) \
-    do {                                                           \
-        FBLE_REPLACE(step, code_, site, charge, n, x, y, z);       \
-        FBLE_CHARGE(charge);                                       \
-        FBLE_SLOWLY(fble_replace_slowly, code_, site, fp, x, y);   \
+#define FBLE_JUMP_REPLACING(step, code_, site, charge, n, x, y, z)       \
+    do {                                                                 \
+        FBLE_REPLACE(step, code_, site, n, x, y, z);                     \
+        FBLE_SLOWLY(fble_replace_slowly, code_, site, charge, fp, x, y); \
     } while (0)
 
 // Of all that may be in place of a function, only a function has code as its first word. If the
 // site knows it, it takes n arguments.
-#define FBLE_CALL_KNOWN(function, site, charge, frame, n, x, y, z)        \
-    do {                                                                  \
-        const struct fble_code *const code_ = FBLE_CODE_OF(function);     \
-        FBLE_ENTER(code_->enter, code_, site, charge, frame, n, x, y, z); \
-        FBLE_CHARGE(charge);                                              \
-        if (FBLE_IS_FUNCTION(function, n))                                \
-            FBLE_SLOWLY(fble_enter_slowly, code_, site, frame, x, y);     \
+#define FBLE_CALL_KNOWN(function, site, charge, frame, n, x, y, z)            \
+    do {                                                                      \
+        const struct fble_code *const code_ = FBLE_CODE_OF(function);         \
+        FBLE_ENTER(code_->enter, code_, site, frame, n, x, y, z);             \
+        if (FBLE_IS_FUNCTION(function, n))                                    \
+            FBLE_SLOWLY(fble_enter_slowly, code_, site, charge, frame, x, y); \
     } while (0)
-#define FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z)           \
-    do {                                                              \
-        const struct fble_code *const code_ = FBLE_CODE_OF(function); \
-        FBLE_REPLACE(code_->enter, code_, site, charge, n, x, y, z);  \
-        FBLE_CHARGE(charge);                                          \
-        if (FBLE_IS_FUNCTION(function, n))                            \
-            FBLE_SLOWLY(fble_replace_slowly, code_, site, fp, x, y);  \
+#define FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z)                  \
+    do {                                                                     \
+        const struct fble_code *const code_ = FBLE_CODE_OF(function);        \
+        FBLE_REPLACE(code_->enter, code_, site, n, x, y, z);                 \
+        if (FBLE_IS_FUNCTION(function, n))                                   \
+            FBLE_SLOWLY(fble_replace_slowly, code_, site, charge, fp, x, y); \
     } while (0)
 
 // What is known of the call is looked up again after the leaf, not kept: registers are few.
@@ -501,7 +508,8 @@ static inline ouro_here *fble_again(ouro_here *here) {
     return here;
 }
 
-// Entered and left at once. Meanwhile the clock sees it.
+// Entered and left at once. Meanwhile the clock sees it. The site charges what the caller has run,
+// and of a tail call leaves it. The leaf has charged nothing yet.
 #define FBLE_LEAF_VALUE(value, leaf, code_, site, x, y, z)       \
     if (!ouro_site_knows(FBLE_STANDS, site, code_)) break;       \
     char *top_ = hp;                                             \
@@ -518,17 +526,15 @@ static inline ouro_here *fble_again(ouro_here *here) {
         (to) = value_;                                                                    \
         goto after;                                                                       \
     } while (0)
-#define FBLE_CALL_LEAF(leaf, code_, site, charge, step, frame, x, y, z)                   \
+#define FBLE_CALL_LEAF(leaf, code_, site, step, frame, x, y, z)                           \
     do {                                                                                  \
         FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                              \
-        FBLE_CHARGE(charge);                                                              \
         ouro_here_leave_after(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_); \
         FBLE_JUMP(step, frame, top_, value_, FBLE_ANYTHING, c);                           \
     } while (0)
-#define FBLE_TAIL_LEAF(leaf, code_, site, charge, x, y, z)                                \
+#define FBLE_TAIL_LEAF(leaf, code_, site, x, y, z)                                        \
     do {                                                                                  \
         FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                              \
-        ouro_here_leave_after(FBLE_STANDS, charge);                                       \
         ouro_here_leave_after(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_); \
         hp = top_;                                                                        \
         c = fp[FBLE_FP_TOKEN];                                                            \
@@ -536,17 +542,23 @@ static inline ouro_here *fble_again(ouro_here *here) {
         FBLE_JUMP_BACK(value_, c);                                                        \
     } while (0)
 
-#define FBLE_RETURN(value, charge)                              \
+// The place of a return may only be gone by where the block is its own. It is not where a profile
+// is recorded step by step, either: the thread stands aside then.
+#define FBLE_LEAVING(value, charge, leave)                      \
     do {                                                        \
-        if (FBLE_RARELY(m->stepwise)) {                         \
+        if (FBLE_RARELY(!ouro_here_has_sites(FBLE_STANDS))) {   \
             FBLE_CHARGE(charge);                                \
             FBLE_JUMP(fble_return_slowly, fp, hp, value, 0, c); \
         }                                                       \
-        ouro_here_leave_after(FBLE_STANDS, charge);             \
+        leave;                                                  \
         c = fp[FBLE_FP_TOKEN];                                  \
         fble_move(m, FBLE_STANDS);                              \
         FBLE_JUMP_BACK(value, c);                               \
     } while (0)
+#define FBLE_RETURN(value, charge) \
+    FBLE_LEAVING(value, charge, ouro_here_leave_after(FBLE_STANDS, charge))
+#define FBLE_RETURN_BY(site, value, charge) \
+    FBLE_LEAVING(value, charge, ouro_here_leave_by(FBLE_STANDS, site))
 
 #define FBLE_BLOCK_ENTER(to, block, site) \
     ((to) = fble_block_enter(m, hp, site, block), c = fble_here(m))
@@ -559,6 +571,7 @@ static inline ouro_here *fble_again(ouro_here *here) {
 #define FBLE_THIRD c
 #define FBLE_SPILL_THIRD(n) ((n) > 2 ? (void)(fp[FBLE_FP_ARGS + 2] = c) : (void)0)
 #define FBLE_CHARGE(n) ((void)0)
+#define FBLE_CALL_CHARGE(n) ((void)0)
 #define FBLE_JUMP_ENTERING(step, code_, site, charge, frame, n, x, y, z) \
     FBLE_JUMP(step, frame, hp, x, y, z)
 #define FBLE_JUMP_REPLACING(step, code_, site, charge, n, x, y, z) FBLE_JUMP(step, fp, hp, x, y, z)
@@ -578,18 +591,19 @@ static inline ouro_here *fble_again(ouro_here *here) {
         (to) = value_;                                        \
         goto after;                                           \
     } while (0)
-#define FBLE_CALL_LEAF(leaf, code_, site, charge, step, frame, x, y, z)     \
+#define FBLE_CALL_LEAF(leaf, code_, site, step, frame, x, y, z)             \
     do {                                                                    \
         FBLE_LEAF_VALUE(value_, leaf, x, y, z);                             \
         FBLE_JUMP(step, frame, top_, value_, FBLE_ANYTHING, FBLE_ANYTHING); \
     } while (0)
-#define FBLE_TAIL_LEAF(leaf, code_, site, charge, x, y, z) \
-    do {                                                   \
-        FBLE_LEAF_VALUE(value_, leaf, x, y, z);            \
-        hp = top_;                                         \
-        FBLE_JUMP_BACK(value_, FBLE_ANYTHING);             \
+#define FBLE_TAIL_LEAF(leaf, code_, site, x, y, z) \
+    do {                                           \
+        FBLE_LEAF_VALUE(value_, leaf, x, y, z);    \
+        hp = top_;                                 \
+        FBLE_JUMP_BACK(value_, FBLE_ANYTHING);     \
     } while (0)
 #define FBLE_RETURN(value, charge) FBLE_JUMP_BACK(value, FBLE_ANYTHING)
+#define FBLE_RETURN_BY(site, value, charge) FBLE_JUMP_BACK(value, FBLE_ANYTHING)
 #define FBLE_BLOCK_ENTER(to, block, site) ((to) = 1)
 #define FBLE_BLOCK_EXIT(token) ((void)0)
 #define FBLE_BLOCK_REPLACE(block, site) ((void)0)
@@ -637,6 +651,7 @@ struct fble_choice {
         if ((n) > 2) (frame)[FBLE_FP_ARGS + 2] = (z);               \
         m->argument_count = (n);                                    \
         m->call_site = (site);                                      \
+        FBLE_CALL_CHARGE(charge);                                   \
         FBLE_JUMP(fble_call_slowly, frame, hp, x, y, FBLE_HERE);    \
     } while (0)
 
@@ -647,6 +662,7 @@ struct fble_choice {
         if ((n) > 2) fp[FBLE_FP_ARGS + 2] = (z);                   \
         m->argument_count = (n);                                   \
         m->call_site = (site);                                     \
+        FBLE_CALL_CHARGE(charge);                                  \
         m->pc = (place);                                           \
         FBLE_JUMP(fble_tail_slowly, fp, hp, x, y, FBLE_HERE);      \
     } while (0)

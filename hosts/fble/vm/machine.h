@@ -100,6 +100,7 @@ struct fble_machine {
     bool stepwise;
     ouro_aside aside;     // where compiled code stands then
     ouro_site call_site;  // of compiled code that takes a slow path
+    uint32_t call_charge; // what it has run, and only charges if it follows the site
     const void *call_key; // and what its call is known by
     fble_loop *interpret; // the one that this machine uses
 
