@@ -113,6 +113,12 @@ fble_any_step fble_enter_native(FBLE_STEP_PARAMETERS) {
     }
     ouro_thread *recorder = m->recorder;
     a = ((fble_native *)(uintptr_t)code->start[1])(m, fp + FBLE_FP_ARGS);
+    if (a && m->profile && !m->stepwise && recorder == m->recorder) {
+        ouro_here_leave((const ouro_here *)(uintptr_t)c);
+        hp = m->hp;
+        fble_move(m, fble_caller_here(fp));
+        FBLE_JUMP_BACK(a, fp[FBLE_FP_TOKEN]);
+    }
     if (a) FBLE_JUMP(fble_return_slowly, fp, m->hp, a, 0, 0);
     if (m->failed) return NULL;
     // Somebody else's turn.
