@@ -237,6 +237,19 @@ def profiles_are_the_same_path_by_path():
 
 
 @case
+def totals_are_the_same_under_any_cap():
+    """Where the cap leaves no room, code runs in accounts, where a place of a call or a return says nothing."""
+    write("Main.fble", LOOPS.replace("K(K(one))", "K(one)"))
+    compiled("Main.fble", "--eval", "--profile", flags="-O1")
+    same(run(FBLE, "eval", "--profile", "whole.pb", "Main.fble"), (0, "", ""))
+    whole = {metric: sum(values("whole.pb", metric).values()) for metric in ("calls", "instructions")}
+    for cap in ("2", "3", "4", "5", "7", "20", "500"):
+        for more in ([], ["--profile-compact", "none"]):
+            same(run("./out", "--profile", "capped.pb", "--profile-max-nodes", cap, *more), (0, "", ""))
+            same({metric: sum(values("capped.pb", metric).values()) for metric in whole}, whole, cap)
+
+
+@case
 def time_is_charged_where_it_is_spent_and_shown_first():
     """Nearly all of the time is spent in Busy, which only loops, and in what it calls."""
     write("Main.fble", NUMBERS + """
