@@ -157,7 +157,8 @@ OURO_INLINE_ ouro_here *ouro_follow_(const ouro_known_ *known) {
 OURO_API ouro_here *ouro_thread_here(ouro_thread *thread);
 
 // False where the code of any block may run: in [lost], in [pruned] accounts, and outside of the
-// tree (ouro_aside). No site knows anything there, and none must be gone by.
+// tree (ouro_aside); and where a live file has no more space. No site knows anything there, none
+// leads there, and none must be gone by.
 OURO_INLINE_ bool ouro_here_has_sites(const ouro_here *here) { return here->sites != 0; }
 
 OURO_INLINE_ ouro_position ouro_here_position(const ouro_thread *thread, const ouro_here *here) {

@@ -347,7 +347,7 @@ void ouro__site_put(ouro_thread *thread, ouro_here *here, ouro_site site, const 
     bool offered = is_offered(thread->lane_);
     bool other = site < here->sites && known->slot != slot && known->count;
     bool refused = other && !(offered && may_learn(here, site));
-    if (site >= here->sites || (slot & 3) == ENTRY_PHANTOM || refused) {
+    if (site >= here->sites || (slot & 3) == ENTRY_PHANTOM || refused || !to->is_seen) {
         remember(thread, here, &fresh);
         return;
     }

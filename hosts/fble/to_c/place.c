@@ -57,7 +57,7 @@ struct c_place c_place_of(struct translator *t, const struct emit_ins *ins, uint
 }
 
 uint32_t c_return_place(struct translator *t, const struct emit_ins *ins, uint32_t charge) {
-    if (t->quiet || !charge || t->step->kind == C_AS_LEAF) return FBLE_REST_SITE;
+    if (t->quiet || !charge) return FBLE_REST_SITE;
     return find(t->places + ins->label, NULL, charge, true);
 }
 

@@ -428,7 +428,9 @@ struct fble_branch {
         FBLE_JUMP(fble_return_step(pc_), fp, hp, value, fble_pointer(pc_), here); \
     } while (0)
 
-// A leaf, see compiled_leaf.h. It adds its instructions to *charged, and takes memory from *top.
+// A leaf, see compiled_leaf.h. It takes memory from *top. *charged gets its instructions and, in the
+// upper byte, the place by which it returns, which charges others; 0: it has none.
+#define FBLE_LEAF_PLACE(site) ((uint32_t)(site) << 24)
 #define FBLE_LEAF(name)                                                                    \
     static inline __attribute__((always_inline)) fble_value name(                          \
         struct fble_machine *m, char **top, uint32_t *charged, fble_value a, fble_value b, \
@@ -508,6 +510,16 @@ static inline ouro_here *fble_again(ouro_here *here) {
     return here;
 }
 
+// A site that knows the way leads to where sites count.
+static inline void fble_leave_leaf(const ouro_here *leaf, uint32_t charged) {
+    uint32_t n = charged % FBLE_LEAF_PLACE(1);
+    if (n) ouro_here_sample(leaf, n);
+    if (charged / FBLE_LEAF_PLACE(1))
+        ouro_here_leave_by(leaf, (ouro_site)(charged / FBLE_LEAF_PLACE(1)));
+    else
+        ouro_here_leave(leaf);
+}
+
 // Entered and left at once. Meanwhile the clock sees it. The site charges what the caller has run,
 // and of a tail call leaves it. The leaf has charged nothing yet.
 #define FBLE_LEAF_VALUE(value, leaf, code_, site, x, y, z)       \
@@ -521,7 +533,7 @@ static inline ouro_here *fble_again(ouro_here *here) {
 #define FBLE_LEAF_HERE(to, after, leaf, code_, site, x, y, z)                             \
     do {                                                                                  \
         FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                              \
-        ouro_here_leave_after(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_); \
+        fble_leave_leaf(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_);       \
         hp = top_;                                                                        \
         (to) = value_;                                                                    \
         goto after;                                                                       \
@@ -529,13 +541,13 @@ static inline ouro_here *fble_again(ouro_here *here) {
 #define FBLE_CALL_LEAF(leaf, code_, site, step, frame, x, y, z)                           \
     do {                                                                                  \
         FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                              \
-        ouro_here_leave_after(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_); \
+        fble_leave_leaf(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_);       \
         FBLE_JUMP(step, frame, top_, value_, FBLE_ANYTHING, c);                           \
     } while (0)
 #define FBLE_TAIL_LEAF(leaf, code_, site, x, y, z)                                        \
     do {                                                                                  \
         FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                              \
-        ouro_here_leave_after(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_); \
+        fble_leave_leaf(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_);       \
         hp = top_;                                                                        \
         c = fp[FBLE_FP_TOKEN];                                                            \
         fble_move(m, FBLE_STANDS);                                                        \

@@ -9,10 +9,12 @@
 
 #pragma push_macro("FBLE_FAIL")
 #pragma push_macro("FBLE_RETURN")
+#pragma push_macro("FBLE_RETURN_BY")
 #pragma push_macro("FBLE_CHARGE")
 #pragma push_macro("FBLE_THIRD")
 #undef FBLE_FAIL
 #undef FBLE_RETURN
+#undef FBLE_RETURN_BY
 #undef FBLE_CHARGE
 #undef FBLE_THIRD
 
@@ -26,6 +28,7 @@
         *top = hp;                            \
         return value_;                        \
     } while (0)
+#define FBLE_RETURN_BY(site, value, charge) FBLE_RETURN(value, FBLE_LEAF_PLACE(site))
 #define FBLE_THIRD c
 
 #else
@@ -33,6 +36,7 @@
 
 #pragma pop_macro("FBLE_FAIL")
 #pragma pop_macro("FBLE_RETURN")
+#pragma pop_macro("FBLE_RETURN_BY")
 #pragma pop_macro("FBLE_CHARGE")
 #pragma pop_macro("FBLE_THIRD")
 #endif
