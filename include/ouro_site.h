@@ -98,7 +98,7 @@ struct ouro_here_ {
             uint32_t seen;             // the site that was refused, and its count
         };
     };
-    ouro_known_ known[1];   // really so many
+    ouro_known_ known[1]; // really so many
 };
 
 // What call sites that enter several blocks at a node entered lately: a direct-mapped cache of the

@@ -71,7 +71,7 @@ typedef struct {
     size_t part_count;
     const segment **baselines; // BASELINE segments, the same way: of the first nodes
     size_t baseline_count;
-    uint32_t room, baseline_room; // nodes in them
+    uint32_t room, baseline_room;  // nodes in them
     const segment **slab_segments; // SITES segments
     ouro__live_slab *slabs;
     size_t slab_count;

@@ -109,7 +109,8 @@ static void *map(struct ouro__live *live, uint64_t offset, size_t bytes, void *w
     int flags = where ? MAP_SHARED | MAP_FIXED : MAP_SHARED;
     void *address = mmap(where, bytes, PROT_READ | PROT_WRITE, flags, live->fd, (off_t)offset);
     if (address == MAP_FAILED) return NULL;
-    live->mappings[live->mapping_count++] = (mapping){address, bytes, where != NULL, NULL, offset, false};
+    live->mappings[live->mapping_count++] =
+        (mapping){address, bytes, where != NULL, NULL, offset, false};
     return address;
 }
 

@@ -530,28 +530,28 @@ static inline void fble_leave_leaf(const ouro_here *leaf, uint32_t charged) {
     const fble_value value = leaf(m, &top_, &charged_, x, y, z); \
     fble_move(m, FBLE_STANDS);                                   \
     if (FBLE_RARELY(!value)) break
-#define FBLE_LEAF_HERE(to, after, leaf, code_, site, x, y, z)                             \
-    do {                                                                                  \
-        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                              \
-        fble_leave_leaf(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_);       \
-        hp = top_;                                                                        \
-        (to) = value_;                                                                    \
-        goto after;                                                                       \
+#define FBLE_LEAF_HERE(to, after, leaf, code_, site, x, y, z)                       \
+    do {                                                                            \
+        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                        \
+        fble_leave_leaf(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_); \
+        hp = top_;                                                                  \
+        (to) = value_;                                                              \
+        goto after;                                                                 \
     } while (0)
-#define FBLE_CALL_LEAF(leaf, code_, site, step, frame, x, y, z)                           \
-    do {                                                                                  \
-        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                              \
-        fble_leave_leaf(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_);       \
-        FBLE_JUMP(step, frame, top_, value_, FBLE_ANYTHING, c);                           \
+#define FBLE_CALL_LEAF(leaf, code_, site, step, frame, x, y, z)                     \
+    do {                                                                            \
+        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                        \
+        fble_leave_leaf(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_); \
+        FBLE_JUMP(step, frame, top_, value_, FBLE_ANYTHING, c);                     \
     } while (0)
-#define FBLE_TAIL_LEAF(leaf, code_, site, x, y, z)                                        \
-    do {                                                                                  \
-        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                              \
-        fble_leave_leaf(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_);       \
-        hp = top_;                                                                        \
-        c = fp[FBLE_FP_TOKEN];                                                            \
-        fble_move(m, FBLE_STANDS);                                                        \
-        FBLE_JUMP_BACK(value_, c);                                                        \
+#define FBLE_TAIL_LEAF(leaf, code_, site, x, y, z)                                  \
+    do {                                                                            \
+        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                        \
+        fble_leave_leaf(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_); \
+        hp = top_;                                                                  \
+        c = fp[FBLE_FP_TOKEN];                                                      \
+        fble_move(m, FBLE_STANDS);                                                  \
+        FBLE_JUMP_BACK(value_, c);                                                  \
     } while (0)
 
 // The place of a return may only be gone by where the block is its own. It is not where a profile
