@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Makes an image of a lane's bytes: finishes a fold or an eviction that was cut short, adds what
-// call sites have counted, subtracts baselines, adds strays to [lost], and turns parents into rows. Numbers of the file are checked before they
-// are indices. Bytes that contradict each other may have changed while they were read: then the
-// result is LANE_CHANGED, and the error says what is damaged if that stays so.
+// call sites have counted, subtracts baselines, adds strays to [lost], and turns parents into rows.
+// Numbers of the file are checked before they are indices. Bytes that contradict each other may
+// have changed while they were read: then the result is LANE_CHANGED, and the error says what is
+// damaged if that stays so.
 //
 // Reads nothing from the file, and does not try again: live_lane.c does.
 

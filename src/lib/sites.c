@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What call sites know and count (ouro_site.h). A `here` stands for one node: its address, then what
-// each call site of its block remembers. Tokens are such addresses, so a `here` stays where it is
-// as long as its node is in use. It is made when it is first needed, in slabs of the lane, which
+// What call sites know and count (ouro_site.h). A `here` stands for one node: its address, then
+// what each call site of its block remembers. Tokens are such addresses, so a `here` stays where it
+// is as long as its node is in use. It is made when it is first needed, in slabs of the lane, which
 // stand in the live file if there is one:
 //
 //     | slab | here of a node | here of another | ...  up to slab->used | slack for one more |
@@ -20,10 +20,9 @@
 //
 // A site that enters several blocks at one node knows one of them. When it learns another, the one
 // before goes to the lane's turns, a direct-mapped cache by node and key. A lane whose sites do not
-// do that has a table that is empty and shared. Now and then a site is offered what was recalled. If
-// what it knows was not used since the last offer, it takes it at once. Else, with each time that
-// it has, it takes twice as long until the next time: readers of the live file are to find time
-// between.
+// do that has a table that is empty and shared. Now and then a site is offered what was recalled.
+// If what it knows was not used since the last offer, it takes it at once. Else, with each time
+// that it has, it takes twice as long until the next: readers of the live file need time between.
 //
 // Everything is forgotten at once, by clearing the keys: when a pruning has removed nodes, and when
 // another lane asks for room, so that this one looks up. Counts stay.
@@ -200,8 +199,8 @@ static ouro_here *take_again(ouro__lane *lane, uint32_t room) {
     return here;
 }
 
-// A reader of the live file looks at what is below `used`. Where the file has no more space, nothing
-// may be counted beside it.
+// A reader of the live file looks at what is below `used`. Where the file has no more space,
+// nothing may be counted beside it.
 static ouro_here *take(ouro__lane *lane, uint32_t room) {
     struct ouro__slab *slab = lane->slab;
     if (!slab || slab->used + 1 + room + SLACK > slab->size) {
