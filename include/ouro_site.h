@@ -186,8 +186,7 @@ OURO_INLINE_ void ouro_thread_watch(ouro_thread *thread, ouro_here *const *here)
 // own slow path then calls ouro_site_recall and, if that gives nothing, ouro_site_search. Else use
 // ouro_site_enter and ouro_site_replace.
 //
-// Only ouro_site_follow charges and leaves as ouro_add_site_infos says. After the others do that
-// yourself.
+// Only ouro_site_follow charges and leaves as ouro_add_site_infos says. After the others you do.
 OURO_INLINE_ bool ouro_site_knows(const ouro_here *here, ouro_site site, const void *key) {
     return ouro_knows_(here->known + (size_t)site, key);
 }

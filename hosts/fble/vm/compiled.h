@@ -428,8 +428,8 @@ struct fble_branch {
         FBLE_JUMP(fble_return_step(pc_), fp, hp, value, fble_pointer(pc_), here); \
     } while (0)
 
-// A leaf, see compiled_leaf.h. It takes memory from *top. *charged gets its instructions and, in the
-// upper byte, the place by which it returns, which charges others; 0: it has none.
+// A leaf, see compiled_leaf.h. It takes memory from *top. *charged gets its instructions and, in
+// the upper byte, the place by which it returns, which charges others; 0: it has none.
 #define FBLE_LEAF_PLACE(site) ((uint32_t)(site) << 24)
 #define FBLE_LEAF(name)                                                                    \
     static inline __attribute__((always_inline)) fble_value name(                          \
@@ -444,14 +444,12 @@ struct fble_branch {
 #define FBLE_PASS_THIRD(frame, n, z) ((n) > 2 ? (void)((frame)[FBLE_FP_ARGS + 2] = (z)) : (void)0)
 #define FBLE_SPILL_THIRD(n) ((void)0)
 #define FBLE_STANDS ((ouro_here *)(uintptr_t)c)
-// Where the places of calls and returns do not say it. Most steps after a call have nothing to
-// charge.
+// Where places of calls and returns do not say it. Most steps after a call have none to charge.
 #define FBLE_CHARGE(n) ((n) ? ouro_here_sample(FBLE_STANDS, n) : (void)0)
 #define FBLE_CALL_CHARGE(n) (m->call_charge = (n))
 
 // The site means what the step has run, and that a tail call leaves. All that is read is read
-// before anything is counted, because that is assembly, after which the compiler would read it
-// again.
+// before anything is counted: that is assembly, after which the compiler would read it again.
 #define FBLE_RECORD(step, code_, site, frame, n, x, y, z, event)  \
     do {                                                          \
         FBLE_PASS_THIRD(frame, n, z);                             \
