@@ -84,6 +84,12 @@ typedef struct {
     uint32_t means; // charge << 1 | leaves
 } ouro_known_;
 
+// What its sites were offered instead of what they knew; see src/lib/sites.c.
+typedef struct {
+    uint16_t learned, refused; // and since then
+    uint32_t seen;             // the site that was refused, and its count
+} ouro_offers_;
+
 struct ouro_here_ {
     ouro_node_ *node;
     uint8_t sites;          // of `known`, those that may know something; 0: ouro_here_has_sites
@@ -93,10 +99,7 @@ struct ouro_here_ {
     uint64_t left;          // how often the block was left, as `count` above
     union {
         ouro_here *next; // in a list of those that are not in use
-        struct {
-            uint16_t learned, refused; // instead of what a site knew, and since then; see sites.c
-            uint32_t seen;             // the site that was refused, and its count
-        };
+        ouro_offers_ offers;
     };
     ouro_known_ known[1]; // really so many
 };

@@ -115,8 +115,8 @@ static void entry_fold(ouro__lane *lane, ouro_here *here, ouro_known_ *known) {
 
 static void fold(ouro__lane *lane, ouro_here *here, void *user) {
     for (uint32_t i = 0; i < here->room; i++) entry_fold(lane, here, here->known + i);
-    ouro_add_(&here->node->balance, -here->left);
-    here->left = 0;
+    ouro_add_(&here->node->balance, -counter_load(&here->left));
+    counter_store(&here->left, 0);
     (void)user;
 }
 
@@ -220,8 +220,7 @@ static void here_begin(ouro__lane *lane, ouro_here *here, ouro_position position
     const ouro_site_info *infos = any ? NULL : ouro__block_site_infos(lane->profile, node->block);
     here->node = node;
     here->position = position;
-    here->learned = here->refused = 0;
-    here->seen = 0;
+    here->offers = (ouro_offers_){0, 0, 0};
     bool counts = (!any || position == ROOT_POSITION) && here->is_seen;
     here->sites = counts ? here->room : 0;
     for (uint32_t i = 0; i < here->room; i++) {
@@ -316,12 +315,12 @@ static bool is_offered(ouro_lane_ *lane) {
 // A site that has counted another transition has to be folded. May it be now?
 static bool may_learn(ouro_here *here, ouro_site site) {
     uint32_t seen = (uint32_t)counter_load(&here->known[site].count) << 6 | site;
-    bool idle = seen == here->seen;
-    here->seen = seen;
+    bool idle = seen == here->offers.seen;
+    here->offers.seen = seen;
     if (idle) return true;
-    if (++here->refused < UINT32_C(1) << here->learned) return false;
-    here->refused = 0;
-    if (here->learned < LEARNED_MOST) here->learned++;
+    if (++here->offers.refused < UINT32_C(1) << here->offers.learned) return false;
+    here->offers.refused = 0;
+    if (here->offers.learned < LEARNED_MOST) here->offers.learned++;
     return true;
 }
 
@@ -344,14 +343,15 @@ void ouro__site_put(ouro_thread *thread, ouro_here *here, ouro_site site, const 
                     uint32_t slot, ouro_here *to) {
     ouro_known_ fresh = {.key = key, .to = to, .slot = slot}, *known = here->known + site;
     bool offered = is_offered(thread->lane_);
-    bool other = site < here->sites && known->slot != slot && known->count;
+    bool other = site < here->sites && known->slot != slot && counter_load(&known->count);
     bool refused = other && !(offered && may_learn(here, site));
     if (site >= here->sites || (slot & 3) == ENTRY_PHANTOM || refused || !to->is_seen) {
         remember(thread, here, &fresh);
         return;
     }
-    ouro_known_ before = *known;
-    before.key = __atomic_load_n(&known->key, __ATOMIC_RELAXED);
+    ouro_known_ before = {.key = __atomic_load_n(&known->key, __ATOMIC_RELAXED),
+                          .to = known->to,
+                          .slot = known->slot};
     if (other) fold_one(lane_of(thread), here, known);
     if (before.key && before.key != key) remember(thread, here, &before);
     learn(known, &fresh);

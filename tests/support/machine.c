@@ -457,6 +457,7 @@ static void do_site(machine *m) {
         break;
     default:
         leads = ouro_site_knows(here, site, key) ? ouro_site_leads(here, site) : NULL;
+        if (leads && ouro_site_leaves(here, site)) ouro_here_stay(here);
         to = leads ? ouro_site_follow(here, site) : ouro_site_recall(thread, here, key);
         if (leads && to != leads) fail(m, "a site leads elsewhere");
         if (!to) return;

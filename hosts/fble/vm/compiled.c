@@ -172,11 +172,14 @@ static void load_codes(struct fble_machine *m, const struct fble_compiled_module
     }
 }
 
-static void add_places(struct fble_machine *m, const struct fble_compiled_module *module,
+// Without them the code would charge nothing.
+static void add_places(const struct fble_machine *m, const struct fble_compiled_module *module,
                        ouro_block first) {
-    for (uint32_t i = 0; module->places && i < module->block_count; i++)
-        ouro_add_site_infos(m->profile, first + i, module->places[i].infos,
-                            module->places[i].count);
+    for (uint32_t i = 0; module->places && i < module->block_count; i++) {
+        const struct fble_places *places = module->places + i;
+        if (ouro_add_site_infos(m->profile, first + i, places->infos, places->count))
+            fble_no_memory();
+    }
 }
 
 bool fble_compiled_load(struct fble_machine *m, const struct fble_compiled_module *module) {
