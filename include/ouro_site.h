@@ -160,8 +160,8 @@ OURO_INLINE_ ouro_here *ouro_follow_(const ouro_known_ *known) {
 OURO_API ouro_here *ouro_thread_here(ouro_thread *thread);
 
 // False where the code of any block may run: in [lost], in [pruned] accounts, and outside of the
-// tree (ouro_aside); and where a live file has no more space. No site knows anything there, none
-// leads there, and none must be gone by.
+// tree (ouro_aside); where a live file has no more space; and for a block that has no sites. No
+// site knows anything there, and none must be gone by. No site leads to the first four.
 OURO_INLINE_ bool ouro_here_has_sites(const ouro_here *here) { return here->sites != 0; }
 
 OURO_INLINE_ ouro_position ouro_here_position(const ouro_thread *thread, const ouro_here *here) {
@@ -189,7 +189,8 @@ OURO_INLINE_ void ouro_thread_watch(ouro_thread *thread, ouro_here *const *here)
 // own slow path then calls ouro_site_recall and, if that gives nothing, ouro_site_search. Else use
 // ouro_site_enter and ouro_site_replace.
 //
-// Only ouro_site_follow charges and leaves as ouro_add_site_infos says. After the others you do.
+// Only ouro_site_follow charges and leaves as ouro_add_site_infos says. After the others you do;
+// but ouro_site_replace leaves the block once, whatever its site says.
 OURO_INLINE_ bool ouro_site_knows(const ouro_here *here, ouro_site site, const void *key) {
     return ouro_knows_(here->known + (size_t)site, key);
 }
@@ -264,8 +265,9 @@ OURO_INLINE_ ouro_here *ouro_site_enter(ouro_thread *thread, ouro_here *here, ou
 // The block is left last, so that it is open while the transition is searched for.
 OURO_INLINE_ ouro_here *ouro_site_replace(ouro_thread *thread, ouro_here *here, ouro_site site,
                                           const void *key, ouro_block block) {
+    bool left = ouro_site_knows(here, site, key) && ouro_site_leaves(here, site);
     ouro_here *to = ouro_site_enter(thread, here, site, key, block);
-    ouro_here_leave(here);
+    if (!left) ouro_here_leave(here);
     return to;
 }
 

@@ -123,57 +123,40 @@ bool ouro_block_get(const ouro_profile *profile, ouro_block block, ouro_block_in
 
 // ---------------------------------------------------------------- call sites
 
-// The numbers are kept with 1 added: 0 is a block of which nothing was said.
-uint32_t ouro__block_sites(const ouro_profile *profile, ouro_block block) {
+// How many, and what is known of them, or NULL.
+uint32_t ouro__sites_of_block(const ouro_profile *profile, ouro_block block,
+                              const ouro_site_info **infos) {
     uint32_t offset;
     size_t k = (size_t)(chunk_of(profile, block, &offset) - profile->chunks);
-    const uint16_t *counts =
+    const ouro__block_sites *all =
         atomic_load_explicit(&((ouro_profile *)profile)->sites[k], memory_order_acquire);
-    uint32_t count = counts ? __atomic_load_n(counts + offset, __ATOMIC_RELAXED) : 0;
+    uint32_t count = all ? __atomic_load_n(&all[offset].count, __ATOMIC_ACQUIRE) : 0;
+    *infos = count ? all[offset].infos : NULL;
     return count ? count - 1 : OURO_SITES_MOST;
 }
 
-static uint16_t *site_count_of(ouro_profile *profile, ouro_block block) {
+static ouro__block_sites *sites_at(ouro_profile *profile, ouro_block block) {
     uint32_t offset;
     size_t k = (size_t)(chunk_of(profile, block, &offset) - profile->chunks);
-    uint16_t *counts = atomic_load_explicit(&profile->sites[k], memory_order_relaxed);
-    if (!counts) {
-        counts = calloc((size_t)BLOCK_CHUNK_FIRST << k, sizeof *counts);
-        atomic_store_explicit(&profile->sites[k], counts, memory_order_release);
+    ouro__block_sites *all = atomic_load_explicit(&profile->sites[k], memory_order_relaxed);
+    if (!all) {
+        all = calloc((size_t)BLOCK_CHUNK_FIRST << k, sizeof *all);
+        atomic_store_explicit(&profile->sites[k], all, memory_order_release);
     }
-    return counts ? counts + offset : NULL;
-}
-
-// NULL: nothing is known.
-const ouro_site_info *ouro__block_site_infos(const ouro_profile *profile, ouro_block block) {
-    uint32_t offset;
-    size_t k = (size_t)(chunk_of(profile, block, &offset) - profile->chunks);
-    const ouro_site_info **infos =
-        atomic_load_explicit(&((ouro_profile *)profile)->site_infos[k], memory_order_acquire);
-    return infos ? __atomic_load_n(infos + offset, __ATOMIC_ACQUIRE) : NULL;
-}
-
-static const ouro_site_info **site_infos_of(ouro_profile *profile, ouro_block block) {
-    uint32_t offset;
-    size_t k = (size_t)(chunk_of(profile, block, &offset) - profile->chunks);
-    const ouro_site_info **infos =
-        atomic_load_explicit(&profile->site_infos[k], memory_order_relaxed);
-    if (!infos) {
-        infos = calloc((size_t)BLOCK_CHUNK_FIRST << k, sizeof *infos);
-        atomic_store_explicit(&profile->site_infos[k], infos, memory_order_release);
-    }
-    return infos ? infos + offset : NULL;
+    return all ? all + offset : NULL;
 }
 
 // A block keeps its first count: its nodes may have parts of that length.
-static int add_sites(ouro_profile *profile, ouro_block block, uint32_t count) {
-    uint16_t *to = site_count_of(profile, block);
-    if (!to || *to) {
+static int add_sites(ouro_profile *profile, ouro_block block, uint32_t count,
+                     const ouro_site_info *infos) {
+    ouro__block_sites *to = sites_at(profile, block);
+    if (!to || to->count) {
         errno = to ? EINVAL : ENOMEM;
         return -1;
     }
     if (count > OURO_SITES_MOST) count = OURO_SITES_MOST;
-    __atomic_store_n(to, (uint16_t)(count + 1), __ATOMIC_RELAXED);
+    to->infos = infos;
+    __atomic_store_n(&to->count, count + 1, __ATOMIC_RELEASE);
     return 0;
 }
 
@@ -189,7 +172,7 @@ int ouro_add_sites(ouro_profile *profile, ouro_block first, const uint32_t *coun
     pthread_mutex_lock(&profile->lock);
     int status = check_blocks(profile, first, n);
     for (size_t i = 0; i < n && !status; i++)
-        status = add_sites(profile, first + (ouro_block)i, counts[i]);
+        status = add_sites(profile, first + (ouro_block)i, counts[i], NULL);
     pthread_mutex_unlock(&profile->lock);
     return status;
 }
@@ -199,13 +182,11 @@ int ouro_add_site_infos(ouro_profile *profile, ouro_block block, const ouro_site
     if (!profile) return 0;
     pthread_mutex_lock(&profile->lock);
     int status = check_blocks(profile, block, 1);
-    const ouro_site_info **to = status ? NULL : site_infos_of(profile, block);
-    if (!status && (!to || n > OURO_SITES_MOST)) {
-        errno = to ? EINVAL : ENOMEM;
+    if (!status && n > OURO_SITES_MOST) {
+        errno = EINVAL;
         status = -1;
     }
-    if (!status) status = add_sites(profile, block, n);
-    if (!status) __atomic_store_n(to, infos, __ATOMIC_RELEASE);
+    if (!status) status = add_sites(profile, block, n, infos);
     pthread_mutex_unlock(&profile->lock);
     return status;
 }
@@ -218,7 +199,6 @@ void ouro__blocks_free(ouro_profile *profile) {
     for (int k = 0; k < BLOCK_CHUNKS; k++) {
         free(profile->chunks[k]);
         free(atomic_load_explicit(&profile->sites[k], memory_order_relaxed));
-        free(atomic_load_explicit(&profile->site_infos[k], memory_order_relaxed));
     }
     for (size_t i = 0; i < profile->text_chunks; i++) free(profile->texts[i].text);
     free(profile->texts);

@@ -176,6 +176,11 @@ typedef struct {
     size_t used, size;
 } ouro__text_chunk;
 
+typedef struct {
+    const ouro_site_info *infos; // NULL: only their number is known
+    uint32_t count;              // with 1 added; 0: nothing was said of them
+} ouro__block_sites;
+
 struct ouro_profile {
     pthread_mutex_t lock;
     int compaction, edge_length;
@@ -190,9 +195,8 @@ struct ouro_profile {
     _Atomic bool enabled;
 
     _Atomic uint32_t block_count;
-    ouro_block_info *chunks[BLOCK_CHUNKS]; // chunk k holds BLOCK_CHUNK_FIRST << k blocks
-    uint16_t *_Atomic sites[BLOCK_CHUNKS]; // and their numbers of call sites; NULL: all 0
-    const ouro_site_info **_Atomic site_infos[BLOCK_CHUNKS]; // and what is known of these
+    ouro_block_info *chunks[BLOCK_CHUNKS];          // chunk k holds BLOCK_CHUNK_FIRST << k blocks
+    ouro__block_sites *_Atomic sites[BLOCK_CHUNKS]; // and their call sites; NULL: nothing was said
     ouro__text_chunk *texts;
     size_t text_chunks, text_bytes;
 
@@ -245,6 +249,19 @@ static inline int64_t node_open(const ouro_node_ *node) {
 }
 
 static inline bool node_is_open(const ouro_node_ *node) { return node_open(node) > 0; }
+
+// Says to readers of the live file that counts begin or end to move: the sequence is odd meanwhile.
+static inline void lane_moves(ouro__lane *lane, bool begins) {
+    ouro__lane_state *state = lane->state;
+    assert((state->sequence & 1) != begins);
+    __atomic_store_n(&state->sequence, state->sequence + 1, __ATOMIC_SEQ_CST);
+    (void)begins;
+}
+
+// The place of a row's value among the words of a node.
+static inline uint32_t value_word(uint32_t value) {
+    return value < ENTRY_KINDS ? value : NODE_HEAD_WORDS + value - ENTRY_KINDS;
+}
 
 // What a counter of a node has gained since the last reset: what it counts, for all who read it.
 static inline uint64_t since_reset(const ouro__lane *lane, const uint64_t *counter) {

@@ -125,29 +125,18 @@ static void add_gain(void *user, uint32_t row, uint32_t value, uint64_t n) {
         to->r->rows->values[(size_t)place * to->r->width + value] += n;
 }
 
-// Cells from the file, and how many. NULL: no memory, or the file is not what it was.
-static char *read_cells(const rereader *r, const ouro__again_slab *slab, uint64_t *used) {
-    size_t cell = sizeof(ouro_known_);
-    if (!read_at(r->fd, slab->data + sizeof(uint64_t), used, sizeof *used)) return NULL;
-    if (*used >= slab->bytes / cell) return NULL;
-    char *cells = malloc((*used + 1) * cell);
-    if (cells && read_at(r->fd, slab->data + cell, cells, *used * cell)) return cells;
-    free(cells);
-    return NULL;
-}
-
 // What call sites have counted: twice, see live_sites.c.
-static bool take_slab(const rereader *r, const ouro__again_lane *l, const ouro__again_slab *from) {
-    ouro__live_slab slab = {.data = from->data};
+static bool take_slab(const rereader *r, const ouro__again_lane *l, const ouro__again_slab *at) {
+    ouro__live_error ignored = {0};
+    reader file = {.fd = r->fd, .error = &ignored};
+    ouro__live_slab slab = {.at = *at};
     lane_gains into = {r, l, true};
     ouro__gains_to to = {r->header->node_bytes / (uint32_t)sizeof(uint64_t), NULL, add_gain, &into};
     uint64_t damaged;
-    slab.counts = read_cells(r, from, &slab.counted);
-    slab.cells = slab.counts ? read_cells(r, from, &slab.used) : NULL;
-    bool same = slab.cells && slab.counted <= slab.used && ouro__live_gains(&to, &slab, &damaged) &&
-                into.same;
-    free(slab.counts);
-    free(slab.cells);
+    bool same = ouro__live_slab_read(&file, &slab, true) &&
+                ouro__live_slab_read(&file, &slab, false) &&
+                ouro__live_gains(&to, &slab, &damaged) && into.same;
+    ouro__live_slab_free(&slab);
     return same;
 }
 

@@ -37,6 +37,20 @@ static bool read_baselines(reader *r, lane_reader *l) {
     return ok;
 }
 
+static bool read_slabs(reader *r, lane_reader *l, bool counts) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < l->slab_count; i++)
+        ok = ouro__live_slab_read(r, &l->slabs[i], counts);
+    return ok;
+}
+
+static void slabs_free(lane_reader *l) {
+    for (size_t i = 0; i < l->slab_count; i++) ouro__live_slab_free(&l->slabs[i]);
+    free(l->slabs);
+    l->slabs = NULL;
+    l->slab_count = 0;
+}
+
 static lane_result read_state(reader *r, lane_reader *l) {
     if (!ouro__live_read_at(r, l->state_offset, &l->state, sizeof l->state)) return LANE_ERROR;
     l->used = l->state.used;
@@ -81,10 +95,10 @@ static lane_result read_raw(reader *r, lane_reader *l) {
     if (result != LANE_READ) return result;
     if (2 * (size_t)l->used * r->header.node_bytes > l->raw_size) return LANE_CHANGED;
     if (l->used == 0) return LANE_READ; // killed before it had a root
-    if (!ouro__live_read_slabs(r, l, true) || !read_records(r, l, false)) return LANE_ERROR;
+    if (!read_slabs(r, l, true) || !read_records(r, l, false)) return LANE_ERROR;
     mark_seen(r, l);
     if (l->running && !read_records(r, l, false)) return LANE_ERROR;
-    if (!read_records(r, l, true) || !read_baselines(r, l) || !ouro__live_read_slabs(r, l, false))
+    if (!read_records(r, l, true) || !read_baselines(r, l) || !read_slabs(r, l, false))
         return LANE_ERROR;
     return still_the_same(r, l);
 }
@@ -102,7 +116,7 @@ static bool add_part(reader *r, const segment *s, const segment **list, size_t *
 
 static bool take_part(reader *r, lane_reader *l, const segment *s) {
     if (s->kind == LIVE_LANE) l->state_offset = s->data;
-    if (s->kind == LIVE_SITES) l->slab_segments[l->slab_count++] = s;
+    if (s->kind == LIVE_SITES) l->slabs[l->slab_count++].at = (ouro__again_slab){s->data, s->bytes};
     if (s->kind == LIVE_NODES) return add_part(r, s, l->parts, &l->part_count, &l->room);
     if (s->kind != LIVE_BASELINE) return true;
     if (!add_part(r, s, l->baselines, &l->baseline_count, &l->baseline_room)) return false;
@@ -115,15 +129,13 @@ static bool find_parts(reader *r, lane_reader *l) {
     for (size_t i = first; i; i = r->segments[i - 1].next) count++;
     free(l->parts);
     free(l->baselines);
-    ouro__live_slabs_free(l);
+    slabs_free(l);
     l->part_count = l->baseline_count = 0;
     l->room = l->baseline_room = 0;
     l->parts = calloc(count + 1, sizeof *l->parts);
     l->baselines = calloc(count + 1, sizeof *l->baselines);
-    l->slab_segments = calloc(count + 1, sizeof *l->slab_segments);
     l->slabs = calloc(count + 1, sizeof *l->slabs);
-    if (!l->parts || !l->baselines || !l->slab_segments || !l->slabs)
-        return ouro__live_fail_memory(r);
+    if (!l->parts || !l->baselines || !l->slabs) return ouro__live_fail_memory(r);
     for (size_t i = first; i; i = r->segments[i - 1].next) {
         if (!take_part(r, l, &r->segments[i - 1])) return false;
     }
@@ -151,8 +163,7 @@ static bool remember_lane(reader *r, lane_reader *l) {
                              .slabs = calloc(l->slab_count + 1, sizeof *to->slabs),
                              .slab_count = l->slab_count};
     if (!to->parts || !to->slabs) return ouro__live_fail_memory(r);
-    for (size_t i = 0; i < l->slab_count; i++)
-        to->slabs[i] = (ouro__again_slab){l->slab_segments[i]->data, l->slab_segments[i]->bytes};
+    for (size_t i = 0; i < l->slab_count; i++) to->slabs[i] = l->slabs[i].at;
     for (size_t i = 0; i < l->part_count; i++)
         to->parts[i] =
             (ouro__again_part){l->parts[i]->data, l->parts[i]->first, l->parts[i]->count};
@@ -178,7 +189,7 @@ bool ouro__live_read_lane(reader *r, uint32_t id, bool running, ouro__image *ima
     if (result == LANE_READ && r->again && !remember_lane(r, &l)) result = LANE_ERROR;
     free(l.parts);
     free(l.baselines);
-    ouro__live_slabs_free(&l);
+    slabs_free(&l);
     free(l.raw);
     free(l.baseline);
     free(l.seen);

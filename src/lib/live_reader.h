@@ -54,7 +54,7 @@ bool ouro__live_read_lane(reader *r, uint32_t id, bool running, ouro__image *ima
 
 // A slab of what call sites count: the first reading, then the second.
 typedef struct {
-    uint64_t data; // offset in the file
+    ouro__again_slab at;
     char *counts;
     uint64_t counted; // cells
     char *cells;
@@ -71,9 +71,8 @@ typedef struct {
     size_t part_count;
     const segment **baselines; // BASELINE segments, the same way: of the first nodes
     size_t baseline_count;
-    uint32_t room, baseline_room;  // nodes in them
-    const segment **slab_segments; // SITES segments
-    ouro__live_slab *slabs;
+    uint32_t room, baseline_room; // nodes in them
+    ouro__live_slab *slabs;       // SITES segments
     size_t slab_count;
     bool running;
     char *raw;      // the nodes and then the accounts, as in the file
@@ -93,8 +92,8 @@ static inline const ouro_node_ *live_record(const reader *r, const lane_reader *
 }
 
 // live_sites.c: what call sites have counted.
-bool ouro__live_read_slabs(reader *r, lane_reader *l, bool counts); // the first time, or the second
-void ouro__live_slabs_free(lane_reader *l);
+bool ouro__live_slab_read(reader *r, ouro__live_slab *slab, bool counts); // or the second time
+void ouro__live_slab_free(ouro__live_slab *slab);
 typedef struct {
     uint32_t stride;
     const ouro__lane_state *state; // NULL: no fold was cut short

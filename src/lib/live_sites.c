@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { CELL = sizeof(ouro_known_), USED_AT = sizeof(uint64_t) };
 
@@ -39,7 +38,7 @@ static const ouro_known_ *cell_at(const char *cells, uint64_t i) {
 bool ouro__live_gains(const ouro__gains_to *to, const ouro__live_slab *slab, uint64_t *damaged) {
     for (uint64_t i = 0; i < slab->counted;) {
         const ouro_here *here = (const ouro_here *)(const void *)cell_at(slab->cells, i);
-        *damaged = slab->data + (1 + i) * CELL;
+        *damaged = slab->at.data + (1 + i) * CELL;
         if (here->position % to->stride || here->room > OURO_SITES_MOST ||
             here->room >= slab->used - i)
             return false;
@@ -53,50 +52,29 @@ bool ouro__live_gains(const ouro__gains_to *to, const ouro__live_slab *slab, uin
     return true;
 }
 
-static bool read_used(reader *r, const segment *s, uint64_t *used) {
-    if (!ouro__live_read_at(r, s->data + USED_AT, used, sizeof *used)) return false;
-    return *used < s->bytes / CELL ||
-           ouro__live_fail(r, EILSEQ, s->data + USED_AT, "damaged: %llu cells of %llu",
-                           (unsigned long long)*used, (unsigned long long)(s->bytes / CELL));
+static bool read_used(reader *r, const ouro__again_slab *at, uint64_t *used) {
+    if (!ouro__live_read_at(r, at->data + USED_AT, used, sizeof *used)) return false;
+    return *used < at->bytes / CELL ||
+           ouro__live_fail(r, EILSEQ, at->data + USED_AT, "damaged: %llu cells of %llu",
+                           (unsigned long long)*used, (unsigned long long)(at->bytes / CELL));
 }
 
-// *to is made larger if it has to be.
-static bool read_cells(reader *r, const segment *s, uint64_t used, char **to) {
-    char *cells = realloc(*to, (used + 1) * CELL);
-    if (!cells) return ouro__live_fail_memory(r);
-    *to = cells;
-    return ouro__live_read_at(r, s->data + CELL, cells, used * CELL);
+static bool read_cells(reader *r, const ouro__again_slab *at, char **cells, uint64_t *used) {
+    if (!read_used(r, at, used)) return false;
+    *cells = malloc((*used + 1) * CELL);
+    if (!*cells) return ouro__live_fail_memory(r);
+    return ouro__live_read_at(r, at->data + CELL, *cells, *used * CELL);
 }
 
-static bool read_counts(reader *r, const segment *s, ouro__live_slab *slab) {
-    slab->data = s->data;
-    return read_used(r, s, &slab->counted) && read_cells(r, s, slab->counted, &slab->counts);
+bool ouro__live_slab_read(reader *r, ouro__live_slab *slab, bool counts) {
+    if (counts) return read_cells(r, &slab->at, &slab->counts, &slab->counted);
+    if (!read_cells(r, &slab->at, &slab->cells, &slab->used)) return false;
+    return slab->used >= slab->counted || // they have only become more
+           ouro__live_fail(r, EILSEQ, slab->at.data + USED_AT, "damaged: cells are gone");
 }
 
-// The cells have only become more.
-static bool read_rest(reader *r, const segment *s, ouro__live_slab *slab) {
-    if (!read_used(r, s, &slab->used) || !read_cells(r, s, slab->used, &slab->cells)) return false;
-    return slab->used >= slab->counted ||
-           ouro__live_fail(r, EILSEQ, s->data + USED_AT, "damaged: cells are gone");
-}
-
-bool ouro__live_read_slabs(reader *r, lane_reader *l, bool counts) {
-    bool ok = true;
-    for (size_t i = 0; ok && i < l->slab_count; i++) {
-        const segment *s = l->slab_segments[i];
-        ok = counts ? read_counts(r, s, &l->slabs[i]) : read_rest(r, s, &l->slabs[i]);
-    }
-    return ok;
-}
-
-void ouro__live_slabs_free(lane_reader *l) {
-    for (size_t i = 0; i < l->slab_count; i++) {
-        free(l->slabs[i].counts);
-        free(l->slabs[i].cells);
-    }
-    free(l->slabs);
-    free(l->slab_segments);
-    l->slabs = NULL;
-    l->slab_segments = NULL;
-    l->slab_count = 0;
+void ouro__live_slab_free(ouro__live_slab *slab) {
+    free(slab->counts);
+    free(slab->cells);
+    slab->counts = slab->cells = NULL;
 }

@@ -306,10 +306,9 @@ uint32_t ouro__prune(ouro__lane *lane, ouro_position standing, bool evict_now) {
     uint32_t wanted = evict_now ? (closed + 1) / 2 : 0;
 
     if (wanted) {
-        ouro__lane_state *state = lane->state;
-        __atomic_store_n(&state->sequence, state->sequence + 1, __ATOMIC_SEQ_CST);
+        lane_moves(lane, true);
         evict_coldest(&p, lane, wanted);
-        __atomic_store_n(&state->sequence, state->sequence + 1, __ATOMIC_SEQ_CST);
+        lane_moves(lane, false);
         ouro__sites_forget(lane);
         ouro__memo_keep_live(&lane->memo, lane, p.table);
         ouro__shortcuts_clear(lane);

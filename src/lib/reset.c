@@ -68,8 +68,7 @@ void ouro__node_reset(ouro__lane *lane, ouro_position position) {
 // What call sites have counted and nodes do not have is subtracted, too.
 static void gain_reset(void *user, ouro_position position, uint32_t value, uint64_t n) {
     const ouro__lane *lane = user;
-    uint32_t word = value < ENTRY_KINDS ? value : NODE_HEAD_WORDS + value - ENTRY_KINDS;
-    uint64_t *baseline = lane->baseline + position + word;
+    uint64_t *baseline = lane->baseline + position + value_word(value);
     if (value < ENTRY_KINDS + lane->profile->metric_count)
         __atomic_store_n(baseline, counter_load(baseline) + n, __ATOMIC_RELEASE);
 }

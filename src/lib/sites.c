@@ -13,10 +13,10 @@
 //
 // Gains. An entry counts how often code went by. That stands for three numbers of nodes: the calls
 // of the transition, what the block is charged for it, and how often it was left. A reader adds
-// them to what the nodes have, and `fold` moves them there. The owner of the lane folds an entry
-// before it gets another transition, and all of them before a pruning. A reader of the live file
-// must not see half of that: the lane's sequence is odd meanwhile. What a kill leaves is in the
-// journal of ouro__lane_state.
+// them to what the nodes have, and `fold` moves them there. The owner of the lane folds those of a
+// node before one of its sites gets another transition, and all before a pruning. A reader of the
+// live file must not see half of that: the lane's sequence is odd meanwhile. What a kill leaves is
+// in the journal of ouro__lane_state.
 //
 // A site that enters several blocks at one node knows one of them. When it learns another, the one
 // before goes to the lane's turns, a direct-mapped cache by node and key. A lane whose sites do not
@@ -80,14 +80,6 @@ static void each_here(ouro__lane *lane, here_visitor *visit, void *user) {
         }
 }
 
-// Says to readers of the live file that something moves.
-static void folding(ouro__lane *lane, bool begins) {
-    ouro__lane_state *state = lane->state;
-    assert((state->sequence & 1) != begins);
-    __atomic_store_n(&state->sequence, state->sequence + 1, __ATOMIC_SEQ_CST);
-    (void)begins;
-}
-
 // A reader that finds the journal active takes these values, and nothing of the entry.
 static void journal_begin(ouro__lane *lane, const ouro_here *here, const ouro_known_ *known,
                           uint64_t n) {
@@ -121,17 +113,17 @@ static void fold(ouro__lane *lane, ouro_here *here, void *user) {
 }
 
 static void here_fold(ouro__lane *lane, ouro_here *here) {
-    folding(lane, true);
+    lane_moves(lane, true);
     fold(lane, here, NULL);
-    folding(lane, false);
+    lane_moves(lane, false);
 }
 
 // The caller holds the lane's lock, and is its owner or knows that there is none.
 void ouro__sites_fold(ouro__lane *lane) {
     if (!lane->slab) return;
-    folding(lane, true);
+    lane_moves(lane, true);
     each_here(lane, fold, NULL);
-    folding(lane, false);
+    lane_moves(lane, false);
 }
 
 typedef struct {
@@ -165,9 +157,11 @@ static bool is_of_any_block(const ouro__lane *lane, const ouro_node_ *node) {
 
 // The root has as many as there can be, and so have [lost] and accounts, where the code of any
 // block may run. But no site of these two knows anything: what it means depends on the block.
-static uint32_t entries_for(const ouro__lane *lane, const ouro_node_ *node) {
+static uint32_t entries_for(const ouro__lane *lane, const ouro_node_ *node,
+                            const ouro_site_info **infos) {
+    *infos = NULL;
     if (is_of_any_block(lane, node)) return OURO_SITES_MOST;
-    return ouro__block_sites(lane->profile, node->block);
+    return ouro__sites_of_block(lane->profile, node->block, infos);
 }
 
 static struct ouro__slab *slab_alloc(const ouro__lane *lane, size_t bytes) {
@@ -214,10 +208,10 @@ static ouro_here *take(ouro__lane *lane, uint32_t room) {
     return here;
 }
 
-static void here_begin(ouro__lane *lane, ouro_here *here, ouro_position position) {
+static void here_begin(ouro__lane *lane, ouro_here *here, ouro_position position,
+                       const ouro_site_info *infos) {
     ouro_node_ *node = node_at(lane, position);
     bool any = is_of_any_block(lane, node);
-    const ouro_site_info *infos = any ? NULL : ouro__block_site_infos(lane->profile, node->block);
     here->node = node;
     here->position = position;
     here->offers = (ouro_offers_){0, 0, 0};
@@ -232,11 +226,12 @@ static void here_begin(ouro__lane *lane, ouro_here *here, ouro_position position
 // NULL without memory. The lock, because another lane may be clearing keys.
 ouro_here *ouro__here_make(ouro__lane *lane, ouro_position position) {
     pthread_mutex_lock(&lane->lock);
-    uint32_t room = entries_for(lane, node_at(lane, position));
+    const ouro_site_info *infos;
+    uint32_t room = entries_for(lane, node_at(lane, position), &infos);
     ouro_here *here = take_again(lane, room);
     if (!here) here = take(lane, room);
     if (here) {
-        here_begin(lane, here, position);
+        here_begin(lane, here, position, infos);
         *ouro__here_at(lane, position) = here;
     }
     pthread_mutex_unlock(&lane->lock);
@@ -324,14 +319,6 @@ static bool may_learn(ouro_here *here, ouro_site site) {
     return true;
 }
 
-static void fold_one(ouro__lane *lane, ouro_here *here, ouro_known_ *known) {
-    pthread_mutex_lock(&lane->lock);
-    folding(lane, true);
-    entry_fold(lane, here, known);
-    folding(lane, false);
-    pthread_mutex_unlock(&lane->lock);
-}
-
 // The slot comes before anything is counted in it, which is done by who has seen the key.
 static void learn(ouro_known_ *known, const ouro_known_ *fresh) {
     known->to = fresh->to;
@@ -352,7 +339,11 @@ void ouro__site_put(ouro_thread *thread, ouro_here *here, ouro_site site, const 
     ouro_known_ before = {.key = __atomic_load_n(&known->key, __ATOMIC_RELAXED),
                           .to = known->to,
                           .slot = known->slot};
-    if (other) fold_one(lane_of(thread), here, known);
+    if (other) {
+        pthread_mutex_lock(&lane_of(thread)->lock);
+        here_fold(lane_of(thread), here);
+        pthread_mutex_unlock(&lane_of(thread)->lock);
+    }
     if (before.key && before.key != key) remember(thread, here, &before);
     learn(known, &fresh);
 }

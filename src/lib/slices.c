@@ -135,8 +135,7 @@ static void before_reset(ouro__lane *lane, ouro_position position) {
     uint64_t *before = before_of(lane, position);
     const uint64_t *baseline = lane->baseline + position;
     for (uint32_t v = 0; v < lane->slices->width; v++) {
-        uint64_t value =
-            counter_load(baseline + (v < ENTRY_KINDS ? v : NODE_HEAD_WORDS + v - ENTRY_KINDS));
+        uint64_t value = counter_load(baseline + value_word(v));
         if (before[v] != value) before[v] = value;
     }
 }
@@ -460,8 +459,7 @@ void ouro__slices_evict(ouro__lane *lane, ouro_position position, ouro_position 
         uint64_t *before = before_of(lane, places[i]);
         const uint64_t *baseline = lane->baseline ? lane->baseline + places[i] : NULL;
         for (uint32_t v = 0; v < lane->slices->width; v++) {
-            uint32_t word = v < ENTRY_KINDS ? v : NODE_HEAD_WORDS + v - ENTRY_KINDS;
-            account[v] += before[v] - (baseline ? counter_load(baseline + word) : 0);
+            account[v] += before[v] - (baseline ? counter_load(baseline + value_word(v)) : 0);
             before[v] = 0;
         }
     }

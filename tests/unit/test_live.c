@@ -62,9 +62,8 @@ static bool enter_by_site(program *p, ouro_block block, bool tail) {
     ouro_here *here = ouro_thread_here(p->thread);
     ouro_site site = tail ? SITES - 1 : (ouro_site)random_below(SITES - 1);
     bool follows = ouro_site_knows(here, site, key);
-    ouro_here *to = ouro_site_enter(p->thread, here, site, key, block);
-    if (tail && !(follows && ouro_site_leaves(here, site))) ouro_here_leave(here);
-    ouro_thread_stand(p->thread, to);
+    ouro_thread_stand(p->thread, tail ? ouro_site_replace(p->thread, here, site, key, block)
+                                      : ouro_site_enter(p->thread, here, site, key, block));
     return follows && here->known[site].means >> 1;
 }
 
