@@ -11,7 +11,8 @@
 // how often. So other contexts, in which the site enters something else, do not disturb it, and
 // what is counted lies at a fixed distance from `here`. The price is memory: a function with
 // 3 sites that runs on 1,000 paths takes 3,000 entries of 32 bytes. What else a site entered lately
-// at the same node is found in a cache of the lane (32 kB).
+// at the same node is found in a cache of the lane (32 kB). A site that enters now this and now
+// that gets a table at that node (544 bytes; at most one for four nodes, and 64).
 //
 //     ouro_add_sites(profile, block, &(uint32_t){3}, 1);      // once: `block` has three call sites
 //
@@ -61,8 +62,9 @@ OURO_API int ouro_add_sites(ouro_profile *profile, ouro_block first, const uint3
 
 // What else happens whenever code goes by a site.
 typedef struct {
-    uint32_t charge; // so much of metric 0 is charged to the block that the site is in
+    uint32_t charge; // so much of metric 0 is charged to the block that the site is in; below 2^30
     bool leaves;     // and the block is left: a tail call, or a return
+    bool fixed;      // it enters the same block whenever it enters one: see ouro_site_go
 } ouro_site_info;
 
 // As ouro_add_sites for one block, of which more is known: then ouro_site_follow charges and leaves
@@ -81,8 +83,9 @@ typedef struct {
     ouro_here *to;
     uint64_t count; // how often code went by, and nodes do not have yet: see src/lib/sites.c
     uint32_t slot;  // of the transition that it counts; 0: none
-    uint32_t means; // charge << 1 | leaves
+    uint32_t means; // charge << 1 | leaves, and OURO_FIXED_
 } ouro_known_;
+#define OURO_FIXED_ (UINT32_C(1) << 31)
 
 // What its sites were offered instead of what they knew; see src/lib/sites.c.
 typedef struct {
@@ -90,11 +93,16 @@ typedef struct {
     uint32_t seen;             // the site that was refused, and its count
 } ouro_offers_;
 
+// In a count: who goes by must look elsewhere. So who counts sees by the sign, in the same
+// instruction, that it should not have. Below it is what was counted all the same.
+#define OURO_UNCOUNTED_ (UINT64_C(1) << 63)
+
 struct ouro_here_ {
     ouro_node_ *node;
     uint8_t sites;          // of `known`, those that may know something; 0: ouro_here_has_sites
     uint8_t room;           // of `known`
-    uint16_t is_seen;       // by readers of the live file
+    uint8_t is_seen;        // by readers of the live file
+    uint8_t table;          // of a site: its number + 1; 0: this is no table
     ouro_position position; // of the node, in its lane
     uint64_t left;          // how often the block was left, as `count` above
     union {
@@ -143,14 +151,33 @@ OURO_INLINE_ bool ouro_count_down_(uint64_t *left) {
 #endif
 }
 
+// False if it has OURO_UNCOUNTED_.
+OURO_INLINE_ bool ouro_count_up_(uint64_t *count) {
+#ifdef OURO_ATOMIC_ADD_
+    ouro_increment_(count);
+    return OURO_LIKELY_(__atomic_load_n(count, __ATOMIC_RELAXED) < OURO_UNCOUNTED_);
+#else
+    bool counts;
+    __asm__("incq %1" : "=@ccns"(counts), "+m"(*count));
+    return OURO_LIKELY_(counts);
+#endif
+}
+
 OURO_INLINE_ bool ouro_knows_(const ouro_known_ *known, const void *key) {
     return ouro_is_(&known->key, key);
 }
 
+// A table is a `here` of the same node: its entries are what one site knows, by the key.
+#define OURO_MANY_ ((const void *)UINTPTR_MAX) // the key of a site with a table, which `to` is
+enum { OURO_TABLE_BITS_ = 4 };
+
+OURO_INLINE_ ouro_site ouro_table_at_(const void *key) {
+    return (ouro_site)((uint32_t)(uintptr_t)key * UINT32_C(0x9E3779B1) >> (32 - OURO_TABLE_BITS_));
+}
+
 OURO_INLINE_ ouro_here *ouro_follow_(const ouro_known_ *known) {
-    ouro_here *to = known->to;
     ouro_increment_((uint64_t *)&known->count);
-    return to;
+    return known->to;
 }
 
 // ---------------------------------------------------------------- where a thread stands
@@ -186,11 +213,11 @@ OURO_INLINE_ void ouro_thread_watch(ouro_thread *thread, ouro_here *const *here)
 // True if this site, at this node, last entered that block. Only then call ouro_site_follow, which
 // counts the call and returns the new `here`. 4 to 7 instructions together. Use these two where an
 // ordinary C call is too dear (it would need a stack frame, or the code must end in a jump). Your
-// own slow path then calls ouro_site_recall and, if that gives nothing, ouro_site_search. Else use
-// ouro_site_enter and ouro_site_replace.
+// own slow path then asks ouro_site_find, ouro_site_recall and ouro_site_search, until one of them
+// gives something. Else use ouro_site_enter and ouro_site_replace.
 //
-// Only ouro_site_follow charges and leaves as ouro_add_site_infos says. After the others you do;
-// but ouro_site_replace leaves the block once, whatever its site says.
+// Only ouro_site_follow and ouro_site_go charge and leave as ouro_add_site_infos says. After the
+// others you do; but ouro_site_replace leaves the block once, whatever its site says.
 OURO_INLINE_ bool ouro_site_knows(const ouro_here *here, ouro_site site, const void *key) {
     return ouro_knows_(here->known + (size_t)site, key);
 }
@@ -199,7 +226,21 @@ OURO_INLINE_ ouro_here *ouro_site_follow(const ouro_here *here, ouro_site site) 
     return ouro_follow_(here->known + (size_t)site);
 }
 
-// What ouro_site_follow would return, and nothing is counted yet.
+// As both, for a fixed site, and without a key: counts the call, and ouro_site_leads gives the new
+// `here`. 3 instructions together. False, and nothing has happened: take the slow path.
+OURO_INLINE_ bool ouro_site_go(const ouro_here *here, ouro_site site) {
+    uint64_t *count = (uint64_t *)&here->known[site].count;
+    if (ouro_count_up_(count)) return true;
+    ouro_decrement_(count);
+    return false;
+}
+
+// Takes back ouro_site_follow or ouro_site_go, where the block is not entered after all.
+OURO_INLINE_ void ouro_site_stay(const ouro_here *here, ouro_site site) {
+    ouro_decrement_((uint64_t *)&here->known[site].count);
+}
+
+// Where ouro_site_follow or ouro_site_go would lead, and nothing is counted yet.
 OURO_INLINE_ ouro_here *ouro_site_leads(const ouro_here *here, ouro_site site) {
     return here->known[site].to;
 }
@@ -209,8 +250,34 @@ OURO_INLINE_ bool ouro_site_leaves(const ouro_here *here, ouro_site site) {
     return here->known[site].means & 1;
 }
 
-// The second try, for a site that enters several blocks at one node: counts the call and returns
-// the new `here`, or NULL if the lane does not remember it, or if it is time that the site learns
+// An entry as a `here` that has it as its site 0.
+OURO_INLINE_ const ouro_here *ouro_here_before_(const ouro_known_ *known) {
+    return (const ouro_here *)(const void *)(known - 1);
+}
+
+OURO_INLINE_ const ouro_here *ouro_known_find_(const ouro_known_ *known, const void *key) {
+    if (!ouro_is_(&known->key, OURO_MANY_)) return NULL;
+    const ouro_known_ *found = known->to->known + ouro_table_at_(key);
+    return ouro_is_(&found->key, key) ? ouro_here_before_(found) : NULL;
+}
+
+// The second try, for a site that enters now this block and now that at one node: gives something
+// whose site 0 knows the block, and means the same, for ouro_site_leaves and ouro_site_follow
+// alone. NULL: there is nothing. About 10 instructions.
+OURO_INLINE_ const ouro_here *ouro_site_find(const ouro_here *here, ouro_site site,
+                                             const void *key) {
+    return ouro_known_find_(here->known + (size_t)site, key);
+}
+
+// The first two tries together: what the second gives, also if the site knows the block itself.
+OURO_INLINE_ const ouro_here *ouro_site_try(const ouro_here *here, ouro_site site,
+                                            const void *key) {
+    const ouro_known_ *known = here->known + (size_t)site;
+    return ouro_knows_(known, key) ? ouro_here_before_(known) : ouro_known_find_(known, key);
+}
+
+// The third, for a site that enters several blocks at one node: counts the call and returns the
+// new `here`, or NULL if the lane does not remember it, or if it is time that the site learns
 // another block. About 20 instructions, and no call.
 OURO_INLINE_ ouro_here *ouro_site_recall(ouro_thread *thread, const ouro_here *here,
                                          const void *key) {
@@ -229,7 +296,7 @@ OURO_INLINE_ ouro_here *ouro_site_recall(ouro_thread *thread, const ouro_here *h
 OURO_API ouro_here *ouro_site_search(ouro_thread *thread, ouro_here *here, ouro_site site,
                                      const void *key, ouro_block block);
 
-// One, then the other.
+// One after the other.
 OURO_API ouro_here *ouro_site_miss_(ouro_thread *thread, ouro_here *here, ouro_site site,
                                     const void *key, ouro_block block);
 
@@ -250,9 +317,10 @@ OURO_INLINE_ void ouro_here_leave_after(const ouro_here *here, uint64_t n) {
     ouro_here_leave(here);
 }
 
-// Leaves the block by a site that says so, and what it charges. Only where ouro_here_has_sites.
-OURO_INLINE_ void ouro_here_leave_by(const ouro_here *here, ouro_site site) {
-    ouro_increment_((uint64_t *)&here->known[site].count);
+// Leaves the block by a site that says so, and what it charges. False where ouro_here_has_sites is
+// false: then nothing has happened.
+OURO_INLINE_ bool ouro_here_leave_by(const ouro_here *here, ouro_site site) {
+    return ouro_count_up_((uint64_t *)&here->known[site].count);
 }
 
 OURO_INLINE_ ouro_here *ouro_site_enter(ouro_thread *thread, ouro_here *here, ouro_site site,
@@ -279,18 +347,25 @@ OURO_INLINE_ void ouro_here_sample(const ouro_here *here, uint64_t n) {
 // ---------------------------------------------------------------- outside of the tree
 
 // A `here` outside of the tree, for a host that has to look at every event itself for a while (more
-// metrics, a clock). No site knows anything there, so every event takes the host's slow path.
-// Samples add up in it, and ouro_aside_sampled gives the sum. The struct must be zero before. Never
-// give it to ouro_site_search.
+// metrics, a clock). No site knows or counts anything there, so every event takes the host's slow
+// path. Samples add up in it, and ouro_aside_sampled gives the sum. The struct must be zero before
+// ouro_aside_start. Never give it to ouro_site_search.
 typedef struct {
     ouro_node_ node_;
     ouro_here here_;
     ouro_known_ known_[OURO_SITES_MOST - 1];
 } ouro_aside;
 
-OURO_INLINE_ ouro_here *ouro_aside_here(ouro_aside *aside) {
-    aside->here_.node = &aside->node_;
+// Stands for where the thread is now, which ouro_thread_stand and the clock see in it.
+OURO_INLINE_ ouro_here *ouro_aside_here(ouro_aside *aside, const ouro_thread *thread) {
+    __atomic_store_n(&aside->here_.position, ouro_thread_position(thread), __ATOMIC_RELAXED);
     return &aside->here_;
+}
+
+OURO_INLINE_ void ouro_aside_start(ouro_aside *aside) {
+    aside->here_.node = &aside->node_;
+    aside->here_.known[0].count = OURO_UNCOUNTED_;
+    for (int i = 0; i < OURO_SITES_MOST - 1; i++) aside->known_[i].count = OURO_UNCOUNTED_;
 }
 
 OURO_INLINE_ uint64_t *ouro_aside_sampled(ouro_aside *aside) { return aside->node_.metrics; }

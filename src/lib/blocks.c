@@ -177,12 +177,18 @@ int ouro_add_sites(ouro_profile *profile, ouro_block first, const uint32_t *coun
     return status;
 }
 
+static bool are_possible(const ouro_site_info *infos, uint32_t n) {
+    for (uint32_t i = 0; i < n && i < OURO_SITES_MOST; i++)
+        if (infos[i].charge >> 30) return false;
+    return n <= OURO_SITES_MOST;
+}
+
 int ouro_add_site_infos(ouro_profile *profile, ouro_block block, const ouro_site_info *infos,
                         uint32_t n) {
     if (!profile) return 0;
     pthread_mutex_lock(&profile->lock);
     int status = check_blocks(profile, block, 1);
-    if (!status && n > OURO_SITES_MOST) {
+    if (!status && !are_possible(infos, n)) {
         errno = EINVAL;
         status = -1;
     }

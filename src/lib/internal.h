@@ -132,6 +132,7 @@ typedef struct {
     ouro_here **heres; // of nodes and accounts; see ouro__here_at
     struct ouro__slab *slab;
     ouro_here *free_heres[OURO_SITES_MOST + 1]; // lists by number of entries
+    uint32_t tables;                            // of sites that enter many blocks
     struct {
         ouro_here here;
         ouro_known_ none[OURO_SITES_MOST - 1];
@@ -307,16 +308,28 @@ void ouro__shortcuts_clear(ouro__lane *lane);
 uint64_t ouro__shortcuts_bytes(const ouro__lane *lane);
 
 // sites.c
+extern bool ouro__hasty_sites; // for tests: what takes a while happens at once
 ouro_here *ouro__here_make(ouro__lane *lane, ouro_position position);
 ouro_here *ouro__here_lost(ouro__lane *lane);
 void ouro__here_give_back(ouro__lane *lane, ouro_position position);
+// What an entry has counted. Who reads while it counts must have read the slot before, because an
+// entry that has none counts and takes that back.
+static inline uint64_t ouro__site_counted(uint64_t count, uint32_t slot) {
+    return count & OURO_UNCOUNTED_ && !slot ? 0 : count & ~OURO_UNCOUNTED_;
+}
+static inline uint32_t ouro__site_charge(const ouro_known_ *known) {
+    return (known->means & ~OURO_FIXED_) >> 1;
+}
+static inline bool ouro__site_has_table(const ouro_known_ *known) {
+    return !known->slot && known->to->table;
+}
 void ouro__site_put(ouro_thread *thread, ouro_here *here, ouro_site site, const void *key,
                     uint32_t slot, ouro_here *to);
 // Of a row of the node at `position`: `value` has n more than the node says.
 typedef void ouro__gain(void *user, ouro_position position, uint32_t value, uint64_t n);
 void ouro__sites_visit(const ouro__lane *lane, ouro__gain *gain, void *user);
 void ouro__sites_fold(ouro__lane *lane);
-void ouro__turns_start(ouro__lane *lane);
+void ouro__sites_start(ouro__lane *lane);
 void ouro__sites_forget(ouro__lane *lane);
 uint64_t ouro__sites_bytes(const ouro__lane *lane);
 void ouro__sites_free(ouro__lane *lane);

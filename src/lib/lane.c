@@ -82,7 +82,7 @@ static ouro__lane *lane_new(ouro_profile *profile) {
     lane->account_offset = profile->capacity * profile->stride;
     lane->state = &lane->own_state;
     ouro__shortcuts_off(lane);
-    ouro__turns_start(lane);
+    ouro__sites_start(lane);
     if (!lane_map(lane) || !ouro__memo_reserve(&lane->memo, lane)) {
         ouro__lane_free(lane);
         errno = ENOMEM;

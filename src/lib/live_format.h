@@ -46,15 +46,17 @@
 //   begin  0  8 bytes      private to the writer
 //          8  1 byte       private to the writer
 //          9  room         1 byte: the number of entries that follow
-//         10  2 bytes      private to the writer
+//         10  1 byte       private to the writer
+//         11  table        1 byte: a node has one begin with 0 here, and tables with other numbers
 //         12  position     of the node, as `parent` above
 //         16  16 bytes     private to the writer
 //   entry  0  16 bytes     private to the writer
-//         16  count        how often code went by
+//         16  count        how often code went by; the highest bit is private to the writer, but an
+//                          entry that has it, and no slot, has counted nothing
 //         24  slot         the offset in words of an entries counter, as `parent` above: it has
 //                          `count` more than its node says; 0: none
 //         28  means        twice a number, + 0 or 1: metric 0 of the node at `position` has so many
-//                          times `count` more than that says
+//                          times `count` more than that says; the highest bit is private, too
 //
 // Node 0 is the root, node 1 is [lost]. Reading a lane:
 //   1. read lane_state.sequence; if it is odd a pruning is under way: read again a little later
@@ -64,7 +66,8 @@
 //   3. read `sequence` again; if it has changed, begin again
 // A writer that was killed leaves things as they are. Then, if `active` is 2, a fold was cut short:
 // the counter at word `node`, if that is not 0, has the value entries[0], metric 0 of the node at
-// word `account` has metrics[0], and entry number `site` of that node has counted nothing. If
+// word `account` has metrics[0], and of the begin of that node whose `table` is site / 256, entry
+// number site % 256 has counted nothing. If
 // `active` is 1, an eviction was cut short, and the reader does it again: the account at word
 // `account` has the values in lane_state (account / words per node - capacity is the number of its
 // node), and the node at word `node` and its own account are not in use. So nothing is lost and
@@ -151,8 +154,9 @@ _Static_assert(sizeof(live_segment) == 32, "written down above");
 _Static_assert(sizeof(live_block) == 40, "written down above");
 _Static_assert(sizeof(ouro__lane_state) == 120, "written down above");
 _Static_assert(sizeof(ouro_known_) == 32 && offsetof(ouro_here, room) == 9 &&
-                   offsetof(ouro_here, position) == 12 && offsetof(ouro_known_, count) == 16 &&
-                   offsetof(ouro_known_, slot) == 24 && offsetof(ouro_known_, means) == 28,
+                   offsetof(ouro_here, table) == 11 && offsetof(ouro_here, position) == 12 &&
+                   offsetof(ouro_known_, count) == 16 && offsetof(ouro_known_, slot) == 24 &&
+                   offsetof(ouro_known_, means) == 28,
                "written down above");
 _Static_assert(offsetof(ouro_node_, block) == 44, "written down above");
 _Static_assert(offsetof(ouro_node_, parent) == 48, "written down above");

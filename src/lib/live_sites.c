@@ -14,7 +14,7 @@ enum { CELL = sizeof(ouro_known_), USED_AT = sizeof(uint64_t) };
 // What an entry stands for. false: that cannot be.
 static bool take_entry(const ouro__gains_to *to, const ouro_here *here, const ouro_known_ *entry,
                        uint64_t n) {
-    uint64_t charge = entry->means >> 1;
+    uint64_t charge = ouro__site_charge(entry);
     uint32_t row = slot_position(entry->slot) / to->stride, kind = entry->slot & 3;
     if (!n) return true;
     if (entry->slot && (slot_position(entry->slot) % to->stride || kind >= ENTRY_KINDS))
@@ -28,7 +28,7 @@ static bool take_entry(const ouro__gains_to *to, const ouro_here *here, const ou
 static bool is_folded(const ouro__gains_to *to, const ouro_here *here, uint32_t site) {
     const ouro__lane_state *state = to->state;
     return state && state->active == LANE_FOLDS && state->account == here->position &&
-           state->site == site;
+           state->site == (site | (uint32_t)here->table << 8);
 }
 
 static const ouro_known_ *cell_at(const char *cells, uint64_t i) {
@@ -43,7 +43,8 @@ bool ouro__live_gains(const ouro__gains_to *to, const ouro__live_slab *slab, uin
             here->room >= slab->used - i)
             return false;
         for (uint32_t site = 0; site < here->room && i + 1 + site < slab->counted; site++) {
-            uint64_t n = cell_at(slab->counts, i + 1 + site)->count;
+            const ouro_known_ *counted = cell_at(slab->counts, i + 1 + site);
+            uint64_t n = ouro__site_counted(counted->count, counted->slot);
             if (is_folded(to, here, site)) n = 0;
             if (!take_entry(to, here, here->known + site, n)) return false;
         }

@@ -11,6 +11,10 @@
 // that the block does not have is read in a cell, too: an entry of another node, or the beginning
 // of a `here`, which fits no key. What it would count there is a counter, too.
 //
+// OURO_UNCOUNTED_ in a counter is for who goes by without asking for a key. It is where sites do
+// not count, as in [lost] and in accounts; in a fixed site as long as its key is not known; in what
+// is no entry. An entry with it may have counted what its slot says, but without a slot nothing.
+//
 // Gains. An entry counts how often code went by. That stands for three numbers of nodes: the calls
 // of the transition, what the block is charged for it, and how often it was left. A reader adds
 // them to what the nodes have, and `fold` moves them there. The owner of the lane folds those of a
@@ -23,6 +27,9 @@
 // do that has a table that is empty and shared. Now and then a site is offered what was recalled.
 // If what it knows was not used since the last offer, it takes it at once. Else, with each time
 // that it has, it takes twice as long until the next: readers of the live file need time between.
+// A site that has changed often enough gets a table: a `here` more of its node, whose entries mean
+// what the site means. Which of them knows a key follows from the key. The entry of the site has no
+// slot and leads to the table, also while its key is forgotten.
 //
 // Everything is forgotten at once, by clearing the keys: when a pruning has removed nodes, and when
 // another lane asks for room, so that this one looks up. Counts stay.
@@ -36,6 +43,8 @@
 enum { CELL = sizeof(ouro_known_), SLACK = OURO_SITES_MOST };
 enum { SLAB_CELLS = 2047, SLAB_CELLS_FIRST = 255 }; // with the beginning: whole pages
 enum { TURNS = 1 << OURO_TURN_BITS_, RECALLS = 32, LEARNED_MOST = 15 };
+// A table after so many changes; how many there may be, of any number of nodes and in all.
+enum { TABLE_AFTER = 2, TABLE = 1 << OURO_TABLE_BITS_, NODES_OF_TABLE = 4, TABLES_ALWAYS = 64 };
 
 #define IS_AT(type, field, at) _Static_assert(offsetof(type, field) == (at), "ouro_layout.h")
 IS_AT(ouro_thread, nodes_, OURO_THREAD_NODES);
@@ -84,10 +93,10 @@ static void each_here(ouro__lane *lane, here_visitor *visit, void *user) {
 static void journal_begin(ouro__lane *lane, const ouro_here *here, const ouro_known_ *known,
                           uint64_t n) {
     ouro__lane_state *state = lane->state;
-    uint64_t charged = n * (known->means >> 1);
+    uint64_t charged = n * ouro__site_charge(known);
     state->node = known->slot;
     state->account = here->position;
-    state->site = (uint32_t)(known - here->known);
+    state->site = (uint32_t)(known - here->known) | (uint32_t)here->table << 8;
     counter_store(&state->entries[0], counter_load(lane->nodes + known->slot) + n);
     counter_store(&state->metrics[0], counter_load(here->node->metrics) + charged);
     __atomic_store_n(&state->active, LANE_FOLDS, __ATOMIC_RELEASE);
@@ -95,20 +104,21 @@ static void journal_begin(ouro__lane *lane, const ouro_here *here, const ouro_kn
 }
 
 static void entry_fold(ouro__lane *lane, ouro_here *here, ouro_known_ *known) {
-    uint64_t n = counter_load(&known->count), charge = known->means >> 1;
+    uint64_t n = ouro__site_counted(counter_load(&known->count), known->slot);
+    uint32_t charge = ouro__site_charge(known);
     if (!n) return;
     journal_begin(lane, here, known, n);
     if (known->slot) ouro_add_(lane->nodes + known->slot, n);
     if (charge) ouro_add_(here->node->metrics, n * charge);
     if (known->means & 1) ouro_add_(&here->node->balance, -n);
-    counter_store(&known->count, 0);
+    counter_store(&known->count, counter_load(&known->count) & OURO_UNCOUNTED_);
     __atomic_store_n(&lane->state->active, 0, __ATOMIC_RELEASE);
 }
 
 static void fold(ouro__lane *lane, ouro_here *here, void *user) {
-    for (uint32_t i = 0; i < here->room; i++) entry_fold(lane, here, here->known + i);
-    ouro_add_(&here->node->balance, -counter_load(&here->left));
-    counter_store(&here->left, 0);
+    for (uint32_t i = 0; i < here->sites; i++) entry_fold(lane, here, here->known + i);
+    ouro_add_(&here->node->balance, -(counter_load(&here->left) & ~OURO_UNCOUNTED_));
+    counter_store(&here->left, OURO_UNCOUNTED_);
     (void)user;
 }
 
@@ -133,10 +143,12 @@ typedef struct {
 
 static void visit_gains(ouro__lane *lane, ouro_here *here, void *user) {
     const gains *all = user;
-    for (uint32_t i = 0; i < here->room; i++) {
+    for (uint32_t i = 0; i < here->sites; i++) {
         const ouro_known_ *known = here->known + i;
-        uint64_t n = __atomic_load_n(&known->count, __ATOMIC_ACQUIRE), charge = known->means >> 1;
-        uint32_t slot = __atomic_load_n(&known->slot, __ATOMIC_RELAXED);
+        uint32_t slot = __atomic_load_n(&known->slot, __ATOMIC_ACQUIRE);
+        uint64_t count = __atomic_load_n(&known->count, __ATOMIC_ACQUIRE);
+        uint64_t n = ouro__site_counted(count, slot), charge = ouro__site_charge(known);
+        slot = __atomic_load_n(&known->slot, __ATOMIC_RELAXED);
         if (n && slot) all->gain(all->user, slot_position(slot), slot & 3, n);
         if (n && charge) all->gain(all->user, here->position, ENTRY_KINDS, n * charge);
     }
@@ -178,6 +190,7 @@ static bool slab_new(ouro__lane *lane) {
     if (size > SLAB_CELLS) size = SLAB_CELLS;
     struct ouro__slab *slab = slab_alloc(lane, (1 + (size_t)size) * CELL);
     if (!slab) return false;
+    for (uint32_t i = 0; i < size; i++) slab->cells[i].count = OURO_UNCOUNTED_;
     slab->size = size;
     slab->older = lane->slab;
     lane->slab = slab;
@@ -208,6 +221,10 @@ static ouro_here *take(ouro__lane *lane, uint32_t room) {
     return here;
 }
 
+static uint32_t meaning_of(const ouro_site_info *info) {
+    return (info->fixed ? OURO_FIXED_ : 0) | info->charge << 1 | info->leaves;
+}
+
 static void here_begin(ouro__lane *lane, ouro_here *here, ouro_position position,
                        const ouro_site_info *infos) {
     ouro_node_ *node = node_at(lane, position);
@@ -215,12 +232,21 @@ static void here_begin(ouro__lane *lane, ouro_here *here, ouro_position position
     here->node = node;
     here->position = position;
     here->offers = (ouro_offers_){0, 0, 0};
+    here->table = 0;
     bool counts = (!any || position == ROOT_POSITION) && here->is_seen;
     here->sites = counts ? here->room : 0;
     for (uint32_t i = 0; i < here->room; i++) {
         here->known[i].slot = 0;
-        here->known[i].means = infos ? infos[i].charge << 1 | infos[i].leaves : 0;
+        bool fixed = infos && infos[i].fixed;
+        here->known[i].to = fixed ? here : ouro__here_lost(lane); // for who goes there by misuse
+        here->known[i].count = counts && !fixed ? 0 : OURO_UNCOUNTED_;
+        here->known[i].means = infos ? meaning_of(infos + i) : 0;
     }
+}
+
+static ouro_here *take_any(ouro__lane *lane, uint32_t room) {
+    ouro_here *here = take_again(lane, room);
+    return here ? here : take(lane, room);
 }
 
 // NULL without memory. The lock, because another lane may be clearing keys.
@@ -228,8 +254,7 @@ ouro_here *ouro__here_make(ouro__lane *lane, ouro_position position) {
     pthread_mutex_lock(&lane->lock);
     const ouro_site_info *infos;
     uint32_t room = entries_for(lane, node_at(lane, position), &infos);
-    ouro_here *here = take_again(lane, room);
-    if (!here) here = take(lane, room);
+    ouro_here *here = take_any(lane, room);
     if (here) {
         here_begin(lane, here, position, infos);
         *ouro__here_at(lane, position) = here;
@@ -249,17 +274,29 @@ ouro_here *ouro_thread_here(ouro_thread *thread) {
     return here ? here : ouro__here_lost(lane_of(thread));
 }
 
+static void give_back(ouro__lane *lane, ouro_here *here) {
+    here->next = lane->free_heres[here->room];
+    lane->free_heres[here->room] = here;
+}
+
 // The node, or account, is not in use any more. Its address stays: a token that should be gone
 // leads to a node still.
 void ouro__here_give_back(ouro__lane *lane, ouro_position position) {
     ouro_here **at = ouro__here_at(lane, position), *here = *at;
     if (!here) return;
-    here->next = lane->free_heres[here->room];
-    lane->free_heres[here->room] = here;
+    for (uint32_t i = 0; i < here->sites; i++) {
+        if (!ouro__site_has_table(here->known + i)) continue;
+        give_back(lane, here->known[i].to);
+        here->known[i].to = ouro__here_lost(lane);
+        lane->tables--;
+    }
+    give_back(lane, here);
     *at = NULL;
 }
 
-void ouro__turns_start(ouro__lane *lane) {
+void ouro__sites_start(ouro__lane *lane) {
+    lane->lost.here.left = lane->lost.here.known[0].count = OURO_UNCOUNTED_;
+    for (int i = 0; i < OURO_SITES_MOST - 1; i++) lane->lost.none[i].count = OURO_UNCOUNTED_;
     lane->head.turns = no_turns;
     lane->head.recalls = RECALLS;
     lane->head.places = no_places;
@@ -298,7 +335,10 @@ static void remember(ouro_thread *thread, const ouro_here *here, const ouro_know
     __atomic_store_n(&turn->from, here, __ATOMIC_RELAXED);
 }
 
+bool ouro__hasty_sites;
+
 static bool is_offered(ouro_lane_ *lane) {
+    if (ouro__hasty_sites) return true;
     if (lane->recalls > 1) {
         lane->recalls--; // the lane did not remember it
         return false;
@@ -309,6 +349,7 @@ static bool is_offered(ouro_lane_ *lane) {
 
 // A site that has counted another transition has to be folded. May it be now?
 static bool may_learn(ouro_here *here, ouro_site site) {
+    if (ouro__hasty_sites) return true;
     uint32_t seen = (uint32_t)counter_load(&here->known[site].count) << 6 | site;
     bool idle = seen == here->offers.seen;
     here->offers.seen = seen;
@@ -319,42 +360,111 @@ static bool may_learn(ouro_here *here, ouro_site site) {
     return true;
 }
 
-// The slot comes before anything is counted in it, which is done by who has seen the key.
+// The slot comes before anything is counted in it, which is done by who has seen the key, or that
+// the count of a fixed site is one.
 static void learn(ouro_known_ *known, const ouro_known_ *fresh) {
     known->to = fresh->to;
     __atomic_store_n(&known->slot, fresh->slot, __ATOMIC_RELAXED);
     __atomic_store_n(&known->key, fresh->key, __ATOMIC_RELEASE);
+    if (known->means & OURO_FIXED_)
+        __atomic_store_n(&known->count, counter_load(&known->count) & ~OURO_UNCOUNTED_,
+                         __ATOMIC_RELEASE);
+}
+
+// The caller holds the lane's lock.
+static ouro_here *new_table(ouro__lane *lane, const ouro_here *here, ouro_site site) {
+    if (lane->tables >= TABLES_ALWAYS + lane->live / NODES_OF_TABLE) return NULL;
+    ouro_here *table = take_any(lane, TABLE);
+    if (!table) return NULL;
+    const ouro_known_ *known = here->known + site;
+    ouro_site_info info = {ouro__site_charge(known), known->means & 1, false}, all[TABLE];
+    for (int i = 0; i < TABLE; i++) all[i] = info;
+    here_begin(lane, table, here->position, all);
+    if (!table->is_seen) {
+        give_back(lane, table);
+        return NULL;
+    }
+    table->table = (uint8_t)(site + 1);
+    lane->tables++;
+    return table;
+}
+
+static void fold_now(ouro__lane *lane, ouro_here *here) {
+    pthread_mutex_lock(&lane->lock);
+    here_fold(lane, here);
+    pthread_mutex_unlock(&lane->lock);
+}
+
+static ouro_known_ transition_of(const ouro_known_ *known) {
+    const void *key = __atomic_load_n(&known->key, __ATOMIC_RELAXED);
+    return (ouro_known_){.key = key, .to = known->to, .slot = known->slot};
+}
+
+// What the site knows is the first in the table. Without memory nothing changes.
+static void make_table(ouro__lane *lane, ouro_here *here, ouro_site site) {
+    ouro_known_ *known = here->known + site, before = transition_of(known);
+    pthread_mutex_lock(&lane->lock);
+    ouro_here *table = new_table(lane, here, site);
+    pthread_mutex_unlock(&lane->lock);
+    if (!table) return;
+    fold_now(lane, here);
+    here->offers = (ouro_offers_){0, 0, 0};
+    if (before.key) learn(table->known + ouro_table_at_(before.key), &before);
+    learn(known, &(ouro_known_){.key = OURO_MANY_, .to = table});
+}
+
+static bool counts_other(const ouro_here *here, ouro_site site, uint32_t slot) {
+    const ouro_known_ *known = here->known + site;
+    return known->slot != slot && ouro__site_counted(counter_load(&known->count), known->slot);
+}
+
+static void change(ouro_thread *thread, const ouro_here *from, ouro_here *here, ouro_site site,
+                   const ouro_known_ *fresh) {
+    ouro_known_ before = transition_of(here->known + site);
+    if (counts_other(here, site, fresh->slot)) fold_now(lane_of(thread), here);
+    if (before.key && before.key != fresh->key) remember(thread, from, &before);
+    learn(here->known + site, fresh);
+}
+
+// True if the site may enter several blocks, and has no table for that yet.
+static bool may_vary(const ouro_known_ *known) {
+    return !(known->means & OURO_FIXED_) && !ouro__site_has_table(known);
 }
 
 void ouro__site_put(ouro_thread *thread, ouro_here *here, ouro_site site, const void *key,
                     uint32_t slot, ouro_here *to) {
     ouro_known_ fresh = {.key = key, .to = to, .slot = slot}, *known = here->known + site;
+    ouro_here *at = here;
     bool offered = is_offered(thread->lane_);
-    bool other = site < here->sites && known->slot != slot && counter_load(&known->count);
-    bool refused = other && !(offered && may_learn(here, site));
-    if (site >= here->sites || (slot & 3) == ENTRY_PHANTOM || refused || !to->is_seen) {
+    bool learns = site < here->sites && (slot & 3) != ENTRY_PHANTOM && to->is_seen;
+    if (learns && may_vary(known) && counts_other(here, site, slot)) {
+        learns = offered && may_learn(here, site);
+        if (learns && (here->offers.learned > TABLE_AFTER || ouro__hasty_sites))
+            make_table(lane_of(thread), here, site);
+    }
+    if (learns && ouro__site_has_table(known)) {
+        __atomic_store_n(&known->key, OURO_MANY_, __ATOMIC_RELEASE);
+        at = known->to;
+        site = ouro_table_at_(key);
+        learns = !counts_other(at, site, slot) || (offered && may_learn(at, site));
+    }
+    if (learns)
+        change(thread, here, at, site, &fresh);
+    else
         remember(thread, here, &fresh);
-        return;
-    }
-    ouro_known_ before = {.key = __atomic_load_n(&known->key, __ATOMIC_RELAXED),
-                          .to = known->to,
-                          .slot = known->slot};
-    if (other) {
-        pthread_mutex_lock(&lane_of(thread)->lock);
-        here_fold(lane_of(thread), here);
-        pthread_mutex_unlock(&lane_of(thread)->lock);
-    }
-    if (before.key && before.key != key) remember(thread, here, &before);
-    learn(known, &fresh);
 }
 
 static void forget(ouro__lane *lane, ouro_here *here, void *user) {
-    for (size_t i = 0; i < here->room; i++)
+    for (size_t i = 0; i < here->room; i++) {
         __atomic_store_n(&here->known[i].key, NULL, __ATOMIC_RELAXED);
+        if (here->known[i].means & OURO_FIXED_)
+            __atomic_fetch_or(&here->known[i].count, OURO_UNCOUNTED_, __ATOMIC_RELAXED);
+    }
     (void)lane, (void)user;
 }
 
-// The owner may be reading, and writing what it learns meanwhile: either is as good.
+// The owner may be reading, and writing what it learns meanwhile: either is as good. It may also be
+// counting, not atomically: then it does not forget this one, and nothing that it counts is lost.
 void ouro__sites_forget(ouro__lane *lane) {
     each_here(lane, forget, NULL);
     for (int i = 0; lane->head.turns != no_turns && i < TURNS; i++)

@@ -155,8 +155,11 @@ ouro_here *ouro_site_search(ouro_thread *thread, ouro_here *here, ouro_site site
     return to;
 }
 
+// What a site means is for who follows it, so here it must not mean more than the call.
 ouro_here *ouro_site_miss_(ouro_thread *thread, ouro_here *here, ouro_site site, const void *key,
                            ouro_block block) {
+    const ouro_here *found = ouro_site_find(here, site, key);
+    if (found && !found->known[0].means) return ouro_site_follow(found, 0);
     ouro_here *to = ouro_site_recall(thread, here, key);
     return to ? to : ouro_site_search(thread, here, site, key, block);
 }

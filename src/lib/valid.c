@@ -116,15 +116,37 @@ static bool turn_is_valid(const ouro__lane *lane, ouro_position from, uint32_t s
 }
 
 // What a call site of a node knows is a transition of that node.
+static bool entry_is_valid(const ouro__lane *lane, ouro_position from, const ouro_known_ *known) {
+    if (!known->key) return true;
+    return turn_is_valid(lane, from, known->slot, known->to);
+}
+
+// Its entries mean what the site means, and are found by their keys.
+static bool table_is_valid(const ouro__lane *lane, const ouro_here *here, uint32_t site) {
+    const ouro_known_ *known = here->known + site;
+    const ouro_here *table = known->to;
+    HOLDS(table->node == here->node && table->position == here->position);
+    HOLDS(table->table == site + 1 && table->sites == 1 << OURO_TABLE_BITS_);
+    for (uint32_t i = 0; i < table->sites; i++) {
+        HOLDS(entry_is_valid(lane, here->position, table->known + i));
+        HOLDS(table->known[i].means == known->means);
+        HOLDS(!table->known[i].key || ouro_table_at_(table->known[i].key) == i);
+    }
+    return true;
+}
+
 static bool here_is_valid(const ouro__lane *lane, ouro_position from) {
     const ouro_here *here = *ouro__here_at(lane, from);
     if (!here) return true;
-    HOLDS(here->node == node_at(lane, from) && here->position == from);
+    HOLDS(here->node == node_at(lane, from) && here->position == from && !here->table);
     HOLDS(here->sites <= here->room && here->room <= OURO_SITES_MOST);
-    for (size_t i = 0; i < here->room; i++) {
+    for (uint32_t i = 0; i < here->room; i++) {
         const ouro_known_ *known = here->known + i;
+        bool has_table = ouro__site_has_table(known);
         HOLDS(i < here->sites || !known->key);
-        if (known->key) HOLDS(turn_is_valid(lane, from, known->slot, known->to));
+        HOLDS(has_table || known->key != OURO_MANY_);
+        HOLDS(!(known->means & OURO_FIXED_) || known->slot || known->count & OURO_UNCOUNTED_);
+        HOLDS(has_table ? table_is_valid(lane, here, i) : entry_is_valid(lane, from, known));
     }
     return true;
 }

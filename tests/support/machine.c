@@ -443,8 +443,15 @@ static void do_site(machine *m) {
     const void *key = key_of(m, block);
     if (!thread || !here) return;
     ouro_here *to = here, *leads;
-    uint64_t charge = ouro_site_knows(here, site, key) ? here->known[site].means >> 1 : 0;
-    switch (how % 4) {
+    uint64_t charge = ouro_site_knows(here, site, key) ? ouro__site_charge(here->known + site) : 0;
+    const ouro_here *found;
+    switch (how % 5) {
+    case 4:
+        found = ouro_site_find(here, site, key);
+        if (!found) return;
+        charge = ouro__site_charge(found->known);
+        to = ouro_site_follow(found, 0);
+        break;
     case 0:
         to = ouro_site_enter(thread, here, site, key, block);
         break;
@@ -467,16 +474,60 @@ static void do_site(machine *m) {
     *any_here(m) = to;
 }
 
+// One site enters blocks in turn, each several times, so that it gets a table.
+static void do_turns(machine *m) {
+    ouro_thread *thread = any_thread(m);
+    ouro_here *here = *any_here(m);
+    ouro_site site = any_site(m);
+    if (!thread || !here || !m->block_count) return;
+    for (ouro_block i = 0; i < 30; i++) {
+        ouro_block block = m->first + i / 3 % m->block_count;
+        const void *key = key_of(m, block);
+        const ouro_here *found = ouro_site_find(here, site, key), *from = here;
+        if (found) from = found;
+        bool follows = found || ouro_site_knows(here, site, key);
+        charged(m, 0, follows ? ouro__site_charge(from->known + (found ? 0 : site)) : 0);
+        called(m, block);
+        if (found)
+            ouro_site_follow(found, 0);
+        else
+            ouro_site_enter(thread, here, site, key, block);
+    }
+}
+
+// Where a fixed site knows nothing it counts nothing, but who goes by it as a return has.
+static bool may_go_by(const ouro_here *here, ouro_site site) {
+    if (site >= here->room) return false;
+    const ouro_known_ *known = here->known + site;
+    return !(known->count & OURO_UNCOUNTED_) || !(known->means & OURO_FIXED_);
+}
+
 // A site for calls counts the one that it knows.
 static void do_leave_by(machine *m) {
     const ouro_here *here = *any_here(m);
     ouro_site site = any_site(m);
-    if (!here || site >= here->sites) return;
-    m->calls += here->known[site].slot != 0;
-    charged(m, 0, here->known[site].means >> 1);
-    ouro_here_leave_by(here, site);
-    if (!ouro_here_has_sites(here)) fail(m, "a here has sites and none");
+    if (!here || !may_go_by(here, site)) return;
+    bool counts = ouro_here_has_sites(here);
+    if (counts) m->calls += here->known[site].slot != 0;
+    if (counts) charged(m, 0, ouro__site_charge(here->known + site));
+    if (ouro_here_leave_by(here, site) != counts) fail(m, "a site counts where none does");
+    if (!counts) return;
     if (site % 2) ouro_here_stay(here);
+}
+
+// Any site, as if it were fixed: where it leads to is some `here`.
+static void do_go(machine *m) {
+    const ouro_here *here = *any_here(m);
+    ouro_site site = any_site(m);
+    if (!here || !ouro_site_go(here, site)) return;
+    *any_here(m) = ouro_site_leads(here, site);
+    bool stays = site >= here->room || next(m) % 2;
+    if (stays) {
+        ouro_site_stay(here, site);
+    } else {
+        m->calls += here->known[site].slot != 0;
+        charged(m, 0, ouro__site_charge(here->known + site));
+    }
 }
 
 static void do_leave(machine *m) {
@@ -497,7 +548,10 @@ static void do_here_sample(machine *m) {
 
 static void do_aside(machine *m) {
     ouro_aside aside = {0};
-    ouro_here *here = ouro_aside_here(&aside);
+    ouro_aside_start(&aside);
+    ouro_here *here = ouro_aside_here(&aside, any_thread(m));
+    if (ouro_here_leave_by(here, any_site(m))) fail(m, "a site counts outside of the tree");
+    if (ouro_site_go(here, any_site(m))) fail(m, "a site leads away from outside of the tree");
     uint64_t n = any_amount(m);
     if (ouro_site_knows(here, any_site(m), m->keys)) fail(m, "an aside knows something");
     ouro_here_sample(here, n);
@@ -507,7 +561,8 @@ static void do_aside(machine *m) {
 
 static void do_add_sites(machine *m) {
     ouro_block block = any_block(m);
-    static const ouro_site_info infos[OURO_SITES_MOST] = {{1, false}, {0, true}, {100, true}};
+    static const ouro_site_info infos[OURO_SITES_MOST] = {
+        {1, false, false}, {0, true, false}, {100, true, false}, {7, false, true}, {8, true, true}};
     uint8_t n = next(m);
     if (n % 2)
         ouro_add_sites(m->profile, block, &(uint32_t){n}, 1);
@@ -581,7 +636,7 @@ static void (*const steps[])(machine *) = {
     do_pop,          do_stack_replace, do_pop,         do_stack_unwind, do_clear,  do_here,
     do_stack_thread, do_here,          do_stand,       do_site,         do_site,   do_site,
     do_site,         do_leave,         do_here_sample, do_aside,        do_rare,   do_slice,
-    do_leave_by,
+    do_leave_by,     do_turns,         do_go,
 };
 
 static void set_up(machine *m) {
@@ -593,6 +648,7 @@ static void set_up(machine *m) {
     ouro_options options = {.metrics = metrics, .metric_count = m->metric_count};
     ouro_compaction_from_name(rules[next(m) % 6], &options);
     options.max_nodes = 2 + next(m);
+    ouro__hasty_sites = options.max_nodes % 2;
     uint8_t choice = next(m);
     m->live = choice % 8 == 7;
     if (m->live) options.path = m->live_path;

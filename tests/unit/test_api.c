@@ -473,34 +473,133 @@ TEST(call_sites_of_many_nodes_that_enter_the_same_blocks_rarely_displace_one_ano
     CHECK(searches < PLACES * ROUNDS * NODES * BLOCKS / 6);
 }
 
-// Every so often a site that could recall must search, so that it learns what it enters now.
-TEST(a_call_site_that_enters_many_blocks_recalls_them_and_learns_the_one_that_stays) {
-    enum { BLOCKS = 9, ROUNDS = 100 };
+// The ways of a host's slow path, in their order. Says whether it took a search.
+static bool go_by_site(ouro_thread *thread, ouro_here *here, const ouro_block *callee) {
+    const ouro_here *found = ouro_site_find(here, 0, callee);
+    ouro_here *to = ouro_site_knows(here, 0, callee) ? ouro_site_follow(here, 0)
+                    : found                          ? ouro_site_follow(found, 0)
+                                                     : ouro_site_recall(thread, here, callee);
+    bool searched = !to;
+    if (searched) to = ouro_site_search(thread, here, 0, callee, *callee);
+    ouro_here_leave(to);
+    return searched;
+}
+
+TEST(a_call_site_that_enters_many_blocks_in_turn_finds_them_in_its_table) {
+    enum { BLOCKS = 9, ROUNDS = 200 };
     ouro_profile *profile = ouro_profile_new(NULL);
     ouro_thread *thread = ouro_thread_new(profile);
     ouro_block f = add(profile, "f"), callees[BLOCKS];
+    ouro_site_info means = {.charge = 3};
     for (int i = 0; i < BLOCKS; i++) callees[i] = add(profile, "callee");
+    CHECK(!ouro_add_site_infos(profile, f, &means, 1));
+    ouro_enter(thread, f);
+    ouro_here *here = ouro_thread_here(thread);
+    int searches = 0, found = 0;
+    uint64_t charged = 0;
+    for (int i = 0; i < ROUNDS * BLOCKS; i++) {
+        const ouro_block *callee = callees + i % BLOCKS;
+        bool follows = ouro_site_knows(here, 0, callee) || ouro_site_find(here, 0, callee);
+        charged += follows ? 3 : 0;
+        searches += go_by_site(thread, here, callee);
+        if (i % 100 == 0) check_lanes(profile);
+    }
+    CHECK(searches < ROUNDS * BLOCKS / 20);
+    for (int i = 0; i < BLOCKS; i++) found += ouro_site_find(here, 0, callees + i) != NULL;
+    CHECK(found > BLOCKS / 2); // two may have the same place in it
+    CHECK(!ouro_site_find(here, 0, callees + BLOCKS));
+    CHECK_EQUAL(ouro_profile_stats(profile).calls, 1 + ROUNDS * BLOCKS);
+    CHECK_EQUAL(ouro_profile_stats(profile).totals[0], charged);
+    check_lanes(profile);
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
+// Every so often a site that could recall must search, so that it learns what it enters now.
+TEST(a_call_site_that_enters_another_block_from_now_on_learns_it) {
+    enum { CALLS = 1000 };
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_block f = add(profile, "f"), callees[] = {add(profile, "a"), add(profile, "b")};
     CHECK(!ouro_add_sites(profile, f, &(uint32_t){1}, 1));
     ouro_enter(thread, f);
     ouro_here *here = ouro_thread_here(thread);
-    int recalled = 0;
-    for (int round = 0; round < ROUNDS; round++) {
-        for (int i = 0; i < BLOCKS; i++) {
-            bool known = ouro_site_knows(here, 0, callees + i);
-            ouro_here *to =
-                known ? ouro_site_follow(here, 0) : ouro_site_recall(thread, here, callees + i);
-            recalled += to && !known;
-            if (!to) to = ouro_site_search(thread, here, 0, callees + i, callees[i]);
-            ouro_here_leave(to);
-        }
-    }
-    CHECK(recalled > ROUNDS * (BLOCKS - 1) * 19 / 20);
-    check_lanes(profile);
+    for (int i = 0; i < CALLS; i++) go_by_site(thread, here, callees);
     int calls = 0;
-    while (!ouro_site_knows(here, 0, callees + 3) && calls++ < 100)
-        ouro_here_leave(ouro_site_enter(thread, here, 0, callees + 3, callees[3]));
+    while (!ouro_site_knows(here, 0, callees + 1) && calls++ < 100)
+        ouro_here_leave(ouro_site_enter(thread, here, 0, callees + 1, callees[1]));
     CHECK(calls < 70);
-    CHECK_EQUAL(ouro_profile_stats(profile).calls, (uint64_t)(1 + ROUNDS * BLOCKS + calls));
+    CHECK_EQUAL(ouro_profile_stats(profile).calls, (uint64_t)(1 + CALLS + calls));
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
+// Counts, charges and leaves as its info says, once it knows the way.
+TEST(a_fixed_site_needs_no_key) {
+    enum { CALLS = 1000 };
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_block f = add(profile, "f"), g = add(profile, "g");
+    static const ouro_site_info infos[] = {{3, false, true}, {5, true, true}};
+    CHECK(!ouro_add_site_infos(profile, f, infos, 2));
+    int searches = 0;
+    for (int i = 0; i < CALLS; i++) {
+        ouro_position caller = ouro_enter(thread, f);
+        ouro_here *here = ouro_thread_here(thread);
+        for (ouro_site site = 0; site < 2; site++) {
+            bool goes = ouro_site_go(here, site);
+            ouro_here *to = goes ? ouro_site_leads(here, site)
+                                 : ouro_site_search(thread, here, site, &infos, g);
+            if (!goes && site == 1) ouro_here_leave(here);
+            searches += !goes;
+            CHECK(to->node->block == g);
+            ouro_here_leave(to);
+            if (random_below(2)) continue;
+            CHECK(ouro_site_go(here, site)); // and it is not entered after all
+            ouro_site_stay(here, site);
+        }
+        ouro_thread_stand(thread, here);
+        ouro_here_stay(here); // the tail call has left it
+        ouro_exit(thread, caller);
+        if (i % 100 == 0) check_lanes(profile);
+    }
+    CHECK_EQUAL(searches, 2);
+    CHECK_EQUAL(ouro_profile_stats(profile).calls, 3 * CALLS);
+    CHECK_EQUAL(ouro_profile_stats(profile).totals[0], 8 * (CALLS - 1));
+    check_lanes(profile);
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
+TEST(a_charge_of_a_site_is_below_2_to_the_30th) {
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_block f = add(profile, "f");
+    ouro_site_info most = {.charge = (1u << 30) - 1}, more = {.charge = 1u << 30};
+    CHECK_EQUAL(ouro_add_site_infos(profile, f, &more, 1), -1);
+    CHECK_EQUAL(errno, EINVAL);
+    CHECK(!ouro_add_site_infos(profile, f, &most, 1));
+    ouro_profile_free(profile);
+}
+
+// There are only so many tables: one for four nodes, and 64.
+TEST(tables_of_call_sites_are_few) {
+    enum { SITES = OURO_SITES_MOST, NODES = 3, CALLS = 4000 };
+    ouro_profile *profile = ouro_profile_new(NULL);
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_block callees[] = {add(profile, "a"), add(profile, "b")};
+    uint64_t before = ouro_profile_stats(profile).bytes;
+    for (int n = 0; n < NODES; n++) {
+        ouro_position caller = ouro_enter(thread, add(profile, "f"));
+        ouro_here *here = ouro_thread_here(thread);
+        for (int i = 0; i < SITES * CALLS; i++) {
+            ouro_site site = (ouro_site)(i / CALLS);
+            ouro_here_leave(ouro_site_enter(thread, here, site, callees + i % 2, callees[i % 2]));
+        }
+        ouro_exit(thread, caller);
+    }
+    check_lanes(profile);
+    CHECK_EQUAL(ouro_profile_stats(profile).calls, NODES * (1 + SITES * CALLS));
+    CHECK(ouro_profile_stats(profile).bytes - before < 300000);
     ouro_thread_free(thread);
     ouro_profile_free(profile);
 }
@@ -565,8 +664,10 @@ TEST(a_thread_stands_where_its_host_says) {
 
 TEST(what_is_charged_aside_is_in_no_profile) {
     static ouro_aside aside;
-    ouro_here *here = ouro_aside_here(&aside);
+    ouro_aside_start(&aside);
+    ouro_here *here = ouro_aside_here(&aside, NULL);
     CHECK(!ouro_site_knows(here, 0, &aside) && !ouro_site_knows(here, OURO_SITES_MOST - 1, &aside));
+    CHECK(!ouro_here_leave_by(here, 0) && !ouro_here_leave_by(here, OURO_SITES_MOST - 1));
     ouro_here_sample(here, 7);
     ouro_here_leave(here);
     CHECK_EQUAL(*ouro_aside_sampled(&aside), 7);

@@ -22,11 +22,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BLOCKS = 24, SITES = 4 };
-static const ouro_site_info site_infos[SITES] = {{0, false}, {0, false}, {1, false}, {1, true}};
+enum { BLOCKS = 24, TAIL_SITE = 3, FIXED_SITE, SITES };
+static const ouro_site_info site_infos[SITES] = {
+    {0, false, false}, {0, false, false}, {1, false, false}, {1, true, false}, {1, false, true}};
 
 static ouro_profile *live_profile(const char *path, uint32_t cap, int compaction) {
     static const ouro_metric_info metrics[] = {{"samples", "count"}, {"bytes", "bytes"}};
+    ouro__hasty_sites = random_below(2);
     return ouro_profile_new(&(ouro_options){.path = path,
                                             .max_nodes = cap,
                                             .compaction = compaction,
@@ -56,15 +58,31 @@ typedef struct {
     bool without_sites;
 } program;
 
-// Calls have all sites but the last, of which some charge a sample. Returns whether it did.
+// Each block has a call that enters nothing but the next one. Returns whether it charged a sample.
+static bool enter_fixed(program *p) {
+    ouro_here *here = ouro_thread_here(p->thread);
+    ouro_block from = here->node->block;
+    ouro_block next = p->first + (from - p->first + 1) % BLOCKS;
+    bool goes = from >= p->first && from < p->first + BLOCKS && ouro_site_go(here, FIXED_SITE);
+    ouro_here *to = goes ? ouro_site_leads(here, FIXED_SITE)
+                         : ouro_site_search(p->thread, here, FIXED_SITE, &site_infos, next);
+    ouro_thread_stand(p->thread, to);
+    return goes;
+}
+
+// Calls have the sites before that of tail calls; some charge a sample. Returns whether it did.
 static bool enter_by_site(program *p, ouro_block block, bool tail) {
     const void *key = (const void *)(uintptr_t)(block + 1);
     ouro_here *here = ouro_thread_here(p->thread);
-    ouro_site site = tail ? SITES - 1 : (ouro_site)random_below(SITES - 1);
-    bool follows = ouro_site_knows(here, site, key);
-    ouro_thread_stand(p->thread, tail ? ouro_site_replace(p->thread, here, site, key, block)
-                                      : ouro_site_enter(p->thread, here, site, key, block));
-    return follows && here->known[site].means >> 1;
+    if (!tail && random_below(3) == 0) return enter_fixed(p);
+    ouro_site site = tail ? TAIL_SITE : (ouro_site)random_below(TAIL_SITE);
+    const ouro_here *found = ouro_site_find(here, site, key);
+    bool follows = found || ouro_site_knows(here, site, key);
+    if (found && tail && !ouro_site_leaves(here, site)) ouro_here_leave(here);
+    ouro_thread_stand(p->thread, found  ? ouro_site_follow(found, 0)
+                                 : tail ? ouro_site_replace(p->thread, here, site, key, block)
+                                        : ouro_site_enter(p->thread, here, site, key, block));
+    return follows && ouro__site_charge(here->known + site);
 }
 
 // One random event. True: a sample was charged with it.
@@ -519,6 +537,7 @@ static void check_size(bool without_sites) {
     enum { NODE_BYTES = 96, CELL_BYTES = 32 }; // two metrics
     const char *path = test_path("small.ouro");
     ouro_profile *profile = live_profile(path, 0, OURO_LOOPS);
+    ouro__hasty_sites = false;
     program p = {.thread = ouro_thread_new(profile),
                  .first = add_blocks(profile),
                  .without_sites = without_sites};

@@ -430,6 +430,7 @@ static void *read_on(void *user) {
 
 static void run_crowd(crowd *c, const ouro_options *options, worker workers[WORKERS]) {
     pthread_t ids[WORKERS], reader;
+    ouro__hasty_sites = random_below(2);
     c->profile = profile_with(options, &c->first);
     pthread_mutex_init(&c->lock, NULL);
     pthread_create(&reader, NULL, read_on, c);

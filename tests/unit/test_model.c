@@ -3,6 +3,7 @@
 // Random streams of events against the naive model: node by node, and then the table of what each
 // rule keeps exact against the uncompacted stacks, with its exceptions shown to be real.
 
+#include "internal.h"
 #include "lane_check.h"
 #include "model.h"
 #include "ouro_site.h"
@@ -11,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 8, FRAMES = 300, RAW_MAX = 200, SITES = 5, TAIL_SITE = 3, RETURN_SITE = 4 };
-// Calls, a tail call and a return.
+enum { THREADS = 8, FRAMES = 300, RAW_MAX = 200 };
+enum { TAIL_SITE = 3, RETURN_SITE, FIXED_SITE, FIXED_TAIL_SITE, SITES };
+// Calls, a tail call, a return, and a call and a tail call of one block.
 static const ouro_site_info site_infos[SITES] = {
-    {0, false}, {1, false}, {2, false}, {3, true}, {4, true}};
+    {0, false, false}, {1, false, false}, {2, false, false}, {3, true, false},
+    {4, true, false},  {5, false, true},  {6, true, true}};
 
 typedef struct {
     ouro_thread *thread;
@@ -32,6 +35,7 @@ typedef struct {
     ouro_block ids[MODEL_BLOCKS];
     uint8_t number[256]; // of a block id
     uint32_t blocks;     // in use: 1 .. blocks
+    uint32_t callees;    // the first so many are what fixed sites enter
     player *players[THREADS];
     uint32_t player_count;
 } world;
@@ -50,12 +54,14 @@ static void add_block(world *w) {
 static world *world_new(int compaction, int edge_length, uint32_t blocks) {
     static const ouro_metric_info metrics[] = {{"samples", "count"}, {"bytes", "bytes"}};
     world *w = calloc(1, sizeof *w);
+    ouro__hasty_sites = random_below(2);
     w->profile = ouro_profile_new(&(ouro_options){.compaction = compaction,
                                                   .edge_length = edge_length,
                                                   .metrics = metrics,
                                                   .metric_count = 2});
     w->model = model_new(compaction, edge_length);
     while (w->blocks < blocks) add_block(w);
+    w->callees = w->blocks;
     w->players[w->player_count++] = calloc(1, sizeof(player));
     w->players[0]->thread = ouro_thread_new(w->profile);
     return w;
@@ -86,22 +92,43 @@ static ouro_site some_site(void) { return (ouro_site)random_below(TAIL_SITE); }
 // Enters by a site, and charges what that means in the model. True: the block was left, too.
 static bool enter_by_site(world *w, player *p, ouro_site site, ouro_block block) {
     ouro_here *here = ouro_thread_here(p->thread);
-    bool follows = ouro_site_knows(here, site, key_of(block));
+    const ouro_here *found = ouro_site_find(here, site, key_of(block));
+    bool follows = found || ouro_site_knows(here, site, key_of(block));
     bool leaves = follows && ouro_site_leaves(here, site);
-    model_count(w->model, &p->at, 0, follows ? here->known[site].means >> 1 : 0);
-    here = ouro_site_enter(p->thread, here, site, key_of(block), block);
+    model_count(w->model, &p->at, 0, follows ? ouro__site_charge(here->known + site) : 0);
+    here = found ? ouro_site_follow(found, 0)
+                 : ouro_site_enter(p->thread, here, site, key_of(block), block);
     ouro_thread_stand(p->thread, here);
     return leaves;
+}
+
+// What the fixed sites of the block where the player stands enter: a number.
+static uint8_t fixed_callee(const world *w, const player *p) {
+    return (uint8_t)(1 + ouro_thread_here(p->thread)->node->block % w->callees);
+}
+
+// The same for a fixed site, which asks for no key. Only the block's own code may go by it.
+static bool go_by_fixed_site(world *w, player *p, ouro_site site) {
+    ouro_here *here = ouro_thread_here(p->thread);
+    if (here->sites != SITES || !(here->known[site].means & OURO_FIXED_)) return false;
+    if (!ouro_site_go(here, site)) return false;
+    if (random_below(10) == 0) {
+        ouro_site_stay(here, site);
+        CHECK(ouro_site_go(here, site));
+    }
+    model_count(w->model, &p->at, 0, ouro__site_charge(here->known + site));
+    ouro_thread_stand(p->thread, ouro_site_leads(here, site));
+    return true;
 }
 
 // Before an exit: charges as a return by a site does, and lets the exit leave.
 static void return_by_site(world *w, player *p) {
     const ouro_here *here = ouro_thread_here(p->thread);
-    uint32_t means = here->sites == SITES ? here->known[RETURN_SITE].means : 0;
-    if (!means) return;
-    ouro_here_leave_by(here, RETURN_SITE);
+    if (!ouro_here_has_sites(here)) CHECK(!ouro_here_leave_by(here, RETURN_SITE));
+    if (here->sites != SITES || !here->known[RETURN_SITE].means) return;
+    CHECK(ouro_here_leave_by(here, RETURN_SITE));
     ouro_here_stay(here);
-    model_count(w->model, &p->at, 0, means >> 1);
+    model_count(w->model, &p->at, 0, ouro__site_charge(here->known + RETURN_SITE));
 }
 
 static bool enter_at_place(ouro_thread *thread, ouro_block block) {
@@ -150,8 +177,21 @@ static void record_replace(world *w, player *p, ouro_block block) {
     ouro_replace(p->thread, block);
 }
 
+static void enter_fixed(world *w, player *p) {
+    model_position before = p->at;
+    ouro_position caller = ouro_thread_position(p->thread);
+    uint8_t callee = fixed_callee(w, p);
+    if (!go_by_fixed_site(w, p, FIXED_SITE)) enter_by_site(w, p, FIXED_SITE, w->ids[callee]);
+    push(p, caller, before);
+    model_enter(w->model, &p->at, callee);
+}
+
 static void enter(world *w, player *p) {
     model_position before = p->at;
+    if (random_below(4) == 0) {
+        enter_fixed(w, p);
+        return;
+    }
     if (random_below(20) == 0) {
         push(p, record_enter(w, p, OURO_PHANTOM), before);
         return;
@@ -171,8 +211,21 @@ static void leave(world *w, player *p) {
     p->at = p->frames[p->depth].at;
 }
 
+static void replace_fixed(world *w, player *p) {
+    ouro_here *here = ouro_thread_here(p->thread);
+    uint8_t callee = fixed_callee(w, p);
+    if (!go_by_fixed_site(w, p, FIXED_TAIL_SITE) &&
+        !enter_by_site(w, p, FIXED_TAIL_SITE, w->ids[callee]))
+        ouro_here_leave(here);
+    model_enter(w->model, &p->at, callee);
+}
+
 static void replace(world *w, player *p) {
     if (p->depth == p->start) return;
+    if (random_below(4) == 0) {
+        replace_fixed(w, p);
+        return;
+    }
     uint8_t block = pick_block(w);
     if (random_below(20) == 0) {
         record_replace(w, p, OURO_PHANTOM);

@@ -174,8 +174,9 @@ static void write_return(struct translator *t, uint32_t call, uint32_t first) {
     uint32_t site = c_write_site(t, t->f->facts[call].site);
     fprintf(t->tables,
             "static const struct fble_wrap return%u = {FBLE_RETURN_WORDS(%u, %u, &site%u, "
-            "f%u_w0), f%u_%u, %u};\n",
-            t->returns++, ins->a, t->f->most, site, t->index, t->index, call + 1, ins[1].c);
+            "f%u_w0), f%u_%u, %u, %u};\n",
+            t->returns++, ins->a, t->f->most, site, t->index, t->index, call + 1, ins[1].c,
+            c_return_place(t, ins + 2, 0).site);
 }
 
 static void write_table(struct translator *t, const struct endings *found) {

@@ -7,23 +7,23 @@
 //
 // Numbers are counted per label, since a function may run in several blocks (--profile-blocks all).
 // An instruction that is written several times has one number for each charge. Returns of a block
-// with the same charge have one number; those that charge nothing need none. A label has few
-// numbers: when they are used up, places share two and charge explicitly. Who enters and replaces
-// blocks within a function charges explicitly, too, and leaves by itself.
+// with the same charge have one number. A label has few numbers: when they are used up, places
+// share three and charge explicitly. Who enters and replaces blocks within a function charges
+// explicitly, too, and leaves by itself.
 
 #include "translate.h"
 #include "vm/machine.h"
 
-enum { SHARED_CALL = OURO_SITES_MOST - 2, SHARED_TAIL };
+enum { SHARED_CALL = FBLE_SHARED_SITES, SHARED_TAIL, SHARED_RETURN };
 
 // Of one label. The first is FBLE_REST_SITE.
 struct c_places {
     uint32_t count;
-    bool shared; // the last two are used
+    bool shared; // the last three are used
     struct {
         const struct emit_ins *ins; // NULL: returns
         uint32_t charge;
-        bool leaves;
+        bool leaves, fixed;
     } at[OURO_SITES_MOST];
 };
 
@@ -33,15 +33,23 @@ void c_begin_places(struct translator *t) {
     for (uint32_t i = 0; i < labels; i++) t->places[i].count = FBLE_REST_SITE + 1;
 }
 
-// The number, or FBLE_REST_SITE if there are no more.
+static bool enters_code(const struct emit_ins *ins) {
+    return ins->op == FBLE_OP_CALL_CODE || ins->op == FBLE_OP_TAIL_CODE;
+}
+
+// The number, or a shared one if there are no more.
 static uint32_t find(struct c_places *places, const struct emit_ins *ins, uint32_t charge,
                      bool leaves) {
     for (uint32_t i = FBLE_REST_SITE + 1; i < places->count; i++)
         if (places->at[i].ins == ins && places->at[i].charge == charge) return i;
-    if (places->count == SHARED_CALL) return FBLE_REST_SITE;
+    if (places->count == SHARED_CALL) {
+        places->shared = true;
+        return !ins ? SHARED_RETURN : leaves ? SHARED_TAIL : SHARED_CALL;
+    }
     places->at[places->count].ins = ins;
     places->at[places->count].charge = charge;
     places->at[places->count].leaves = leaves;
+    places->at[places->count].fixed = ins && enters_code(ins);
     return places->count++;
 }
 
@@ -50,23 +58,22 @@ struct c_place c_place_of(struct translator *t, const struct emit_ins *ins, uint
     bool leaves = ins->op == FBLE_OP_TAIL || ins->op == FBLE_OP_TAIL_CODE;
     if (t->quiet) return (struct c_place){0, charge};
     uint32_t site = find(places, ins, charge, leaves);
-    if (site != FBLE_REST_SITE) return (struct c_place){site, charge};
-    places->shared = true;
+    if (site < SHARED_CALL) return (struct c_place){site, charge};
     if (charge) c_out(t, "FBLE_CHARGE(%u);", charge);
-    return (struct c_place){leaves ? SHARED_TAIL : SHARED_CALL, 0};
+    return (struct c_place){site, 0};
 }
 
-uint32_t c_return_place(struct translator *t, const struct emit_ins *ins, uint32_t charge) {
-    if (t->quiet || !charge) return FBLE_REST_SITE;
-    return find(t->places + ins->label, NULL, charge, true);
+struct c_place c_return_place(struct translator *t, const struct emit_ins *ins, uint32_t charge) {
+    uint32_t site = t->quiet ? 0 : find(t->places + ins->label, NULL, charge, true);
+    return (struct c_place){site, site == SHARED_RETURN ? 0 : charge};
 }
 
 static void write_infos(FILE *to, const struct c_places *places, uint32_t label) {
-    fprintf(to, "static const ouro_site_info places%u[] = {{0, false}", label);
+    fprintf(to, "static const ouro_site_info places%u[] = {{0, 0, 0}", label);
     for (uint32_t i = FBLE_REST_SITE + 1; i < places->count; i++)
-        fprintf(to, ", {%u, %s}", places->at[i].charge, places->at[i].leaves ? "true" : "false");
-    if (places->shared)
-        fprintf(to, ", [%u] = {0, false}, [%u] = {0, true}", SHARED_CALL, SHARED_TAIL);
+        fprintf(to, ", {%u, %d, %d}", places->at[i].charge, places->at[i].leaves,
+                places->at[i].fixed);
+    if (places->shared) fprintf(to, ", [%u] = {0, 0, 0}, {0, 1, 0}, {0, 1, 0}", SHARED_CALL);
     fputs("};\n", to);
 }
 

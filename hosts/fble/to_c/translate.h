@@ -130,8 +130,9 @@ void c_begin_places(struct translator *t);
 // Where the instruction enters a block, after instructions that are not charged yet. If there are
 // no more numbers, they are charged here, and the place charges nothing.
 struct c_place c_place_of(struct translator *t, const struct emit_ins *ins, uint32_t charge);
-// Where the block of the instruction returns; FBLE_REST_SITE: the return has no number.
-uint32_t c_return_place(struct translator *t, const struct emit_ins *ins, uint32_t charge);
+// Where the block of the instruction returns. If there are no more numbers, the place charges
+// nothing, and the caller does that.
+struct c_place c_return_place(struct translator *t, const struct emit_ins *ins, uint32_t charge);
 void c_write_places(struct translator *t);
 
 // ---------------------------------------------------------------- alike.c

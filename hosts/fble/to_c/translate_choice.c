@@ -88,6 +88,18 @@ static const struct emit_ins *leaf_at(const struct translator *t, uint32_t i,
     return t->f->ins + i;
 }
 
+// The charge of all returns of the table; 0: they differ.
+static uint32_t common_charge(const struct translator *t, uint32_t i, const struct choice *choice) {
+    uint32_t common = 0;
+    for (uint32_t index = 0; index < 1u << choice->bits; index++) {
+        uint32_t charge = t->now.charge;
+        leaf_at(t, i, choice, index, &charge);
+        if (index && charge != common) return 0;
+        common = charge;
+    }
+    return common;
+}
+
 static void write_table(struct translator *t, uint32_t i, const struct choice *choice) {
     fprintf(t->tables, "static const struct fble_choice choices%u[] = {", t->choices);
     for (uint32_t index = 0; index < 1u << choice->bits; index++) {
@@ -103,6 +115,18 @@ static void write_table(struct translator *t, uint32_t i, const struct choice *c
     fputs("};\n", t->tables);
 }
 
+// Where the charges differ, one place that charges nothing is better than a place for each: which
+// one it is would be as random as the tags.
+static void write_choice(struct translator *t, uint32_t i, const struct choice *choice) {
+    uint32_t charge = common_charge(t, i, choice), none = 0;
+    const struct emit_ins *leaf = leaf_at(t, i, choice, 0, &none);
+    struct c_place place = c_return_place(t, leaf + 1, charge);
+    if (place.charge)
+        fprintf(t->code, "FBLE_CHOOSE(%u, %u, 1", place.site, place.charge);
+    else
+        fprintf(t->code, "FBLE_CHOOSE_CHARGING(%u, 1", place.site);
+}
+
 bool c_is_choice(const struct translator *t, uint32_t i) {
     return t->f->ins[i].op == FBLE_OP_SWITCH && find_slots(t, i, 0, &(struct choice){0});
 }
@@ -114,7 +138,7 @@ bool c_choose_by_table(struct translator *t, uint32_t i) {
     for (uint32_t k = 0; k < choice.count; k++) c_use(t, choice.slots[k]);
     if (t->quiet) return true;
     write_table(t, i, &choice);
-    fputs("FBLE_CHOOSE(1", t->code);
+    write_choice(t, i, &choice);
     for (uint32_t k = 0; k < choice.count; k++) fprintf(t->code, " & s%u", choice.slots[k]);
     fprintf(t->code, ", choices%u, 0", t->choices++);
     for (uint32_t k = 0; k < choice.count; k++)

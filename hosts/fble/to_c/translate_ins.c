@@ -380,11 +380,9 @@ static void tail_call(struct translator *t, uint32_t i) {
 }
 
 static void return_value(struct translator *t, const struct emit_ins *ins) {
-    uint32_t charge = t->now.charge, place = c_return_place(t, ins, charge);
-    if (place != FBLE_REST_SITE)
-        c_out(t, "FBLE_RETURN_BY(%u, s%u, %u);", place, ins->a, charge);
-    else
-        c_out(t, "FBLE_RETURN(s%u, %u);", ins->a, charge);
+    struct c_place place = c_return_place(t, ins, t->now.charge);
+    if (place.charge != t->now.charge) c_out(t, "FBLE_CHARGE(%u);", t->now.charge);
+    c_out(t, "FBLE_RETURN(%u, s%u, %u);", place.site, ins->a, place.charge);
 }
 
 static void block(struct translator *t, const struct emit_ins *ins, uint32_t i) {

@@ -55,7 +55,7 @@ static ouro_here *here_of(const struct fble_machine *m) { return ouro_thread_her
 
 fble_value fble_here(struct fble_machine *m) {
     if (!m->profile) return 0;
-    return fble_pointer(m->stepwise ? ouro_aside_here(&m->aside) : here_of(m));
+    return fble_pointer(m->stepwise ? ouro_aside_here(&m->aside, m->recorder) : here_of(m));
 }
 
 // `c` of a step that is entered.
@@ -108,7 +108,7 @@ void fble_block_replace(struct fble_machine *m, char *hp, ouro_site site, ouro_b
 static void record(struct fble_machine *m, uint64_t *frame, enum fble_entering how) {
     if (fble_is_sliced(m, m->applied->block)) fble_slice_call(m, frame);
     if (how == FBLE_BY_CALL) {
-        frame[FBLE_FP_TOKEN] = fble_pointer(here_of(m));
+        fble_keep_here(frame, fble_pointer(here_of(m)));
         ouro_enter(m->recorder, m->applied->block);
     } else {
         ouro_replace(m->recorder, m->applied->block);
@@ -116,17 +116,21 @@ static void record(struct fble_machine *m, uint64_t *frame, enum fble_entering h
 }
 
 STEP enter_stepwise(FBLE_STEP_PARAMETERS) {
+    fble_settle(m);
     m->hp = hp;
     fble_flush(m);
     record(m, fp, FBLE_BY_CALL);
-    FBLE_JUMP(m->applied->enter, fp, hp, a, b, c);
+    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_here(m));
+    (void)c;
 }
 
 STEP replace_stepwise(FBLE_STEP_PARAMETERS) {
+    fble_settle(m);
     m->hp = hp;
     fble_flush(m);
     record(m, fp, FBLE_BY_TAIL);
-    FBLE_JUMP(m->applied->enter, fp, hp, a, b, c);
+    FBLE_JUMP(m->applied->enter, fp, hp, a, b, fble_here(m));
+    (void)c;
 }
 
 // Charges what the caller has run, for a call that does not follow its site.
@@ -134,12 +138,16 @@ static inline void charge_call(const struct fble_machine *m, fble_value c) {
     ouro_here_sample((const ouro_here *)(uintptr_t)c, m->call_charge);
 }
 
-// The last resort, with what m->call_key says, unless calls of the function are slices.
+// The last resort, with what m->call_key says. If calls of the function are slices, no site may
+// know it.
 static ouro_here *search(struct fble_machine *m, uint64_t *fp, fble_value c) {
     const struct fble_code *code = m->applied;
-    if (fble_is_sliced(m, code->block)) m->call_key = fble_call_key(m, fp, code);
-    return ouro_site_search(m->recorder, (ouro_here *)(uintptr_t)c, m->call_site, m->call_key,
-                            code->block);
+    ouro_site site = m->call_site;
+    if (fble_is_sliced(m, code->block)) {
+        m->call_key = fble_call_key(m, fp, code);
+        site = OURO_SITES_MOST;
+    }
+    return ouro_site_search(m->recorder, (ouro_here *)(uintptr_t)c, site, m->call_key, code->block);
 }
 
 STEP enter_by_search(FBLE_STEP_PARAMETERS) {
@@ -158,35 +166,65 @@ STEP replace_by_search(FBLE_STEP_PARAMETERS) {
 }
 
 // Enters m->applied by what is remembered of the key. The site does not know it.
-#define GO_BY_KEY(key, before, event, search)                       \
-    do {                                                            \
-        const struct fble_code *const code_ = m->applied;           \
-        ouro_here *here_ = (ouro_here *)(uintptr_t)c;               \
-        before;                                                     \
-        charge_call(m, c);                                          \
-        ouro_here *to_ = ouro_site_recall(m->recorder, here_, key); \
-        if (!to_) {                                                 \
-            m->call_key = (key);                                    \
-            FBLE_JUMP(search, fp, hp, a, b, c);                     \
-        }                                                           \
-        fble_step *const step_ = code_->enter;                      \
-        event;                                                      \
-        fble_move(m, to_);                                          \
-        FBLE_JUMP(step_, fp, hp, a, b, fble_pointer(to_));          \
+#define RECALL(event, search)                                               \
+    do {                                                                    \
+        const struct fble_code *const code_ = m->applied;                   \
+        ouro_here *here_ = (ouro_here *)(uintptr_t)c;                       \
+        charge_call(m, c);                                                  \
+        ouro_here *to_ = ouro_site_recall(m->recorder, here_, m->call_key); \
+        if (!to_) FBLE_JUMP(search, fp, hp, a, b, c);                       \
+        fble_step *const step_ = code_->enter;                              \
+        event;                                                              \
+        fble_move(m, to_);                                                  \
+        FBLE_JUMP(step_, fp, hp, a, b, fble_pointer(to_));                  \
     } while (0)
-#define ENTER_BY_KEY(key) GO_BY_KEY(key, fp[FBLE_FP_TOKEN] = c, (void)0, enter_by_search)
-#define REPLACE_BY_KEY(key) GO_BY_KEY(key, (void)0, ouro_here_leave(here_), replace_by_search)
 
-fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) { ENTER_BY_KEY(code_); }
-fble_any_step fble_replace_slowly(FBLE_STEP_PARAMETERS) { REPLACE_BY_KEY(code_); }
+STEP enter_by_recall(FBLE_STEP_PARAMETERS) { RECALL((void)0, enter_by_search); }
+STEP replace_by_recall(FBLE_STEP_PARAMETERS) { RECALL(ouro_here_leave(here_), replace_by_search); }
+
+// The same, but by what ouro_site_find gave, unless that is nothing.
+#define GO_BY(found, key, event, step, recall)             \
+    do {                                                   \
+        if (FBLE_RARELY(!(found))) {                       \
+            m->call_key = (key);                           \
+            FBLE_JUMP(recall, fp, hp, a, b, c);            \
+        }                                                  \
+        event;                                             \
+        ouro_here *const to_ = ouro_site_follow(found, 0); \
+        fble_move(m, to_);                                 \
+        FBLE_JUMP(step, fp, hp, a, b, fble_pointer(to_));  \
+    } while (0)
+#define GO_BY_TABLE(recall)                                                          \
+    do {                                                                             \
+        const struct fble_code *const code_ = m->applied;                            \
+        const ouro_here *const found_ = ouro_site_find(STANDS, m->call_site, code_); \
+        GO_BY(found_, code_, (void)0, code_->enter, recall);                         \
+    } while (0)
+#define STANDS ((const ouro_here *)(uintptr_t)c)
+
+fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) { GO_BY_TABLE(enter_by_recall); }
+fble_any_step fble_replace_slowly(FBLE_STEP_PARAMETERS) { GO_BY_TABLE(replace_by_recall); }
+
+// Goes back to the caller of a frame, which finds where it stands in its own.
+STEP go_back(FBLE_STEP_PARAMETERS) {
+    if (m->profile) fble_keep_here(fp, fble_here(m));
+    FBLE_JUMP_BACK(a);
+    (void)b, (void)c;
+}
 
 fble_any_step fble_return_slowly(FBLE_STEP_PARAMETERS) {
     fble_settle(m);
     m->hp = hp;
     fble_flush(m);
     if (m->profile) leave(m, fble_caller_here(fp));
-    FBLE_JUMP_BACK(a, fble_here(m));
-    (void)b, (void)c;
+    FBLE_JUMP(go_back, fp, hp, a, b, c);
+}
+
+// `c` of a step that goes on in a frame which a callee has returned to.
+static inline fble_value here_again(struct fble_machine *m, const uint64_t *fp, fble_value c) {
+    if (!m->profile) return c;
+    fble_move(m, (ouro_here *)(uintptr_t)fp[FBLE_FP_HERE]);
+    return fp[FBLE_FP_HERE];
 }
 
 // ---------------------------------------------------------------- calls that are not plain
@@ -210,7 +248,7 @@ STEP apply(FBLE_STEP_PARAMETERS) {
     b = m->value;
     m->value = 0;
     if (m->entering == FBLE_BY_TAIL) FBLE_JUMP(fble_return_slowly, fp, hp, b, 0, 0);
-    FBLE_JUMP_BACK(b, fble_here(m));
+    FBLE_JUMP(go_back, fp, hp, b, 0, 0);
 }
 
 // What follows is for up to three arguments: a, b, and what is in the frame. How many there are is
@@ -239,36 +277,28 @@ STEP apply_tail(FBLE_STEP_PARAMETERS) {
 // So calls that are not plain have another one.
 static const void *other_key(const struct fble_code *code) { return (const char *)code + 1; }
 
-STEP enter_otherwise(FBLE_STEP_PARAMETERS) { ENTER_BY_KEY(other_key(code_)); }
-STEP replace_otherwise(FBLE_STEP_PARAMETERS) { REPLACE_BY_KEY(other_key(code_)); }
-
-// Enters m->applied, whose third argument and those after it are in the frame. A tail call with too
-// many arguments is entered, too: its block stays open.
-STEP enter_applied(FBLE_STEP_PARAMETERS) {
-    const struct fble_code *code = m->applied;
-    const ouro_here *here = (const ouro_here *)(uintptr_t)c;
-    if (!m->profile) FBLE_JUMP(code->enter, fp, hp, a, b, fp[FBLE_FP_ARGS + 2]);
-    if (!ouro_site_knows(here, m->call_site, other_key(code)))
-        FBLE_JUMP(enter_otherwise, fp, hp, a, b, c);
-    fp[FBLE_FP_TOKEN] = c;
-    if (ouro_site_leaves(here, m->call_site)) ouro_here_stay(here);
-    ouro_here *to = ouro_site_follow(here, m->call_site);
-    fble_move(m, to);
-    FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(to));
+// A block is left or not, whatever its site says: a tail call with too many arguments leaves it
+// open. Sites of tail calls leave it, but some of them are not in compiled code.
+static inline void stay(const ouro_here *here, const ouro_here *found) {
+    if (FBLE_RARELY(ouro_site_leaves(found, 0))) ouro_here_stay(here);
+}
+static inline void go(const ouro_here *here, const ouro_here *found) {
+    if (!ouro_site_leaves(found, 0)) ouro_here_leave(here);
 }
 
-// Sites of tail calls leave the block, but some are not in compiled code.
-STEP replace_applied(FBLE_STEP_PARAMETERS) {
-    const struct fble_code *code = m->applied;
-    const ouro_here *here = (const ouro_here *)(uintptr_t)c;
-    if (!m->profile) FBLE_JUMP(code->enter, fp, hp, a, b, fp[FBLE_FP_ARGS + 2]);
-    if (!ouro_site_knows(here, m->call_site, other_key(code)))
-        FBLE_JUMP(replace_otherwise, fp, hp, a, b, c);
-    if (!ouro_site_leaves(here, m->call_site)) ouro_here_leave(here);
-    ouro_here *to = ouro_site_follow(here, m->call_site);
-    fble_move(m, to);
-    FBLE_JUMP(code->enter, fp, hp, a, b, fble_pointer(to));
-}
+// Enters m->applied, whose third argument and those after it are in the frame. It is loaded again
+// at the end, so that no register must be saved.
+#define GO_OTHERWISE(event, recall)                                                   \
+    do {                                                                              \
+        const struct fble_code *const code_ = m->applied;                             \
+        if (!m->profile) FBLE_JUMP(code_->enter, fp, hp, a, b, fp[FBLE_FP_ARGS + 2]); \
+        const void *const key_ = other_key(code_);                                    \
+        const ouro_here *const found_ = ouro_site_try(STANDS, m->call_site, key_);    \
+        GO_BY(found_, key_, event(STANDS, found_), m->applied->enter, recall);        \
+    } while (0)
+
+STEP enter_applied(FBLE_STEP_PARAMETERS) { GO_OTHERWISE(stay, enter_by_recall); }
+STEP replace_applied(FBLE_STEP_PARAMETERS) { GO_OTHERWISE(go, replace_by_recall); }
 
 static inline bool has_room(struct fble_machine *m, const uint64_t *frame, fble_value function) {
     m->applied = FBLE_CODE_OF(function);
@@ -327,11 +357,13 @@ STEP unfold_tail(FBLE_STEP_PARAMETERS) {
 
 // A function that gets more arguments than it takes, one or two: leaves the rest in the frame, as
 // apply.c says, and gives the frame above it, for the function. NULL as above.
-static inline uint64_t *leave_rest(struct fble_machine *m, uint64_t *fp, fble_value y) {
+static inline uint64_t *leave_rest(struct fble_machine *m, uint64_t *fp, fble_value y,
+                                   fble_value here) {
     fble_value function = fp[FBLE_FP_SELF];
     uint32_t arity = fble_tag(fble_object(function)->header), rest = m->argument_count - arity;
     uint64_t *callee = fp + FBLE_FP_ARGS + 1 + rest;
     if (!arity || !has_room(m, callee, function)) return NULL;
+    fp[FBLE_FP_HERE] = here;
     fp[FBLE_FP_ARGS] = (fble_value)rest << 1 | 1;
     fp[FBLE_FP_ARGS + 1] = arity == 1 ? y : third_of(fp);
     callee[FBLE_FP_CALLER] = fble_pointer(fp);
@@ -344,14 +376,14 @@ static inline fble_value rest_pc(enum fble_entering how) {
 }
 
 STEP leave_rest_call(FBLE_STEP_PARAMETERS) {
-    uint64_t *callee = leave_rest(m, fp, b);
+    uint64_t *callee = leave_rest(m, fp, b, c);
     if (FBLE_RARELY(!callee)) FBLE_JUMP(apply_call, fp, hp, a, b, c);
     callee[FBLE_FP_RETURN] = rest_pc(FBLE_BY_CALL);
     FBLE_JUMP(enter_applied, callee, hp, a, b, c);
 }
 
 STEP leave_rest_tail(FBLE_STEP_PARAMETERS) {
-    uint64_t *callee = leave_rest(m, fp, b);
+    uint64_t *callee = leave_rest(m, fp, b, c);
     if (FBLE_RARELY(!callee)) FBLE_JUMP(apply_tail, fp, hp, a, b, c);
     callee[FBLE_FP_RETURN] = rest_pc(FBLE_BY_TAIL);
     FBLE_JUMP(enter_applied, callee, hp, a, b, c);
@@ -375,7 +407,7 @@ STEP partial_call(FBLE_STEP_PARAMETERS) {
     if (FBLE_FULL(fble_bytes_of_words(FEW + 1))) FBLE_JUMP(apply_call, fp, hp, a, b, c);
     if (m->profile) charge_call(m, c);
     hp = make_partial(m, hp, fp[FBLE_FP_SELF], a, b, third_of(fp));
-    FBLE_JUMP_BACK(made, c);
+    FBLE_JUMP_BACK(made);
 }
 
 STEP partial_tail(FBLE_STEP_PARAMETERS) {
@@ -383,12 +415,8 @@ STEP partial_tail(FBLE_STEP_PARAMETERS) {
     if (m->stepwise || FBLE_FULL(fble_bytes_of_words(FEW + 1)))
         FBLE_JUMP(apply_tail, fp, hp, a, b, c);
     hp = make_partial(m, hp, fp[FBLE_FP_SELF], a, b, third_of(fp));
-    if (m->profile) {
-        ouro_here_leave_after((const ouro_here *)(uintptr_t)c, m->call_charge);
-        c = fp[FBLE_FP_TOKEN];
-        fble_move(m, fble_caller_here(fp));
-    }
-    FBLE_JUMP_BACK(made, c);
+    if (m->profile) ouro_here_leave_after((const ouro_here *)(uintptr_t)c, m->call_charge);
+    FBLE_JUMP_BACK(made);
 }
 
 // True if all that is missing waits. These arguments stay where they are, or there are one or two.
@@ -407,7 +435,7 @@ STEP take_waiting(FBLE_STEP_PARAMETERS) {
     if (m->stepwise || !waits(m, waiting, function)) FBLE_JUMP(apply_tail, fp, hp, a, b, c);
     if (m->profile) {
         ouro_here_leave_after((const ouro_here *)(uintptr_t)c, m->call_charge);
-        c = fp[FBLE_FP_TOKEN];
+        c = waiting[FBLE_FP_HERE];
     }
     m->pc = (const uint64_t *)(uintptr_t)pc;
     m->call_site = FBLE_REST_SITE;
@@ -487,6 +515,7 @@ static inline bool is_plain(struct fble_machine *m, const uint64_t *fp, uint32_t
 
 fble_any_step fble_rest_enter(FBLE_STEP_PARAMETERS) {
     fp = FBLE_CALLER_OF(fp);
+    c = here_again(m, fp, c);
     uint32_t n = find_rest(m, fp, a, b);
     if (n > FEW) FBLE_JUMP(rest_enter_many, fp, hp, a, b, c);
     a = fp[FBLE_FP_ARGS + 1];
@@ -498,6 +527,7 @@ fble_any_step fble_rest_enter(FBLE_STEP_PARAMETERS) {
 
 fble_any_step fble_rest_tail(FBLE_STEP_PARAMETERS) {
     fp = FBLE_CALLER_OF(fp);
+    c = here_again(m, fp, c);
     uint32_t n = find_rest(m, fp, a, b);
     if (n > FEW) FBLE_JUMP(rest_tail_many, fp, hp, a, b, c);
     a = fp[FBLE_FP_ARGS + 1];
@@ -524,6 +554,7 @@ fble_any_step fble_do_enter(FBLE_STEP_PARAMETERS) {
     callee[FBLE_FP_RETURN] = fble_pointer(code->start + FBLE_DO_PC);
     callee[FBLE_FP_CALLER] = fble_pointer(fp);
     callee[FBLE_FP_SELF] = a;
+    fp[FBLE_FP_HERE] = c;
     m->argument_count = 1;
     m->call_site = FBLE_DO_FIRST;
     m->call_charge = 0;
@@ -535,6 +566,7 @@ fble_any_step fble_do_enter(FBLE_STEP_PARAMETERS) {
 fble_any_step fble_do_go_on(FBLE_STEP_PARAMETERS) {
     if (m->stepwise) FBLE_JUMP(fble_interpret, fp, hp, a, b, c);
     fp = FBLE_CALLER_OF(fp);
+    c = here_again(m, fp, c);
     fp[FBLE_FP_SELF] = fp[FBLE_DO_F];
     m->argument_count = 2;
     m->call_site = FBLE_DO_SECOND;

@@ -7,7 +7,8 @@
 //   fp[0]   return pc: the instruction of the caller that comes next
 //   fp[1]   the caller's fp
 //   fp[2]   the function value, for its captures
-//   fp[3]   the profile's token: the caller's ouro_here; untouched without a profile
+//   fp[3]   while the frame waits for a callee: where it stands in the profile, an ouro_here;
+//           untouched without a profile
 //   fp[4..] the arguments, then everything else
 //
 // A call puts the callee's frame at fp + frame_slots of the caller. Slots hold values or garbage.
@@ -54,7 +55,7 @@ enum {
     FBLE_FP_RETURN = 0,
     FBLE_FP_CALLER = 1,
     FBLE_FP_SELF = 2,
-    FBLE_FP_TOKEN = 3,
+    FBLE_FP_HERE = 3,
     FBLE_FP_ARGS = 4,
     FBLE_MOST_SLOTS = 65535,   // of a frame
     FBLE_MOST_ARGUMENTS = 250, // of a call; one with more is several calls
@@ -134,8 +135,8 @@ static inline uint64_t fble_instruction(unsigned op, unsigned x, unsigned a, uns
 }
 
 // The call site of a block for functions that it got from a call and that its other arguments wait
-// for; its calls have sites from the next number on.
-enum { FBLE_REST_SITE };
+// for; its calls have sites from the next number on. In compiled code the last three are shared.
+enum { FBLE_REST_SITE, FBLE_SHARED_SITES = OURO_SITES_MOST - 3 };
 
 // pc[-3] of a return pc, and its parts.
 static inline uint64_t fble_return_word(unsigned dst, unsigned frame_slots, ouro_site call_site) {

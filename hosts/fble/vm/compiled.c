@@ -80,7 +80,10 @@ fble_any_step fble_interpret(FBLE_STEP_PARAMETERS) {
     const uint64_t *pc = (const uint64_t *)(uintptr_t)b;
     fp = FBLE_CALLER_OF(fp);
     fp[fble_return_slot(pc)] = a;
-    fble_settle(m);
+    if (m->profile) {
+        ouro_thread_stand(m->recorder, (const ouro_here *)(uintptr_t)fp[FBLE_FP_HERE]);
+        fble_move(m, NULL);
+    }
     return go_on_interpreted(m, fp, hp, pc, 0);
     (void)c;
 }
@@ -116,8 +119,7 @@ fble_any_step fble_enter_native(FBLE_STEP_PARAMETERS) {
     if (a && m->profile && !m->stepwise && recorder == m->recorder) {
         ouro_here_leave((const ouro_here *)(uintptr_t)c);
         hp = m->hp;
-        fble_move(m, fble_caller_here(fp));
-        FBLE_JUMP_BACK(a, fp[FBLE_FP_TOKEN]);
+        FBLE_JUMP_BACK(a);
     }
     if (a) FBLE_JUMP(fble_return_slowly, fp, m->hp, a, 0, 0);
     if (m->failed) return NULL;

@@ -105,7 +105,7 @@ static inline fble_value fble_anything(void) {
 
 // ---------------------------------------------------------------- tables
 
-#define FBLE_COMPILED_FORMAT 6
+#define FBLE_COMPILED_FORMAT 11
 
 // The words around a return pc, which is the address of `op`.
 struct fble_return {
@@ -115,12 +115,13 @@ struct fble_return {
     uint64_t op;
 };
 
-// Of a return whose result is wrapped in a union and returned: its tag, for the step that does it,
-// and the step of this return alone, for when there is no memory.
+// Of a return whose result is wrapped in a union and returned: its tag and by which place it
+// returns, for the step that does it, and the step of this return alone, for when there is no
+// memory.
 struct fble_wrap {
     struct fble_return words;
     fble_step *own;
-    uint32_t tag;
+    uint32_t tag, place;
 };
 
 // The same, of a code's start.
@@ -422,18 +423,22 @@ struct fble_branch {
     } while (0)
 
 // Goes on where the frame at fp returns to.
-#define FBLE_JUMP_BACK(value, here)                                               \
-    do {                                                                          \
-        const uint64_t *pc_ = (const uint64_t *)(uintptr_t)fp[FBLE_FP_RETURN];    \
-        FBLE_JUMP(fble_return_step(pc_), fp, hp, value, fble_pointer(pc_), here); \
+#define FBLE_JUMP_BACK(value)                                                              \
+    do {                                                                                   \
+        const uint64_t *pc_ = (const uint64_t *)(uintptr_t)fp[FBLE_FP_RETURN];             \
+        FBLE_JUMP(fble_return_step(pc_), fp, hp, value, fble_pointer(pc_), FBLE_ANYTHING); \
     } while (0)
 
-// A leaf, see compiled_leaf.h. It takes memory from *top. *charged gets its instructions and, in
-// the upper byte, the place by which it returns, which charges others; 0: it has none.
-#define FBLE_LEAF_PLACE(site) ((uint32_t)(site) << 24)
-#define FBLE_LEAF(name)                                                                    \
-    static inline __attribute__((always_inline)) fble_value name(                          \
-        struct fble_machine *m, char **top, uint32_t *charged, fble_value a, fble_value b, \
+// Where a leaf stands, and what the place by which it returns does not charge.
+struct fble_leaf_run {
+    const ouro_here *here;
+    uint32_t charge;
+};
+
+// A leaf, see compiled_leaf.h. It takes memory from *top.
+#define FBLE_LEAF(name)                                                                            \
+    static inline __attribute__((always_inline)) fble_value name(                                  \
+        struct fble_machine *m, char **top, struct fble_leaf_run *run, fble_value a, fble_value b, \
         fble_value c)
 
 #ifdef FBLE_PROFILED
@@ -445,22 +450,54 @@ struct fble_branch {
 #define FBLE_SPILL_THIRD(n) ((void)0)
 #define FBLE_STANDS ((ouro_here *)(uintptr_t)c)
 // Where places of calls and returns do not say it. Most steps after a call have none to charge.
-#define FBLE_CHARGE(n) ((n) ? ouro_here_sample(FBLE_STANDS, n) : (void)0)
+#define FBLE_CHARGE(n) \
+    (!__builtin_constant_p(n) || (n) ? ouro_here_sample(FBLE_STANDS, n) : (void)0)
 #define FBLE_CALL_CHARGE(n) (m->call_charge = (n))
+
+// A frame keeps where it stands while it waits for a callee. The steps that go on after that find
+// it there, so it stays there for their own calls.
+#define FBLE_BEGIN      \
+    bool kept_ = false; \
+    (void)kept_;
+#define FBLE_GO_ON(slots)      \
+    fp -= (slots);             \
+    c = fp[FBLE_FP_HERE];      \
+    fble_move(m, FBLE_STANDS); \
+    bool kept_ = true;         \
+    (void)kept_;
+#define FBLE_KEEP (kept_ ? (void)0 : (void)(fp[FBLE_FP_HERE] = c))
+
+// A known function has a fixed site, but for those that have no number of their own.
+static inline bool fble_may_go(const ouro_here *here, ouro_site site, const void *code) {
+    return site < FBLE_SHARED_SITES || ouro_site_knows(here, site, code);
+}
+static inline bool fble_goes(const ouro_here *here, ouro_site site) {
+    if (site < FBLE_SHARED_SITES) return ouro_site_go(here, site);
+    ouro_site_follow(here, site);
+    return true;
+}
 
 // The site means what the step has run, and that a tail call leaves. All that is read is read
 // before anything is counted: that is assembly, after which the compiler would read it again.
-#define FBLE_RECORD(step, code_, site, frame, n, x, y, z, event)  \
-    do {                                                          \
-        FBLE_PASS_THIRD(frame, n, z);                             \
-        if (ouro_site_knows(FBLE_STANDS, site, code_)) {          \
-            ouro_here *const here_ = FBLE_STANDS;                 \
-            fble_step *const step_ = (step);                      \
-            event;                                                \
-            ouro_here *const to_ = ouro_site_follow(here_, site); \
-            fble_move(m, to_);                                    \
-            FBLE_JUMP(step_, frame, hp, x, y, fble_pointer(to_)); \
-        }                                                         \
+#define FBLE_RECORD_CODE(step, code_, site, frame, n, x, y, z)                                    \
+    do {                                                                                          \
+        FBLE_PASS_THIRD(frame, n, z);                                                             \
+        fble_step *const step_ = (step);                                                          \
+        if (fble_may_go(FBLE_STANDS, site, code_) && FBLE_LIKELY(fble_goes(FBLE_STANDS, site))) { \
+            ouro_here *const to_ = ouro_site_leads(FBLE_STANDS, site);                            \
+            fble_move(m, to_);                                                                    \
+            FBLE_JUMP(step_, frame, hp, x, y, fble_pointer(to_));                                 \
+        }                                                                                         \
+    } while (0)
+#define FBLE_RECORD(step, code_, site, frame, n, x, y, z)               \
+    do {                                                                \
+        FBLE_PASS_THIRD(frame, n, z);                                   \
+        if (ouro_site_knows(FBLE_STANDS, site, code_)) {                \
+            fble_step *const step_ = (step);                            \
+            ouro_here *const to_ = ouro_site_follow(FBLE_STANDS, site); \
+            fble_move(m, to_);                                          \
+            FBLE_JUMP(step_, frame, hp, x, y, fble_pointer(to_));       \
+        }                                                               \
     } while (0)
 #define FBLE_SLOWLY(slowly, code_, site, charge, frame, x, y) \
     do {                                                      \
@@ -469,19 +506,15 @@ struct fble_branch {
         FBLE_CALL_CHARGE(charge);                             \
         FBLE_JUMP(slowly, frame, hp, x, y, c);                \
     } while (0)
-#define FBLE_ENTER(step, code_, site, frame, n, x, y, z) \
-    FBLE_RECORD(step, code_, site, frame, n, x, y, z, (frame)[FBLE_FP_TOKEN] = c)
-#define FBLE_REPLACE(step, code_, site, n, x, y, z) \
-    FBLE_RECORD(step, code_, site, fp, n, x, y, z, (void)0)
-
 #define FBLE_JUMP_ENTERING(step, code_, site, charge, frame, n, x, y, z)  \
     do {                                                                  \
-        FBLE_ENTER(step, code_, site, frame, n, x, y, z);                 \
+        FBLE_KEEP;                                                        \
+        FBLE_RECORD_CODE(step, code_, site, frame, n, x, y, z);           \
         FBLE_SLOWLY(fble_enter_slowly, code_, site, charge, frame, x, y); \
     } while (0)
 #define FBLE_JUMP_REPLACING(step, code_, site, charge, n, x, y, z)       \
     do {                                                                 \
-        FBLE_REPLACE(step, code_, site, n, x, y, z);                     \
+        FBLE_RECORD_CODE(step, code_, site, fp, n, x, y, z);             \
         FBLE_SLOWLY(fble_replace_slowly, code_, site, charge, fp, x, y); \
     } while (0)
 
@@ -490,96 +523,89 @@ struct fble_branch {
 #define FBLE_CALL_KNOWN(function, site, charge, frame, n, x, y, z)            \
     do {                                                                      \
         const struct fble_code *const code_ = FBLE_CODE_OF(function);         \
-        FBLE_ENTER(code_->enter, code_, site, frame, n, x, y, z);             \
+        FBLE_RECORD(code_->enter, code_, site, frame, n, x, y, z);            \
         if (FBLE_IS_FUNCTION(function, n))                                    \
             FBLE_SLOWLY(fble_enter_slowly, code_, site, charge, frame, x, y); \
     } while (0)
 #define FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z)                  \
     do {                                                                     \
         const struct fble_code *const code_ = FBLE_CODE_OF(function);        \
-        FBLE_REPLACE(code_->enter, code_, site, n, x, y, z);                 \
+        FBLE_RECORD(code_->enter, code_, site, fp, n, x, y, z);              \
         if (FBLE_IS_FUNCTION(function, n))                                   \
             FBLE_SLOWLY(fble_replace_slowly, code_, site, charge, fp, x, y); \
     } while (0)
 
-// What is known of the call is looked up again after the leaf, not kept: registers are few.
-static inline ouro_here *fble_again(ouro_here *here) {
-    __asm__("" : "+r"(here));
-    return here;
-}
-
-// A site that knows the way leads to where sites count.
-static inline void fble_leave_leaf(const ouro_here *leaf, uint32_t charged) {
-    uint32_t n = charged % FBLE_LEAF_PLACE(1);
-    if (n) ouro_here_sample(leaf, n);
-    if (charged / FBLE_LEAF_PLACE(1))
-        ouro_here_leave_by(leaf, (ouro_site)(charged / FBLE_LEAF_PLACE(1)));
-    else
-        ouro_here_leave(leaf);
-}
-
-// Entered and left at once. Meanwhile the clock sees it. The site charges what the caller has run,
-// and of a tail call leaves it. The leaf has charged nothing yet.
-#define FBLE_LEAF_VALUE(value, leaf, code_, site, x, y, z)       \
-    if (!ouro_site_knows(FBLE_STANDS, site, code_)) break;       \
-    char *top_ = hp;                                             \
-    uint32_t charged_ = 0;                                       \
-    fble_move(m, ouro_site_leads(FBLE_STANDS, site));            \
-    const fble_value value = leaf(m, &top_, &charged_, x, y, z); \
-    fble_move(m, FBLE_STANDS);                                   \
-    if (FBLE_RARELY(!value)) break
-#define FBLE_LEAF_HERE(to, after, leaf, code_, site, x, y, z)                       \
-    do {                                                                            \
-        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                        \
-        fble_leave_leaf(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_); \
-        hp = top_;                                                                  \
-        (to) = value_;                                                              \
-        goto after;                                                                 \
+// Entered and left at once: the site charges what the caller has run, and of a tail call leaves it.
+// Meanwhile the clock sees the leaf. Without a value the call is taken back, to be made.
+#define FBLE_LEAF_VALUE(value, leaf, code_, site, x, y, z)        \
+    if (!fble_may_go(FBLE_STANDS, site, code_)) break;            \
+    char *top_ = hp;                                              \
+    ouro_here *const leads_ = ouro_site_leads(FBLE_STANDS, site); \
+    struct fble_leaf_run run_ = {leads_, 0};                      \
+    if (!FBLE_LIKELY(fble_goes(FBLE_STANDS, site))) break;        \
+    fble_move(m, leads_);                                         \
+    const fble_value value = leaf(m, &top_, &run_, x, y, z);      \
+    fble_move(m, FBLE_STANDS);                                    \
+    if (FBLE_RARELY(!value)) {                                    \
+        ouro_site_stay(FBLE_STANDS, site);                        \
+        break;                                                    \
+    }                                                             \
+    do {                                                          \
     } while (0)
-#define FBLE_CALL_LEAF(leaf, code_, site, step, frame, x, y, z)                     \
-    do {                                                                            \
-        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                        \
-        fble_leave_leaf(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_); \
-        FBLE_JUMP(step, frame, top_, value_, FBLE_ANYTHING, c);                     \
+#define FBLE_LEAF_HERE(to, after, leaf, code_, site, x, y, z) \
+    do {                                                      \
+        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);  \
+        hp = top_;                                            \
+        (to) = value_;                                        \
+        goto after;                                           \
     } while (0)
-#define FBLE_TAIL_LEAF(leaf, code_, site, x, y, z)                                  \
-    do {                                                                            \
-        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                        \
-        fble_leave_leaf(ouro_site_follow(fble_again(FBLE_STANDS), site), charged_); \
-        hp = top_;                                                                  \
-        c = fp[FBLE_FP_TOKEN];                                                      \
-        fble_move(m, FBLE_STANDS);                                                  \
-        FBLE_JUMP_BACK(value_, c);                                                  \
+#define FBLE_CALL_LEAF(leaf, code_, site, step, frame, x, y, z)             \
+    do {                                                                    \
+        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);                \
+        FBLE_KEEP;                                                          \
+        FBLE_JUMP(step, frame, top_, value_, FBLE_ANYTHING, FBLE_ANYTHING); \
+    } while (0)
+#define FBLE_TAIL_LEAF(leaf, code_, site, x, y, z)           \
+    do {                                                     \
+        FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z); \
+        hp = top_;                                           \
+        FBLE_JUMP_BACK(value_);                              \
     } while (0)
 
-// The place of a return may only be gone by where the block is its own. It is not where a profile
-// is recorded step by step, either: the thread stands aside then.
-#define FBLE_LEAVING(value, charge, leave)                      \
-    do {                                                        \
-        if (FBLE_RARELY(!ouro_here_has_sites(FBLE_STANDS))) {   \
-            FBLE_CHARGE(charge);                                \
-            FBLE_JUMP(fble_return_slowly, fp, hp, value, 0, c); \
-        }                                                       \
-        leave;                                                  \
-        c = fp[FBLE_FP_TOKEN];                                  \
-        fble_move(m, FBLE_STANDS);                              \
-        FBLE_JUMP_BACK(value, c);                               \
+// The place of a return counts only where the block is its own. It is not where a profile is
+// recorded step by step, either: the thread stands aside then.
+#define FBLE_RETURN(site, value, charge)                                        \
+    do {                                                                        \
+        const fble_value back_ = (value);                                       \
+        if (FBLE_RARELY(!ouro_here_leave_by(FBLE_STANDS, (ouro_site)(site)))) { \
+            FBLE_CHARGE(charge);                                                \
+            FBLE_JUMP(fble_return_slowly, fp, hp, back_, 0, c);                 \
+        }                                                                       \
+        FBLE_JUMP_BACK(back_);                                                  \
     } while (0)
-#define FBLE_RETURN(value, charge) \
-    FBLE_LEAVING(value, charge, ouro_here_leave_after(FBLE_STANDS, charge))
-#define FBLE_RETURN_BY(site, value, charge) \
-    FBLE_LEAVING(value, charge, ouro_here_leave_by(FBLE_STANDS, site))
+
+// A site that leads to a block leads to where sites count.
+#define FBLE_LEAVE_LEAF(site)                                  \
+    do {                                                       \
+        if (!__builtin_constant_p(run->charge) || run->charge) \
+            ouro_here_sample(run->here, run->charge);          \
+        ouro_here_leave_by(run->here, (ouro_site)(site));      \
+    } while (0)
 
 #define FBLE_BLOCK_ENTER(to, block, site) \
-    ((to) = fble_block_enter(m, hp, site, block), c = fble_here(m))
-#define FBLE_BLOCK_EXIT(token) (fble_block_exit(m, hp, token), c = fble_here(m))
-#define FBLE_BLOCK_REPLACE(block, site) (fble_block_replace(m, hp, site, block), c = fble_here(m))
+    ((to) = fble_block_enter(m, hp, site, block), c = fble_here(m), kept_ = false)
+#define FBLE_BLOCK_EXIT(token) (fble_block_exit(m, hp, token), c = fble_here(m), kept_ = false)
+#define FBLE_BLOCK_REPLACE(block, site) \
+    (fble_block_replace(m, hp, site, block), c = fble_here(m), kept_ = false)
 
 #else
 
 #define FBLE_HERE FBLE_ANYTHING
 #define FBLE_THIRD c
 #define FBLE_SPILL_THIRD(n) ((n) > 2 ? (void)(fp[FBLE_FP_ARGS + 2] = c) : (void)0)
+#define FBLE_BEGIN
+#define FBLE_GO_ON(slots) fp -= (slots);
+#define FBLE_KEEP ((void)0)
 #define FBLE_CHARGE(n) ((void)0)
 #define FBLE_CALL_CHARGE(n) ((void)0)
 #define FBLE_JUMP_ENTERING(step, code_, site, charge, frame, n, x, y, z) \
@@ -589,10 +615,10 @@ static inline void fble_leave_leaf(const ouro_here *leaf, uint32_t charged) {
     if (FBLE_IS_FUNCTION(function, n)) FBLE_JUMP(FBLE_CODE_OF(function)->enter, frame, hp, x, y, z)
 #define FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z) \
     if (FBLE_IS_FUNCTION(function, n)) FBLE_JUMP(FBLE_CODE_OF(function)->enter, fp, hp, x, y, z)
-#define FBLE_LEAF_VALUE(value, leaf, x, y, z)                    \
-    char *top_ = hp;                                             \
-    uint32_t charged_ = 0;                                       \
-    const fble_value value = leaf(m, &top_, &charged_, x, y, z); \
+#define FBLE_LEAF_VALUE(value, leaf, x, y, z)                \
+    char *top_ = hp;                                         \
+    struct fble_leaf_run run_ = {NULL, 0};                   \
+    const fble_value value = leaf(m, &top_, &run_, x, y, z); \
     if (FBLE_RARELY(!value)) break
 #define FBLE_LEAF_HERE(to, after, leaf, code_, site, x, y, z) \
     do {                                                      \
@@ -610,10 +636,10 @@ static inline void fble_leave_leaf(const ouro_here *leaf, uint32_t charged) {
     do {                                           \
         FBLE_LEAF_VALUE(value_, leaf, x, y, z);    \
         hp = top_;                                 \
-        FBLE_JUMP_BACK(value_, FBLE_ANYTHING);     \
+        FBLE_JUMP_BACK(value_);                    \
     } while (0)
-#define FBLE_RETURN(value, charge) FBLE_JUMP_BACK(value, FBLE_ANYTHING)
-#define FBLE_RETURN_BY(site, value, charge) FBLE_JUMP_BACK(value, FBLE_ANYTHING)
+#define FBLE_RETURN(site, value, charge) FBLE_JUMP_BACK(value)
+#define FBLE_LEAVE_LEAF(site) ((void)run)
 #define FBLE_BLOCK_ENTER(to, block, site) ((to) = 1)
 #define FBLE_BLOCK_EXIT(token) ((void)0)
 #define FBLE_BLOCK_REPLACE(block, site) ((void)0)
@@ -627,10 +653,15 @@ struct fble_choice {
 };
 
 // Returns what is in the table, if all are immediates.
-#define FBLE_CHOOSE(all, table, index)                           \
+#define FBLE_CHOOSE(site, charge, all, table, index) \
+    if (FBLE_LIKELY(fble_is_immediate(all))) FBLE_RETURN(site, *(table)[index].value, charge)
+// The same, where the place charges nothing.
+#define FBLE_CHOOSE_CHARGING(site, all, table, index)            \
     if (FBLE_LIKELY(fble_is_immediate(all))) {                   \
         const struct fble_choice *const to_ = (table) + (index); \
-        FBLE_RETURN(*to_->value, to_->charge);                   \
+        const fble_value chosen_ = *to_->value;                  \
+        FBLE_CHARGE(to_->charge);                                \
+        FBLE_RETURN(site, chosen_, 0);                           \
     }
 
 // The step of returns with a struct fble_wrap, from a frame below by `slots`. `b` is their pc.
@@ -638,9 +669,9 @@ struct fble_choice {
     const struct fble_wrap *const wrap_ =                                                \
         (const struct fble_wrap *)(uintptr_t)(b - offsetof(struct fble_wrap, words.op)); \
     if (FBLE_FULL(fble_bytes_of_words(1))) FBLE_JUMP(wrap_->own, fp, hp, a, b, c);       \
-    fp -= (slots);                                                                       \
+    FBLE_GO_ON(slots)                                                                    \
     FBLE_MAKE_UNION(a, a, wrap_->tag, bits);                                             \
-    FBLE_RETURN(a, 0)
+    FBLE_RETURN(wrap_->place, a, 0)
 
 // The arguments of a step that is entered, to where the collector finds them.
 #define FBLE_SPILL_ARGUMENTS(n)                \
@@ -656,6 +687,7 @@ struct fble_choice {
 // The frame to be called is at `frame`, but for its first three arguments.
 #define FBLE_CALL_VALUE(function, site, charge, frame, n, x, y, z)  \
     do {                                                            \
+        FBLE_KEEP;                                                  \
         (frame)[FBLE_FP_SELF] = (function);                         \
         FBLE_CALL_KNOWN(function, site, charge, frame, n, x, y, z); \
         if ((n) > 2) (frame)[FBLE_FP_ARGS + 2] = (z);               \

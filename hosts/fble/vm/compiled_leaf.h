@@ -9,26 +9,23 @@
 
 #pragma push_macro("FBLE_FAIL")
 #pragma push_macro("FBLE_RETURN")
-#pragma push_macro("FBLE_RETURN_BY")
 #pragma push_macro("FBLE_CHARGE")
 #pragma push_macro("FBLE_THIRD")
 #undef FBLE_FAIL
 #undef FBLE_RETURN
-#undef FBLE_RETURN_BY
 #undef FBLE_CHARGE
 #undef FBLE_THIRD
 
 #define FBLE_FAIL(failure, place, charge, more) return 0
-#define FBLE_CHARGE(n) (*charged += (n))
-#define FBLE_RETURN(value, charge)            \
+#define FBLE_CHARGE(n) (run->charge += (n))
+#define FBLE_RETURN(site, value, charge)      \
     do {                                      \
         fble_value value_ = (value);          \
         if (!value_) __builtin_unreachable(); \
-        FBLE_CHARGE(charge);                  \
+        FBLE_LEAVE_LEAF(site);                \
         *top = hp;                            \
         return value_;                        \
     } while (0)
-#define FBLE_RETURN_BY(site, value, charge) FBLE_RETURN(value, FBLE_LEAF_PLACE(site))
 #define FBLE_THIRD c
 
 #else
@@ -36,7 +33,6 @@
 
 #pragma pop_macro("FBLE_FAIL")
 #pragma pop_macro("FBLE_RETURN")
-#pragma pop_macro("FBLE_RETURN_BY")
 #pragma pop_macro("FBLE_CHARGE")
 #pragma pop_macro("FBLE_THIRD")
 #endif

@@ -98,7 +98,7 @@ static inline ouro_thread *switch_recorder(ouro_thread *from, ouro_thread *to) {
          : fble_enter_miss(m, fp, here, (ouro_site)(site), code))
 #define ENTER_FROM(site)                    \
     FLUSH;                                  \
-    fp[FBLE_FP_TOKEN] = fble_pointer(here); \
+    fble_keep_here(fp, fble_pointer(here)); \
     STAND(GO_FROM(site));
 #define REPLACE_FROM(site)             \
     do {                               \
@@ -467,7 +467,7 @@ return_without_exit:
     m->value = value;
     m->second = fble_pointer(pc);
     m->fp += fble_return_frame(pc); // a frame that returned; 0: one that is entered
-    PROFILE(m->third = fble_here(m);)
+    PROFILE(m->third = fp[FBLE_FP_HERE] = fble_here(m);)
     m->counted = hp;
     PROFILE(FLUSH;)
     return (fble_any_step)fble_return_step(pc);
@@ -553,7 +553,7 @@ apply:
 #if MODE != PLAIN
     here = ouro_thread_here(recorder);
     if (fble_is_sliced(m, code->block)) fble_slice_call(m, fp);
-    if (m->entering == FBLE_BY_CALL) fp[FBLE_FP_TOKEN] = fble_pointer(here);
+    if (m->entering == FBLE_BY_CALL) fble_keep_here(fp, fble_pointer(here));
     if (m->entering == FBLE_BY_CALL)
         ouro_enter(recorder, code->block);
     else

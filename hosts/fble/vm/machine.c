@@ -74,6 +74,7 @@ fble_machine *fble_machine_new(const fble_machine_options *options) {
     }
     fble_heap_start(m);
     choose_loop(m);
+    ouro_aside_start(&m->aside);
     m->main_thread = fble_thread_new(m, m->first_chunk);
     m->main_thread->profile = ouro_thread_new(m->profile);
     ouro_thread_watch(m->main_thread->profile, &m->here);
@@ -167,6 +168,7 @@ fble_value fble_run(struct fble_machine *m, fble_value function, const fble_valu
     const struct fble_site *outer_site = m->site;
     callee[FBLE_FP_RETURN] = fble_pointer(halt + 3);
     callee[FBLE_FP_CALLER] = fble_pointer(base);
+    if (m->profile) base[FBLE_FP_HERE] = fble_pointer(ouro_thread_here(m->recorder));
     callee[FBLE_FP_SELF] = function;
     callee[FBLE_FP_ARGS] = (fble_value)count << 1 | 1;
     if (count) memcpy(callee + FBLE_FP_ARGS + 1, arguments, 8 * (size_t)count);

@@ -271,8 +271,13 @@ bool fble_resolve(struct fble_machine *machine, uint64_t *fp, const uint16_t *li
 fble_loop fble_interpret_plain, fble_interpret_profiled, fble_interpret_metered;
 // `c` of a step of compiled code that records.
 fble_value fble_here(struct fble_machine *machine);
+// Where the caller of a frame stands.
 static inline ouro_here *fble_caller_here(const uint64_t *fp) {
-    return (ouro_here *)(uintptr_t)fp[FBLE_FP_TOKEN];
+    const uint64_t *caller = (const uint64_t *)(uintptr_t)fp[FBLE_FP_CALLER];
+    return (ouro_here *)(uintptr_t)caller[FBLE_FP_HERE];
+}
+static inline void fble_keep_here(const uint64_t *fp, fble_value here) {
+    ((uint64_t *)(uintptr_t)fp[FBLE_FP_CALLER])[FBLE_FP_HERE] = here;
 }
 // Steps of bytecode: going on after a call, and entering.
 fble_step fble_interpret, fble_interpret_enter;

@@ -77,6 +77,8 @@ const void *fble_call_key(struct fble_machine *m, uint64_t *fp, const struct fbl
 ouro_here *fble_enter_miss(struct fble_machine *m, uint64_t *fp, ouro_here *here, ouro_site site,
                            const struct fble_code *code) {
     const void *key = fble_call_key(m, fp, code);
+    const ouro_here *found = ouro_site_find(here, site, key);
+    if (found) return ouro_site_follow(found, 0);
     ouro_here *to = ouro_site_recall(m->recorder, here, key);
     return to ? to : ouro_site_search(m->recorder, here, site, key, code->block);
 }
