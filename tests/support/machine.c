@@ -445,9 +445,10 @@ static void do_site(machine *m) {
     ouro_here *to = here, *leads;
     uint64_t charge = ouro_site_knows(here, site, key) ? ouro__site_charge(here->known + site) : 0;
     const ouro_here *found;
-    switch (how % 5) {
+    switch (how % 6) {
     case 4:
-        found = ouro_site_find(here, site, key);
+    case 5:
+        found = how % 6 == 4 ? ouro_site_find(here, site, key) : ouro_site_try(here, site, key);
         if (!found) return;
         charge = ouro__site_charge(found->known);
         to = ouro_site_follow(found, 0);

@@ -571,6 +571,43 @@ TEST(a_fixed_site_needs_no_key) {
     ouro_profile_free(profile);
 }
 
+static void call_each(ouro_profile *profile, ouro_thread *thread, int n) {
+    for (int i = 0; i < n; i++) {
+        ouro_position caller = ouro_enter(thread, add(profile, "filler"));
+        ouro_exit(thread, caller);
+    }
+}
+
+// Else a thread that goes by nothing but fixed sites would keep all the room.
+TEST(a_fixed_site_looks_up_again_when_another_thread_needs_room) {
+    enum { CAP = 100 };
+    ouro_profile *profile = ouro_profile_new(&(ouro_options){.max_nodes = CAP});
+    ouro_thread *one = ouro_thread_new(profile), *two = ouro_thread_new(profile);
+    ouro_block f = add(profile, "f"), g = add(profile, "g");
+    static const ouro_site_info infos[] = {{3, false, true}};
+    CHECK(!ouro_add_site_infos(profile, f, infos, 1));
+    ouro_enter(one, f);
+    ouro_here *here = ouro_thread_here(one);
+    ouro_here_leave(ouro_site_search(one, here, 0, infos, g));
+    call_each(profile, one, CAP - 10);
+    for (int i = 0; i < 1000; i++) {
+        CHECK(ouro_site_go(here, 0));
+        ouro_here_leave(ouro_site_leads(here, 0));
+    }
+    call_each(profile, two, CAP / 4);
+    CHECK(!ouro_site_go(here, 0));
+    ouro_here_leave(ouro_site_search(one, here, 0, infos, g));
+    CHECK(ouro_site_go(here, 0));
+    ouro_here_leave(ouro_site_leads(here, 0));
+    ouro_stats stats = ouro_profile_stats(profile);
+    CHECK_EQUAL(stats.calls, (uint64_t)(1 + 1 + CAP - 10 + 1000 + CAP / 4 + 2));
+    CHECK_EQUAL(stats.totals[0], 3 * 1001);
+    check_lanes(profile);
+    ouro_thread_free(one);
+    ouro_thread_free(two);
+    ouro_profile_free(profile);
+}
+
 TEST(a_charge_of_a_site_is_below_2_to_the_30th) {
     ouro_profile *profile = ouro_profile_new(NULL);
     ouro_block f = add(profile, "f");
