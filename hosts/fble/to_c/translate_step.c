@@ -413,9 +413,9 @@ static void write_beginning(struct translator *t, uint64_t bytes) {
     if (step->kind == C_ENTERING && !is_small_leaf(t->f))
         c_out(t, "FBLE_NEED_STACK(codes + %u, %u);", t->index, t->f->most);
     if (step->kind == C_AFTER_CALL)
-        c_out(t, "FBLE_GO_ON(%u)", t->f->most);
+        c_out(t, "FBLE_GO_ON(%u);", t->f->most);
     else
-        c_out(t, "FBLE_BEGIN");
+        c_out(t, "FBLE_BEGIN;");
     if (t->hoisted && bytes) write_room(t, bytes);
     write_locals(t);
 }

@@ -105,7 +105,7 @@ static inline fble_value fble_anything(void) {
 
 // ---------------------------------------------------------------- tables
 
-#define FBLE_COMPILED_FORMAT 11
+#define FBLE_COMPILED_FORMAT 7
 
 // The words around a return pc, which is the address of `op`.
 struct fble_return {
@@ -456,15 +456,12 @@ struct fble_leaf_run {
 
 // A frame keeps where it stands while it waits for a callee. The steps that go on after that find
 // it there, so it stays there for their own calls.
-#define FBLE_BEGIN      \
-    bool kept_ = false; \
-    (void)kept_;
+#define FBLE_BEGIN bool kept_ = false
 #define FBLE_GO_ON(slots)      \
     fp -= (slots);             \
     c = fp[FBLE_FP_HERE];      \
     fble_move(m, FBLE_STANDS); \
-    bool kept_ = true;         \
-    (void)kept_;
+    bool kept_ = true
 #define FBLE_KEEP (kept_ ? (void)0 : (void)(fp[FBLE_FP_HERE] = c))
 
 // A known function has a fixed site, but for those that have no number of their own.
@@ -477,27 +474,30 @@ static inline bool fble_goes(const ouro_here *here, ouro_site site) {
     return true;
 }
 
-// The site means what the step has run, and that a tail call leaves. All that is read is read
-// before anything is counted: that is assembly, after which the compiler would read it again.
-#define FBLE_RECORD_CODE(step, code_, site, frame, n, x, y, z)                                    \
-    do {                                                                                          \
-        FBLE_PASS_THIRD(frame, n, z);                                                             \
-        fble_step *const step_ = (step);                                                          \
-        if (fble_may_go(FBLE_STANDS, site, code_) && FBLE_LIKELY(fble_goes(FBLE_STANDS, site))) { \
-            ouro_here *const to_ = ouro_site_leads(FBLE_STANDS, site);                            \
-            fble_move(m, to_);                                                                    \
-            FBLE_JUMP(step_, frame, hp, x, y, fble_pointer(to_));                                 \
-        }                                                                                         \
+// The site means what the step has run, and that a tail call leaves. The step is read before that
+// is counted: counting is assembly, after which the compiler would read more again. Where the call
+// leads to is read after it: else two positions would be in registers at once, and the compiler
+// moves all the others for that.
+#define FBLE_GO(step, to, frame, x, y)                       \
+    do {                                                     \
+        ouro_here *const to_ = (to);                         \
+        fble_move(m, to_);                                   \
+        FBLE_JUMP(step, frame, hp, x, y, fble_pointer(to_)); \
     } while (0)
-#define FBLE_RECORD(step, code_, site, frame, n, x, y, z)               \
-    do {                                                                \
-        FBLE_PASS_THIRD(frame, n, z);                                   \
-        if (ouro_site_knows(FBLE_STANDS, site, code_)) {                \
-            fble_step *const step_ = (step);                            \
-            ouro_here *const to_ = ouro_site_follow(FBLE_STANDS, site); \
-            fble_move(m, to_);                                          \
-            FBLE_JUMP(step_, frame, hp, x, y, fble_pointer(to_));       \
-        }                                                               \
+#define FBLE_RECORD_CODE(step, code_, site, frame, n, x, y, z)                                  \
+    do {                                                                                        \
+        FBLE_PASS_THIRD(frame, n, z);                                                           \
+        fble_step *const step_ = (step);                                                        \
+        if (fble_may_go(FBLE_STANDS, site, code_) && FBLE_LIKELY(fble_goes(FBLE_STANDS, site))) \
+            FBLE_GO(step_, ouro_site_leads(FBLE_STANDS, site), frame, x, y);                    \
+    } while (0)
+#define FBLE_RECORD_VALUE(code_, site, frame, n, x, y, z)                     \
+    do {                                                                      \
+        FBLE_PASS_THIRD(frame, n, z);                                         \
+        if (ouro_site_knows(FBLE_STANDS, site, code_)) {                      \
+            fble_step *const step_ = (code_)->enter;                          \
+            FBLE_GO(step_, ouro_site_follow(FBLE_STANDS, site), frame, x, y); \
+        }                                                                     \
     } while (0)
 #define FBLE_SLOWLY(slowly, code_, site, charge, frame, x, y) \
     do {                                                      \
@@ -523,20 +523,27 @@ static inline bool fble_goes(const ouro_here *here, ouro_site site) {
 #define FBLE_CALL_KNOWN(function, site, charge, frame, n, x, y, z)            \
     do {                                                                      \
         const struct fble_code *const code_ = FBLE_CODE_OF(function);         \
-        FBLE_RECORD(code_->enter, code_, site, frame, n, x, y, z);            \
+        FBLE_RECORD_VALUE(code_, site, frame, n, x, y, z);                    \
         if (FBLE_IS_FUNCTION(function, n))                                    \
             FBLE_SLOWLY(fble_enter_slowly, code_, site, charge, frame, x, y); \
     } while (0)
 #define FBLE_TAIL_KNOWN(function, site, charge, n, x, y, z)                  \
     do {                                                                     \
         const struct fble_code *const code_ = FBLE_CODE_OF(function);        \
-        FBLE_RECORD(code_->enter, code_, site, fp, n, x, y, z);              \
+        FBLE_RECORD_VALUE(code_, site, fp, n, x, y, z);                      \
         if (FBLE_IS_FUNCTION(function, n))                                   \
             FBLE_SLOWLY(fble_replace_slowly, code_, site, charge, fp, x, y); \
     } while (0)
 
+// Without a value the call of a leaf is taken back, to be made.
+static inline bool fble_is_taken_back(fble_value value, const ouro_here *here, ouro_site site) {
+    if (FBLE_LIKELY(value)) return false;
+    ouro_site_stay(here, site);
+    return true;
+}
+
 // Entered and left at once: the site charges what the caller has run, and of a tail call leaves it.
-// Meanwhile the clock sees the leaf. Without a value the call is taken back, to be made.
+// Meanwhile the clock sees the leaf.
 #define FBLE_LEAF_VALUE(value, leaf, code_, site, x, y, z)        \
     if (!fble_may_go(FBLE_STANDS, site, code_)) break;            \
     char *top_ = hp;                                              \
@@ -546,12 +553,7 @@ static inline bool fble_goes(const ouro_here *here, ouro_site site) {
     fble_move(m, leads_);                                         \
     const fble_value value = leaf(m, &top_, &run_, x, y, z);      \
     fble_move(m, FBLE_STANDS);                                    \
-    if (FBLE_RARELY(!value)) {                                    \
-        ouro_site_stay(FBLE_STANDS, site);                        \
-        break;                                                    \
-    }                                                             \
-    do {                                                          \
-    } while (0)
+    if (fble_is_taken_back(value, FBLE_STANDS, site)) break
 #define FBLE_LEAF_HERE(to, after, leaf, code_, site, x, y, z) \
     do {                                                      \
         FBLE_LEAF_VALUE(value_, leaf, code_, site, x, y, z);  \
@@ -604,7 +606,7 @@ static inline bool fble_goes(const ouro_here *here, ouro_site site) {
 #define FBLE_THIRD c
 #define FBLE_SPILL_THIRD(n) ((n) > 2 ? (void)(fp[FBLE_FP_ARGS + 2] = c) : (void)0)
 #define FBLE_BEGIN
-#define FBLE_GO_ON(slots) fp -= (slots);
+#define FBLE_GO_ON(slots) fp -= (slots)
 #define FBLE_KEEP ((void)0)
 #define FBLE_CHARGE(n) ((void)0)
 #define FBLE_CALL_CHARGE(n) ((void)0)
@@ -669,7 +671,7 @@ struct fble_choice {
     const struct fble_wrap *const wrap_ =                                                \
         (const struct fble_wrap *)(uintptr_t)(b - offsetof(struct fble_wrap, words.op)); \
     if (FBLE_FULL(fble_bytes_of_words(1))) FBLE_JUMP(wrap_->own, fp, hp, a, b, c);       \
-    FBLE_GO_ON(slots)                                                                    \
+    FBLE_GO_ON(slots);                                                                   \
     FBLE_MAKE_UNION(a, a, wrap_->tag, bits);                                             \
     FBLE_RETURN(wrap_->place, a, 0)
 
