@@ -116,8 +116,7 @@ struct fble_return {
 };
 
 // Of a return whose result is wrapped in a union and returned: its tag and by which place it
-// returns, for the step that does it, and the step of this return alone, for when there is no
-// memory.
+// returns, for the step that does it, and the step of this return alone, where memory is full.
 struct fble_wrap {
     struct fble_return words;
     fble_step *own;
