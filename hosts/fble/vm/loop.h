@@ -96,9 +96,9 @@ static inline ouro_thread *switch_recorder(ouro_thread *from, ouro_thread *to) {
     (ouro_site_knows(here, (ouro_site)(site), code)  \
          ? ouro_site_follow(here, (ouro_site)(site)) \
          : fble_enter_miss(m, fp, here, (ouro_site)(site), code))
-#define ENTER_FROM(site)                    \
-    FLUSH;                                  \
-    fble_keep_here(fp, fble_pointer(here)); \
+#define KEEP_HERE fp[FBLE_FP_HERE] = fble_pointer(here);
+#define ENTER_FROM(site) \
+    FLUSH;               \
     STAND(GO_FROM(site));
 #define REPLACE_FROM(site)             \
     do {                               \
@@ -278,6 +278,7 @@ return_without_exit:
         const uint16_t *list = LIST(pc + 1);
         for (unsigned i = 2; __builtin_expect(i < n, 0); i++)
             callee[FBLE_FP_ARGS + i] = R(list[i - 2]);
+        PROFILE(KEEP_HERE)
         fp = callee;
         NEED_FUNCTION(n, FBLE_BY_CALL);
         code = POINTER(const struct fble_code, object->words[0]);
@@ -299,6 +300,7 @@ return_without_exit:
         callee[FBLE_FP_ARGS + 2] = R(fble_c(w));
         for (unsigned i = 3; __builtin_expect(i < n, 0); i++)
             callee[FBLE_FP_ARGS + i] = R(LIST(pc + 1)[i - 3]);
+        PROFILE(KEEP_HERE)
         fp = callee;
         NEED_STACK_FOR(code, n, FBLE_BY_CALL);
         PROFILE(ENTER_FROM(fble_return_call_site(back));)
