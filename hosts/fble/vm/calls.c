@@ -182,6 +182,8 @@ STEP replace_by_search(FBLE_STEP_PARAMETERS) {
 STEP enter_by_recall(FBLE_STEP_PARAMETERS) { RECALL((void)0, enter_by_search); }
 STEP replace_by_recall(FBLE_STEP_PARAMETERS) { RECALL(ouro_here_leave(here_), replace_by_search); }
 
+#define STANDS ((const ouro_here *)(uintptr_t)c)
+
 // The same, but by what ouro_site_find gave, unless that is nothing.
 #define GO_BY(found, key, event, step, recall)             \
     do {                                                   \
@@ -200,7 +202,6 @@ STEP replace_by_recall(FBLE_STEP_PARAMETERS) { RECALL(ouro_here_leave(here_), re
         const ouro_here *const found_ = ouro_site_find(STANDS, m->call_site, code_); \
         GO_BY(found_, code_, (void)0, code_->enter, recall);                         \
     } while (0)
-#define STANDS ((const ouro_here *)(uintptr_t)c)
 
 fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) { GO_BY_TABLE(enter_by_recall); }
 fble_any_step fble_replace_slowly(FBLE_STEP_PARAMETERS) { GO_BY_TABLE(replace_by_recall); }
@@ -415,7 +416,7 @@ STEP partial_tail(FBLE_STEP_PARAMETERS) {
     if (m->stepwise || FBLE_FULL(fble_bytes_of_words(FEW + 1)))
         FBLE_JUMP(apply_tail, fp, hp, a, b, c);
     hp = make_partial(m, hp, fp[FBLE_FP_SELF], a, b, third_of(fp));
-    if (m->profile) ouro_here_leave_after((const ouro_here *)(uintptr_t)c, m->call_charge);
+    if (m->profile) ouro_here_leave_after(STANDS, m->call_charge);
     FBLE_JUMP_BACK(made);
 }
 
@@ -434,7 +435,7 @@ STEP take_waiting(FBLE_STEP_PARAMETERS) {
     fble_value function = fp[FBLE_FP_SELF], z = third_of(fp), pc = fp[FBLE_FP_RETURN];
     if (m->stepwise || !waits(m, waiting, function)) FBLE_JUMP(apply_tail, fp, hp, a, b, c);
     if (m->profile) {
-        ouro_here_leave_after((const ouro_here *)(uintptr_t)c, m->call_charge);
+        ouro_here_leave_after(STANDS, m->call_charge);
         c = waiting[FBLE_FP_HERE];
     }
     m->pc = (const uint64_t *)(uintptr_t)pc;
@@ -547,7 +548,7 @@ fble_any_step fble_do_enter(FBLE_STEP_PARAMETERS) {
     if (m->stepwise) FBLE_JUMP(fble_interpret_enter, fp, hp, a, b, c);
     FBLE_NEED_STACK(code, code->frame_slots);
     if (m->profile)
-        ouro_here_sample((const ouro_here *)(uintptr_t)c, code->charge);
+        ouro_here_sample(STANDS, code->charge);
     else
         fp[FBLE_DO_UNIT] = c;
     fp[FBLE_DO_F] = b;
