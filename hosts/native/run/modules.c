@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Modules and processes. A module's program headers are read once, by hand: they say at which
-// addresses its parts are meant to be loaded, from which follows what an address of a process is in
-// the file. The mappings of a process are an array without overlaps; a new mapping takes the place
-// of what was there.
+// Modules and processes. A module's program headers are read once, by hand. They say which part of
+// the file goes to which address. A mapping belongs to a segment of code, and that segment gives the
+// mapping's bias. The offset alone does not: lld and mold put two segments into one page of the
+// file, and both are mapped from the start of that page, to different addresses. The mappings of a
+// process are an array without overlaps; a new mapping replaces the parts that it covers.
 
 #include "modules.h"
 
@@ -57,7 +58,7 @@ static void read_headers(file_module *m, int fd) {
     m->loads = calloc(head.e_phnum + 1u, sizeof *m->loads);
     for (size_t i = 0; m->loads && i < head.e_phnum; i++) {
         if (pread(fd, &p, sizeof p, (off_t)(head.e_phoff + i * sizeof p)) != sizeof p) return;
-        if (p.p_type == PT_LOAD)
+        if (p.p_type == PT_LOAD && p.p_flags & PF_X)
             m->loads[m->load_count++] = (module_load){p.p_offset, p.p_filesz, p.p_vaddr};
         if (p.p_type == PT_NOTE) read_notes(m, fd, &p);
     }
@@ -88,7 +89,8 @@ void modules_expect(modules *all, const char *path, const unsigned char *build_i
     uint32_t i = module_of(all, path);
     file_module wanted = {0};
     put_build_id(&wanted, build_id, size);
-    if (i == UINT32_MAX || strcmp(all->modules[i].build_id, wanted.build_id) == 0) return;
+    if (i == UINT32_MAX || strncmp(all->modules[i].build_id, wanted.build_id, 2 * size) == 0)
+        return;
     all->modules[i].is_elf = false;
     memcpy(all->modules[i].build_id, wanted.build_id, sizeof wanted.build_id);
 }
@@ -163,27 +165,36 @@ static bool insert(process *p, size_t at, mapping m) {
     return true;
 }
 
-static mapping from(mapping m, uint64_t start) {
-    m.offset += start - m.start;
-    m.start = start;
-    return m;
-}
-
 // Takes the room of `m` from the mappings that are there.
 static void make_room(process *p, const mapping *m) {
     size_t at = place_of(p, m->start);
     if (at < p->count && p->mappings[at].start < m->start) {
         mapping old = p->mappings[at];
         p->mappings[at].end = m->start;
-        if (old.end > m->end) insert(p, at + 1, from(old, m->end));
+        if (old.end > m->end) insert(p, at + 1, (mapping){m->end, old.end, old.bias, old.module});
         at++;
     }
     size_t last = at;
     while (last < p->count && p->mappings[last].end <= m->end) last++;
     memmove(p->mappings + at, p->mappings + last, (p->count - last) * sizeof *m);
     p->count -= last - at;
-    if (at < p->count && p->mappings[at].start < m->end)
-        p->mappings[at] = from(p->mappings[at], m->end);
+    if (at < p->count && p->mappings[at].start < m->end) p->mappings[at].start = m->end;
+}
+
+// Finds the segment that shares the most bytes with the mapped part of the file, and returns its
+// bias. The first and the last page may hold bytes of other segments.
+static uint64_t bias_of(const file_module *m, uint64_t start, uint64_t length, uint64_t offset) {
+    uint64_t most = 0, bias = start - offset;
+    for (size_t i = 0; i < m->load_count; i++) {
+        const module_load *l = &m->loads[i];
+        uint64_t first = l->offset > offset ? l->offset : offset;
+        uint64_t end = l->offset + l->size, mapped_end = offset + length;
+        if (end > mapped_end) end = mapped_end;
+        if (end <= first || end - first <= most) continue;
+        most = end - first;
+        bias = start - (offset - l->offset + l->address);
+    }
+    return bias;
 }
 
 void modules_map(modules *all, uint32_t pid, uint64_t start, uint64_t length, uint64_t offset,
@@ -191,7 +202,8 @@ void modules_map(modules *all, uint32_t pid, uint64_t start, uint64_t length, ui
     process *p = modules_process(all, pid);
     uint32_t module = p && length ? module_of(all, path) : UINT32_MAX;
     if (module == UINT32_MAX) return;
-    mapping m = {start, start + length, offset, module};
+    uint64_t bias = bias_of(&all->modules[module], start, length, offset);
+    mapping m = {start, start + length, bias, module};
     if (p->count) make_room(p, &m);
     insert(p, place_of(p, start), m);
     p->changes++;
@@ -228,24 +240,4 @@ void modules_read_maps(modules *all, uint32_t pid) {
 const mapping *modules_find(const process *p, uint64_t address) {
     size_t at = place_of(p, address);
     return at < p->count && p->mappings[at].start <= address ? &p->mappings[at] : NULL;
-}
-
-// The part of the file that is mapped; mappings begin at pages, the parts of the file need not.
-static const module_load *load_of(const file_module *m, uint64_t offset) {
-    enum { PAGE = 4096 };
-    for (size_t i = 0; i < m->load_count; i++) {
-        const module_load *l = &m->loads[i];
-        if (offset >= l->offset / PAGE * PAGE && offset < l->offset + l->size) return l;
-    }
-    return NULL;
-}
-
-uint64_t modules_address(const modules *all, const mapping *m, uint64_t address) {
-    const module_load *l = load_of(&all->modules[m->module], address - m->start + m->offset);
-    uint64_t offset = address - m->start + m->offset;
-    return l ? offset - l->offset + l->address : offset;
-}
-
-uint64_t modules_bias(const modules *all, const mapping *m) {
-    return m->start - modules_address(all, m, m->start);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+// A segment of code.
 typedef struct {
     uint64_t offset, size, address; // in the file; where it is meant to be loaded
 } module_load;
@@ -24,7 +25,8 @@ typedef struct {
 } file_module;
 
 typedef struct {
-    uint64_t start, end, offset;
+    uint64_t start, end;
+    uint64_t bias; // the address in the process less the address in the file
     uint32_t module;
 } mapping;
 
@@ -46,7 +48,8 @@ typedef struct {
 
 void modules_free(modules *all);
 
-// A file with another build id than this is not what ran, and is not looked into.
+// A file whose build id does not begin with this one is not the file that ran, and is not read. perf
+// keeps the first 20 bytes of an id.
 void modules_expect(modules *all, const char *path, const unsigned char *build_id, size_t size);
 
 // Makes a process if there is none. NULL without memory.
@@ -63,9 +66,5 @@ void modules_exit(modules *all, uint32_t pid);
 
 // The mapping of an address, or NULL.
 const mapping *modules_find(const process *p, uint64_t address);
-// The address as the file counts it.
-uint64_t modules_address(const modules *all, const mapping *m, uint64_t address);
-// What is added to the file's addresses where it is mapped.
-uint64_t modules_bias(const modules *all, const mapping *m);
 
 #endif

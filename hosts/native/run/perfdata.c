@@ -23,6 +23,7 @@ enum {
     FEATURE_COMPRESSED = 27,
     ATTRIBUTES_LEAST = 64, // PERF_ATTR_SIZE_VER0
     BUILD_ID_BYTES = 20,
+    BUILD_ID_HAS_SIZE = 1 << 15, // of misc: the byte after the id is its size
     BUILD_ID_NAME = 8 + 4 + 24,
     RECORD_ROUND = 68 // FINISHED_ROUND: all that is older has come
 };
@@ -139,6 +140,19 @@ static section feature_section(const file *f, unsigned bit) {
     return is_inside(f, s) ? s : (section){0};
 }
 
+// Returns the size of an entry's id. An id of lld has 8 bytes, and zeros fill the room of 20. Older
+// perfs do not write the size: there the id ends with the last word that is not zero.
+static size_t build_id_size(const unsigned char *entry) {
+    static const unsigned char zeros[4];
+    const unsigned char *id = entry + 12;
+    size_t size = BUILD_ID_BYTES;
+    uint16_t misc;
+    memcpy(&misc, entry + 4, sizeof misc);
+    if (misc & BUILD_ID_HAS_SIZE) return id[size] < size ? id[size] : size;
+    while (size && memcmp(id + size - sizeof zeros, zeros, sizeof zeros) == 0) size -= sizeof zeros;
+    return size;
+}
+
 // Entries: a header with the size, the process, the id in 24 bytes, the path.
 static void read_build_ids(file *f) {
     section s = feature_section(f, FEATURE_BUILD_ID);
@@ -149,7 +163,7 @@ static void read_build_ids(file *f) {
         if (size <= BUILD_ID_NAME || size > s.size - at) return;
         const char *path = (const char *)entry + BUILD_ID_NAME;
         if (path[0] == '/' && memchr(path, 0, size - BUILD_ID_NAME))
-            sampled_expect(f->to, path, entry + 12, BUILD_ID_BYTES);
+            sampled_expect(f->to, path, entry + 12, build_id_size(entry));
         at += size;
     }
 }

@@ -204,7 +204,7 @@ static ouro_block block_of(sampled *s, const process *p, uint64_t address) {
     if (p && !m)
         return function_block(s, UINT32_MAX - 1, 0, &(symbol){.name = "[unknown]", .file = ""});
     uint32_t module = m ? m->module : UINT32_MAX;
-    if (m) address = modules_address(&s->modules, m, address);
+    if (m) address -= m->bias;
     if (!reserve(&s->known, s->known_count, &s->known_size)) return OURO_PHANTOM;
     known_address *k = slot(s->known, s->known_size, module, address);
     if (k->block) return k->block;

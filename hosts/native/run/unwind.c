@@ -110,7 +110,7 @@ void unwinder_free(void *pointer) {
     free(u);
 }
 
-// A file is mapped in several parts, of which the first that has code counts.
+// The parts of a file that is loaded once have one bias.
 static unwinder *unwinder_new(const modules *all, const process *p) {
     unwinder *u = calloc(1, sizeof *u);
     if (!u || !(u->dwfl = dwfl_begin(&callbacks))) {
@@ -122,9 +122,10 @@ static unwinder *unwinder_new(const modules *all, const process *p) {
         const mapping *m = &p->mappings[i];
         const file_module *file = &all->modules[m->module];
         bool again = false;
-        for (size_t k = 0; k < i; k++) again |= p->mappings[k].module == m->module;
+        for (size_t k = 0; k < i; k++)
+            again |= p->mappings[k].module == m->module && p->mappings[k].bias == m->bias;
         if (file->is_elf && !again)
-            dwfl_report_elf(u->dwfl, file->path, file->path, -1, modules_bias(all, m), true);
+            dwfl_report_elf(u->dwfl, file->path, file->path, -1, m->bias, true);
     }
     dwfl_report_end(u->dwfl, NULL, NULL);
     u->attached = dwfl_attach_state(u->dwfl, NULL, (pid_t)p->pid, &thread_callbacks, u);

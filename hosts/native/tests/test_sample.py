@@ -4,7 +4,7 @@
 
 Programs say themselves how long they run: until they have used so much processor time.
 """
-import os, re, signal, subprocess, time
+import os, re, shutil, signal, subprocess, time
 from native import OURO, paths, totals
 from suite import case, has, main, run, same, skip, write
 
@@ -289,6 +289,79 @@ def perf_data_is_read_directly_and_says_what_perf_says():
             about(ours.get(name, 0) / sum(ours.values()), theirs[name], 0.0002)
         has(run(OURO, "report", "perf.data", status=0).out, "perf.data: ")
     about(shares()["one"], 0.75)
+
+
+# Options of each linker that place segments differently; the first is its default.
+LINKERS = {
+    "bfd": ["", "-z,noseparate-code", "-z,max-page-size=0x200000"],
+    "gold": ["", "--rosegment"],
+    "lld": ["", "-z,separate-code", "--no-rosegment", "-z,max-page-size=65536"],
+    "mold": ["", "-z,separate-code"],
+}
+BUILD_IDS = {"bfd": "--build-id=0x" + "0123456789abcdef" * 4, "gold": "--build-id=0x9f" + "00" * 11}  # lld's has 8 bytes
+CHAIN = """WORK(leaf)
+void in_library(void (*f)(double), double seconds);
+__attribute__((noinline)) void outer(double seconds) { in_library(leaf, seconds); sink++; }
+int main(void) { outer(0.12); return 0; }
+"""
+CHAIN_LIBRARY = """static volatile long sink;
+__attribute__((noinline)) static void helper(void (*f)(double), double seconds) { f(seconds); sink++; }
+void in_library(void (*f)(double), double seconds) { helper(f, seconds); sink++; }
+"""
+
+
+def whole_chains(*names, about):
+    got = shares()
+    low = {name: round(got.get(name, 0), 2) for name in names if got.get(name, 0) < 0.95}
+    assert not low, f"{about}: {low} of {got}"
+
+
+def linked_chain(linker, layout, *pie):
+    flags = [f"-fuse-ld={linker}", *([f"-Wl,{layout}"] if layout else [])]
+    write("chain.c", CHAIN_LIBRARY)
+    run("gcc", "-O2", "-fPIC", "-shared", "chain.c", "-o", "libchain.so", *flags, status=0)
+    return compile_plain(CHAIN, *flags, *pie, os.path.abspath("libchain.so"))
+
+
+def stacks_are_whole_whichever_linker_made_the_binary(linker):
+    if not shutil.which(f"ld.{linker}"):
+        skip(f"there is no ld.{linker}")
+    chain = "main", "outer", "in_library", "helper", "leaf"
+    for layout in LINKERS[linker]:
+        for pie in (["-pie"], ["-no-pie", "-fno-pie"]) if not layout else [["-pie"]]:
+            exe = linked_chain(linker, layout, *pie)
+            sample(exe)
+            whole_chains(*chain, about=(layout, pie))
+    exe = linked_chain(linker, BUILD_IDS.get(linker, ""), "-pie")
+    run(OURO, "run", "-q", "--timer", "-o", "out.pb", exe, status=0)
+    whole_chains(*chain, about="by a timer")
+    if run("perf", "record", "-q", "-e", "cpu-clock", "--call-graph", "dwarf", "-o", "perf.data", exe).status:
+        skip("perf cannot record here")
+    run(OURO, "convert", "perf.data", "out.pb", status=0)
+    whole_chains(*chain, about="perf.data")
+
+
+for name in LINKERS:
+    case(stacks_are_whole_whichever_linker_made_the_binary, f"stacks_are_whole_of_what_{name}_linked", name)
+
+
+@case
+def stacks_of_a_rust_program_are_whole():
+    if run("rustc", "--version").status if shutil.which("rustc") else True:
+        skip("there is no rustc")
+    write("chain.rs", """use std::hint::black_box;
+#[no_mangle] #[inline(never)] pub extern "C" fn leaf(n: u64) -> u64 {
+    (0..n).fold(0, |s, i| black_box(s ^ i * 31))
+}
+#[no_mangle] #[inline(never)] pub extern "C" fn outer(n: u64) -> u64 { leaf(n) + 1 }
+fn main() { assert!(outer(black_box(150_000_000)) > 0) }
+""")
+    lld = ["-C", "link-arg=-fuse-ld=lld"]
+    for flags in [], lld, [*lld, "-C", "relocation-model=static"]:
+        if run("rustc", "-O", *flags, "chain.rs", "-o", "chain").status and flags:
+            continue  # there is no lld
+        sample("./chain")
+        whole_chains("main", "outer", "leaf", about=flags)
 
 
 @case
