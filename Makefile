@@ -70,6 +70,7 @@ bench: ## every figure that we promise, measured here; the table goes to bench/r
 fuzz: ## fuzz the readers and the recorder (FUZZ_SECONDS=40 for each target), then 3,000 random Fble programs
 	@tools/bootstrap test
 	@tools/fuzz $${FUZZ_SECONDS:-40}
+	@tools/fuzz --memory $${FUZZ_SECONDS:-40}
 	@$(MAKE) --no-print-directory build
 	@$(call ninja,suites)
 	@FBLE_PROGRAMS=$${FBLE_PROGRAMS:-3000} sh -c "$$(grep test_programs.py $(BUILD)/tests/suites.txt)"

@@ -34,7 +34,6 @@ bool ouro__wire_varint(wire *w, uint64_t *value) {
 static bool read_fixed(wire *w, wire_field *f, size_t size) {
     if ((size_t)(w->end - w->at) < size)
         return fail_end(w, w->at, "a fixed number begins here and does not end");
-    f->value = 0;
     __builtin_memcpy(&f->value, w->at, size);
     w->at += size;
     return true;
@@ -64,6 +63,7 @@ bool ouro__wire_next(wire *w, wire_field *f) {
     if (!ouro__wire_varint(w, &tag)) return false;
     f->number = (uint32_t)(tag >> 3);
     f->type = tag & 7;
+    f->value = 0; // a caller that expects a number may get bytes
     f->size = 0;
     f->bytes = w->at;
     bool known = tag >> 3 && tag >> 3 < (1u << 29);

@@ -22,8 +22,8 @@ typedef struct {
 
 typedef struct {
     uint32_t number, type;
-    uint64_t value;             // of a number
-    const unsigned char *bytes; // of WIRE_BYTES
+    uint64_t value;             // of a number, otherwise 0
+    const unsigned char *bytes; // of WIRE_BYTES, otherwise `size` is 0
     size_t size;
     const unsigned char *start; // of the field's tag
 } wire_field;

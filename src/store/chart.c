@@ -74,7 +74,12 @@ static bool add_to(int64_t *sum, int64_t value, error *e) {
            ouro__fail(e, EOVERFLOW, "the sum needs more than 63 bits");
 }
 
+static bool fail_value(error *e) {
+    return ouro__fail(e, EILSEQ, "the store is damaged: a sum of a value that is not there");
+}
+
 bool ouro__charting_total(charting *c, uint32_t number, int64_t sum, error *e) {
+    if (number >= c->value_count) return fail_value(e);
     c->values[number].told = true;
     return add_to(&c->values[number].total, sum, e);
 }
@@ -137,6 +142,7 @@ bool ouro__charting_has_row(const charting *c, uint32_t number) {
 }
 
 bool ouro__charting_add(charting *c, uint32_t number, uint64_t step, int64_t sum, error *e) {
+    if (number >= c->value_count || !c->values[number].told) return fail_value(e);
     uint32_t row = c->values[number].row;
     int64_t *sums = row == NO_ROW ? c->to->other.sums : c->to->rows[row].sums;
     return step >= c->question->steps || add_to(&sums[step], sum, e);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Writes the seeds of the fuzz targets into subfolders of a folder: files (the golden inputs and some pprof files, with
-a byte in front), requests, ingest, perfdata, fble and lua (short sources)."""
+a byte in front), wire (more pprof files), requests, ingest, perfdata, fble and lua (short sources)."""
 import glob, gzip, marshal, os, re, struct, sys
 
 here = os.path.dirname(os.path.abspath(__file__))
@@ -50,6 +50,24 @@ def files():
     seeds["small.pb.gz"] = gzip.compress(seeds["small.pb"], mtime=0)
     seeds["two members.gz"] = gzip.compress(b"main;a 1\n", mtime=0) + gzip.compress(b"main;b 2\n", mtime=0)
     return {name: bytes([i]) + data for i, (name, data) in enumerate(sorted(seeds.items()))}
+
+
+def wire_types():
+    """Pprof files with one field more: each field of each message, as each of protobuf's types of field."""
+    small = Profile()
+    small.add(["main", "leaf"], [10], [("request", "home")])
+    values = {0: varint(1), 1: struct.pack("<Q", 1), 2: b"\1\1", 5: struct.pack("<I", 1)}
+    messages = {"sample_type": (1,), "sample": (2,), "label": (2, 3), "mapping": (3,), "location": (4,), "line": (4, 4),
+                "function": (5,), "profile": ()}
+    seeds = {}
+    for name, path in messages.items():
+        for number in range(1, 16):
+            for kind, value in values.items():
+                field = varint(number << 3 | kind) + value
+                for outer in reversed(path):
+                    field = msg(outer, field)
+                seeds[f"{name}-{number}-{kind}"] = b"\0" + small.bytes() + field
+    return seeds
 
 
 QUESTIONS = ["profile", "overview", "blocks?sort=-self&limit=5&offset=1&search=p", "sequences?sort=length&format=csv",
@@ -136,6 +154,7 @@ def perf_data():
 
 
 write("files", files())
+write("wire", wire_types())
 write("perfdata", perf_data())
 write("requests", {str(i): bytes([i]) + b"/api/v1/" + q.encode() for i, q in enumerate(QUESTIONS)})
 write("ingest", ingest())
