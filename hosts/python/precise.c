@@ -310,7 +310,7 @@ static int wait_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *a
         tstate->c_profilefunc = first_hook;
         return first_hook(self, frame, what, arg);
     }
-    int failed = sample_attach(t, tstate);
+    int failed = sample_attach(t, tstate, NULL);
     if (_PyEval_SetProfile(tstate, NULL, NULL)) PyErr_Clear();
     return failed;
 }

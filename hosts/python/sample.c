@@ -8,10 +8,10 @@
 // A key is a hash of a function's text, from the hashes that Python keeps in its strings. The first
 // time that a thread meets a key, the handler copies the text as well.
 //
-// Time is charged from the end of one handler to the beginning of the next, so the walk itself is
-// charged to nobody. A walk is linear in the depth of the stack. After it the next ticks only
-// pass, until a hundred times its cost, and the keeper's, has gone by, and the next sample is
-// charged with all of that time: however deep the stack, sampling stays at a hundredth.
+// A sample is charged with all the time since the last one, however late it comes and whatever has
+// kept the thread from running, so the samples of a thread add up to the time that it was recorded.
+// A walk is linear in the depth of the stack. After it the next ticks only pass, until a hundred
+// times its cost, and the keeper's, has gone by: sampling stays at 1% on the deepest stack.
 //
 // The interrupted thread may be inside any instruction of the interpreter, also one that takes a
 // frame apart. A fault during the walk is caught, and the sample is charged to `[unreadable]`.
@@ -95,9 +95,20 @@ static uint64_t now(bool cpu) {
     return nanoseconds(cpu ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
 }
 
+// For texts that Python has not hashed yet (FNV-1a). Their address would not do: another text may
+// get it later.
+static uint64_t hash_of_bytes(PyObject *text) {
+    size_t size = (size_t)PyUnicode_GET_LENGTH(text) * PyUnicode_KIND(text);
+    const unsigned char *bytes = PyUnicode_DATA(text);
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    for (size_t i = 0; i < size && i < NAME_MOST; i++)
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001B3);
+    return hash;
+}
+
 static inline uint64_t text_hash(PyObject *text) {
     Py_hash_t hash = ((PyASCIIObject *)text)->hash;
-    return hash == -1 ? (uint64_t)(uintptr_t)text : (uint64_t)hash;
+    return hash == -1 ? hash_of_bytes(text) : (uint64_t)hash;
 }
 
 static inline uint64_t key_of(PyCodeObject *code) {
@@ -200,6 +211,7 @@ static void take_sample(sampler *s, uint64_t start, const ucontext_t *context) {
     sigjmp_buf here;
     uint64_t began = s->cpu ? start : now(true); // processor time: others may run in between
     s->amount = start - s->last;
+    s->last = start;
     s->depth = s->texts_used = 0;
     s->broken = s->cut = false;
     if (sigsetjmp(here, 0) == 0) {
@@ -211,10 +223,9 @@ static void take_sample(sampler *s, uint64_t start, const ucontext_t *context) {
     }
     fault_point = NULL;
     s->full = true;
-    keeper_wake();
-    s->last = now(s->cpu);
-    uint64_t cost = (s->cpu ? s->last : now(true)) - began + s->keeper_cost;
-    s->rest_until = s->last + cost * SHARE;
+    keeper_wake(); // it may run at once, and for long
+    uint64_t cost = now(true) - began + s->keeper_cost;
+    s->rest_until = now(s->cpu) + cost * SHARE;
 }
 
 static void on_tick(int number, siginfo_t *info, void *context) {
@@ -270,7 +281,7 @@ static void faults_remove(void) {
 
 // ---------------------------------------------------------------- the keeper's part
 
-static void learn(const sampler *s) {
+static void learn(sampler *s) {
     for (size_t at = 0; at < s->texts_used;) {
         definition d;
         memcpy(&d, s->texts + at, sizeof d);
@@ -280,6 +291,7 @@ static void learn(const sampler *s) {
         size_t size = sizeof d + d.name_length + d.file_length + 2;
         at += (size + 7) & ~(size_t)7;
     }
+    s->texts_used = 0;
 }
 
 static bool path_room(size_t depth) {
@@ -312,7 +324,7 @@ static ouro_block block_of_key(uint64_t key) {
     return block_map_get(&all.by_key, key, &block) ? block : all.unreadable;
 }
 
-static void charge(const sampler *s) {
+static void charge(sampler *s, uint64_t samples) {
     learn(s);
     size_t at = 0;
     if (!path_room(s->depth + 2)) return;
@@ -328,7 +340,7 @@ static void charge(const sampler *s) {
     leave(at);
     const session *own = &the_session;
     ouro_count(all.thread, own->time, s->amount);
-    ouro_count(all.thread, own->samples, 1);
+    ouro_count(all.thread, own->samples, samples);
     if (s->state == NATIVE) ouro_count(all.thread, own->native, s->amount);
     if (s->state == GIL_WAIT) ouro_count(all.thread, own->gil_wait, s->amount);
 }
@@ -343,7 +355,7 @@ void sample_consume(void) {
     for (sampler *s = all.list; s; s = s->next) {
         if (!s->full) continue;
         uint64_t start = now(true);
-        charge(s);
+        charge(s, 1);
         s->keeper_cost = now(true) - start;
         s->full = false;
     }
@@ -409,7 +421,16 @@ static bool timer_begin(sampler *s, pid_t thread) {
     return timer_settime(s->timer, 0, &times, NULL) == 0;
 }
 
-int sample_attach(track *t, PyThreadState *tstate) {
+// A thread that ends before its first tick was in the function that it began with.
+static void begin_in(sampler *s, PyObject *function) {
+    if (PyMethod_Check(function)) function = PyMethod_GET_FUNCTION(function);
+    if (!PyFunction_Check(function)) return;
+    PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
+    s->keys[0] = key_of(code);
+    if (define(s, s->keys[0], code)) s->depth = 1;
+}
+
+int sample_attach(track *t, PyThreadState *tstate, PyObject *function) {
     sampler *s = sampler_new();
     if (!s) {
         PyErr_NoMemory();
@@ -419,6 +440,7 @@ int sample_attach(track *t, PyThreadState *tstate) {
     s->texts = (char *)(s->seen + SEEN);
     s->cpu = the_session.settings.cpu;
     s->owner = tstate->thread_id;
+    if (function) begin_in(s, function);
     s->next = all.list;
     all.list = s;
     t->sampler = s;
@@ -472,9 +494,20 @@ bool sample_begin(void) {
 static void charge_rest(sampler *s) {
     while (s->busy) sched_yield();
     s->amount = s->ended > s->last ? s->ended - s->last : 0;
-    s->texts_used = 0;
-    if (s->depth) charge(s);
+    if (s->depth) charge(s, 0);
 }
+
+static void put_aside(void) {
+    for (sampler *s = all.list, *next; s; s = next) {
+        next = s->next;
+        s->next = spare;
+        spare = s;
+    }
+    all.list = NULL;
+}
+
+// In a child of fork, where no other thread is: the parent charges what its samplers have.
+void sample_forget(void) { put_aside(); }
 
 void sample_end(void) {
     keeper_stop();
@@ -482,11 +515,7 @@ void sample_end(void) {
     for (sampler *s = all.list; s; s = s->next) charge_rest(s);
     leave(0);
     ouro_thread_free(all.thread);
-    for (sampler *s = all.list, *next; s; s = next) {
-        next = s->next;
-        s->next = spare;
-        spare = s;
-    }
+    put_aside();
     faults_remove();
     block_map_free(&all.by_key);
     free(all.path);

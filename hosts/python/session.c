@@ -127,7 +127,7 @@ static int attach_thread(PyThreadState *tstate, bool waits) {
         return -1;
     }
     if (waits) return precise_wait(t, tstate);
-    if (!the_session.settings.precise) return sample_attach(t, tstate);
+    if (!the_session.settings.precise) return sample_attach(t, tstate, NULL);
     precise_open_frames(t, tstate);
     return precise_attach(t, tstate);
 }
@@ -228,7 +228,8 @@ void session_after_fork(void) {
     if (!t) return;
     if (!s->settings.precise) {
         sample_detach(t);
-        if (!sample_begin() || sample_attach(t, own)) PyErr_Clear();
+        sample_forget();
+        if (!sample_begin() || sample_attach(t, own, NULL)) PyErr_Clear();
     } else if (precise_is_attached(own) && !t->waits) {
         ouro_clock_stop(t->thread);
         precise_attach(t, own);

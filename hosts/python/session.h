@@ -127,10 +127,12 @@ void slices_end(track *t);
 PyObject *slices_say(PyObject *self, PyObject *arguments);
 PyObject *slices_near(PyObject *self, PyObject *unused);
 
-int sample_attach(track *t, PyThreadState *tstate);
+// `function`: what the thread begins with; NULL: it has begun.
+int sample_attach(track *t, PyThreadState *tstate, PyObject *function);
 void sample_detach(track *t);
 bool sample_begin(void);
 void sample_end(void);
+void sample_forget(void);
 void sample_consume(void);
 ouro_thread *sample_thread(void);
 // Around fork: the keeper is not in the middle of a sample.

@@ -11,11 +11,11 @@ typedef struct {
     PyObject *function;
 } starter;
 
-static void attach(PyThreadState *tstate) {
+static void attach(PyThreadState *tstate, PyObject *function) {
     if (!the_session.running || tstate->interp != PyInterpreterState_Main()) return;
     track *t = track_new(tstate);
-    int failed =
-        !t || (the_session.settings.precise ? precise_attach(t, tstate) : sample_attach(t, tstate));
+    int failed = !t || (the_session.settings.precise ? precise_attach(t, tstate)
+                                                     : sample_attach(t, tstate, function));
     if (failed) PyErr_Clear(); // the thread runs all the same
 }
 
@@ -39,7 +39,7 @@ static PyObject *told(PyObject *function) {
 static PyObject *starter_call(PyObject *self, PyObject *arguments, PyObject *named) {
     PyThreadState *tstate = PyThreadState_Get();
     PyObject *function = Py_NewRef(((starter *)self)->function);
-    attach(tstate);
+    attach(tstate, function);
     PyObject *result = PyObject_Call(function, arguments, named);
     detach(tstate);
     if (!result) result = told(function);

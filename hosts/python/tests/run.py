@@ -481,6 +481,87 @@ def waiting_for_the_gil_and_native_time_are_told_apart():
     assert calls_of("script.pb", "native", "gil_wait") < calls_of("script.pb", "native", "time") // 5
 
 
+ALL_TIME = """
+    import _thread, json, sys, time
+    import ouro
+    clock, hz = sys.argv[1], int(sys.argv[2])
+    read = time.monotonic if clock == "wall" else time.thread_time
+    inner, starts, ended = {}, {}, []
+    def busy():
+        while time.monotonic() < end: sum(range(1000))
+    def waits():
+        while time.monotonic() < end: time.sleep(0.001); sum(range(1000))
+    def deep(n=200):
+        return deep(n - 1) if n else busy()
+    def short():
+        sum(range(1000))
+    def thread(function):
+        name = function.__name__
+        def run():
+            first = read()
+            function()
+            inner[name] = inner.get(name, 0) + read() - first
+            ended.append(name)
+        run.__code__ = run.__code__.replace(co_qualname=f"the {name} thread")
+        starts.setdefault(name, time.monotonic())
+        _thread.start_new_thread(run, ())
+    ouro.start("time.pb", hz=hz, clock=clock)
+    end = time.monotonic() + 0.4
+    for function in busy, waits, deep:
+        thread(function)
+    for count in range(1, 21):
+        thread(short)
+        while ended.count("short") < count: time.sleep(0.0001)
+    while len(ended) < 23: time.sleep(0.01)
+    ouro.stop()
+    last = time.monotonic()
+    json.dump({name: (inner[name], last - starts[name]) for name in inner}, sys.stdout)
+"""
+
+
+def no_time_is_lost(clock, hz):
+    """What is recorded of a thread lies between what it measures itself and what is measured around it."""
+    write("program.py", textwrap.dedent(ALL_TIME))
+    others = [subprocess.Popen([PYTHON, "-c", "while True: pass"]) for _ in range(3)]
+    try:
+        measured = json.loads(python("program.py", clock, hz, env=WITH_MODULE).out)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    lines = suite.run(OURO, "convert", "--to", "folded", "--metric", "time", "time.pb", "-", status=0).out.splitlines()
+    got = {name: sum(int(line.rsplit(" ", 1)[1]) for line in lines if f"the {name} thread" in line) / 1e9
+           for name in measured}
+    same({name: got[name] for name, (least, most) in measured.items() if not least <= got[name] <= most}, {}, measured)
+
+
+for clock, hz in (("wall", 251), ("wall", 1000), ("wall", 5000), ("cpu", 1000)):
+    case(no_time_is_lost, f"no_{clock}_time_of_a_thread_is_lost_on_a_busy_machine_at_{hz}_hz", clock, hz)
+
+
+@case
+def a_child_of_fork_is_charged_its_own_time_alone():
+    """Also if other threads of the parent are in the middle of a sample."""
+    write("script.py", textwrap.dedent("""
+        import os, threading, time
+        def parents():
+            while not ended: sum(range(1000))
+        ended = []
+        threads = [threading.Thread(target=parents) for _ in range(3)]
+        for thread in threads: thread.start()
+        for _ in range(5):
+            time.sleep(0.02)
+            if os.fork() == 0:
+                os._exit(0)
+            os.wait()
+        ended.append(1)
+    """))
+    ouro("-q", "--hz", "5000", "-o", "script.pb", "script.py")
+    children = glob.glob("script-*.pb")
+    same(len(children), 5)
+    same([calls_of(name, "parents", "time") for name in children], [0] * 5)
+
+
 @case
 def a_report_says_on_how_many_samples_its_times_rest():
     write("script.py", "import time\ndef spin(end):\n    while time.thread_time() < end: pass\n"
