@@ -161,11 +161,11 @@ OURO_API int ouro_compaction_from_name(const char *name, ouro_options *options);
 // The live file. With `path`, the tree stands in a shared mapping of that file, so that `ouro view`
 // can read it while the program runs, and after it was killed. It begins with some 90 KB and grows
 // with what is in use, about 160 bytes per node for one metric. Space is reserved before it is
-// used, so a full disk is never a SIGBUS: it is ENOSPC here, and later the cap stands where it is
-// (see ouro_stats.no_space). Put it on a tmpfs (/dev/shm, /run/user/UID): the kernel then never
-// writes it out. An existing file of that name is replaced, and a process that still writes to the
-// old one is not disturbed. A child of fork(2) has its own copy of the profile in memory and leaves
-// the file to its parent.
+// used, so a full disk is never a SIGBUS, and no write of Ouro raises SIGXFSZ (`ulimit -f`): both
+// are an error here (ENOSPC, EFBIG), and later the cap stays where it is (ouro_stats.no_space). Put
+// it on a tmpfs (/dev/shm, /run/user/UID): the kernel then never writes it out. An existing file of
+// that name is replaced, and a process that still writes to the old one is not disturbed. A child
+// of fork(2) has its own copy of the profile in memory and leaves the file to its parent.
 //
 // Memory: each OS thread that records reserves address space for the whole cap (165 MB with the
 // defaults), of which only what is used is ever touched. Where `ulimit -v` is set when the profile

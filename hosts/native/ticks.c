@@ -13,6 +13,7 @@
 #include "native.h"
 
 #include "descriptors.h"
+#include "file_limit.h"
 #include "own_path.h"
 #include "run/ring.h"
 
@@ -166,8 +167,10 @@ static bool open_ring(const char *folder) {
     }
     if (fd < 0) return false;
     void *at = MAP_FAILED;
+    ouro__held_limit held = ouro__limit_hold();
     if (ftruncate(fd, sizeof *ring) == 0 && posix_fallocate(fd, 0, sizeof *ring) == 0)
         at = mmap(NULL, sizeof *ring, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    ouro__limit_release(&held);
     close(fd);
     if (at == MAP_FAILED) return false;
     ring = at;

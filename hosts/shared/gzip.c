@@ -7,6 +7,7 @@
 
 #include "gzip.h"
 
+#include "file_limit.h"
 #include "whole_file.h"
 
 #include <stdbool.h>
@@ -38,7 +39,9 @@ static int pack_file(const char *from, const char *to) {
     int in = ouro__open(from, O_RDONLY, 0);
     if (in < 0) return errno;
     int fd = ouro__open_beside(to, 0666, &beside);
+    ouro__held_limit held = ouro__limit_hold();
     int error = fd < 0 ? errno : pack(in, fd);
+    ouro__limit_release(&held);
     close(in);
     if (fd < 0) return error;
     if (!error) {

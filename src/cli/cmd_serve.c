@@ -79,7 +79,6 @@ static sigset_t block_signals(void) {
     sigset_t ending = ending_signals();
     pthread_sigmask(SIG_BLOCK, &ending, NULL);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error of the store
     return ending;
 }
 

@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <locale.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +82,9 @@ int main(int argc, char **argv) {
             NULL,
             "expected a command: view, report, diff, convert, merge, push, store, serve or help");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
+        if (strcmp(argv[1], commands[i].name)) continue;
+        signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error, with a message
+        return commands[i].run(argc - 1, argv + 1);
     }
     if (is_host(argv[1])) return cmd_host(argc - 1, argv + 1);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {

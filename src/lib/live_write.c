@@ -6,6 +6,7 @@
 // nothing is ever written to a page that the file system has not promised. Where there is no more
 // space, the lanes keep the nodes that they have, and prune themselves.
 
+#include "file_limit.h"
 #include "live_format.h"
 #include "own_path.h"
 #include "whole_file.h"
@@ -55,6 +56,7 @@ struct ouro__live {
     size_t text_left;
     live_block *blocks;
     size_t blocks_left;
+    ouro__lane_state *spare; // of a lane that found no space for nodes; the next one gets it
 };
 
 static uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
@@ -72,13 +74,14 @@ static uint64_t step(const struct ouro__live *live) {
 
 // Some file systems give up when a signal is on its way, and a clock sends many: they wait.
 static bool allocate(int fd, uint64_t from, uint64_t bytes) {
-    sigset_t all, before;
+    sigset_t all;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
+    ouro__held_limit held = ouro__limit_hold();
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
     int error = EINTR;
     for (int i = 0; i < 10 && error == EINTR; i++)
         error = posix_fallocate(fd, (off_t)from, (off_t)bytes);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    ouro__limit_release(&held);
     errno = error;
     return error == 0;
 }
@@ -122,7 +125,9 @@ static void unmap_last(struct ouro__live *live) {
 }
 
 static bool put_segment_head(struct ouro__live *live, uint64_t offset, live_segment head) {
+    ouro__held_limit held = ouro__limit_hold(); // lowered since `allocate`?
     ssize_t n = pwrite(live->fd, &head, sizeof head, (off_t)offset);
+    ouro__limit_release(&held);
     if (n == (ssize_t)sizeof head) return true;
     if (n >= 0) errno = EIO;
     return false;
@@ -296,19 +301,19 @@ void ouro__live_reset(struct ouro__live *live, uint64_t start_time, bool begin) 
     __atomic_store_n(&header->resets, header->resets + 1, __ATOMIC_SEQ_CST);
 }
 
+// The caller holds the profile's lock, and gives the number of a lane that failed to the next one.
 bool ouro__live_add_lane(struct ouro__live *live, ouro__lane *lane) {
-    pthread_mutex_lock(&live->lock);
-    bool ok = true;
-    if (live->fd >= 0) {
-        uint64_t data;
-        size_t bytes = (size_t)round_up(sizeof *lane->state, live->page);
-        ouro__lane_state *state = segment_mapped(live, LIVE_LANE, lane->id, 0, bytes, &data);
-        ok = state != NULL;
-        if (ok) lane->state = state;
-    }
-    pthread_mutex_unlock(&live->lock);
     lane->mapped = 0;
-    return ok && ouro__live_grow_lane(live, lane);
+    if (live->fd < 0) return ouro__live_grow_lane(live, lane);
+    uint64_t data;
+    size_t bytes = (size_t)round_up(sizeof *lane->state, live->page);
+    pthread_mutex_lock(&live->lock);
+    if (!live->spare) live->spare = segment_mapped(live, LIVE_LANE, lane->id, 0, bytes, &data);
+    if (live->spare) lane->state = live->spare;
+    pthread_mutex_unlock(&live->lock);
+    if (!live->spare || !ouro__live_grow_lane(live, lane)) return false;
+    live->spare = NULL;
+    return true;
 }
 
 // ---------------------------------------------------------------- the file

@@ -9,6 +9,7 @@
 // preorder, go by: a sample costs what it writes and no more.
 
 #include "blocks.h"
+#include "file_limit.h"
 #include "own_path.h"
 #include "pprof_fields.h"
 #include "rows.h"
@@ -36,12 +37,7 @@ typedef struct {
 } output;
 
 static void flush(output *out) {
-    size_t done = 0;
-    while (done < out->used && !out->error) {
-        ssize_t n = write(out->fd, out->bytes + done, out->used - done);
-        if (n < 0 && errno != EINTR) out->error = errno;
-        if (n > 0) done += (size_t)n;
-    }
+    if (!out->error) out->error = ouro__write_all(out->fd, out->bytes, out->used);
     out->used = 0;
 }
 

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -560,20 +561,17 @@ TEST(a_live_file_begins_small_and_follows_what_is_in_use) {
     check_size(false);
 }
 
-// Files of this process may not grow beyond `bytes`: what a full disk is like.
+// Files of this process may not grow beyond `bytes`: what a full disk is like, but that the kernel
+// also sends a signal, which would end this process.
 static struct rlimit space_limit(rlim_t bytes) {
     struct rlimit before, small;
     getrlimit(RLIMIT_FSIZE, &before);
     small = (struct rlimit){bytes, before.rlim_max};
-    signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &small);
     return before;
 }
 
-static void space_back(const struct rlimit *before) {
-    setrlimit(RLIMIT_FSIZE, before);
-    signal(SIGXFSZ, SIG_DFL);
-}
+static void space_back(const struct rlimit *before) { setrlimit(RLIMIT_FSIZE, before); }
 
 TEST(a_full_disk_is_an_error_at_the_start) {
     struct rlimit before = space_limit(1 << 12);
@@ -635,6 +633,89 @@ TEST(blocks_that_find_no_space_in_the_file_leave_nothing_behind) {
     check_file_equals(test_path("space.ouro"), profile, true);
     free(name);
     ouro_profile_free(profile);
+}
+
+// ---------------------------------------------------------------- ulimit -f
+
+static atomic_int limit_signals;
+
+static void on_limit(int signal_number) {
+    (void)signal_number;
+    atomic_fetch_add(&limit_signals, 1);
+}
+
+static bool limit_is_pending(void) {
+    sigset_t pending;
+    return sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+}
+
+static void *record_on_another_thread(void *argument) {
+    program *p = argument;
+    for (int e = 0; e < 3000; e++) one_call(p);
+    return NULL;
+}
+
+// Everything that writes a file, on several OS threads, under a limit that comes at some time.
+static void record_under_limit(rlim_t bytes, int when) {
+    enum { THREADS = 6 };
+    const char *path = test_path("limited.ouro"), *written = test_path("limited.pb");
+    program programs[THREADS];
+    pthread_t ids[THREADS];
+    struct rlimit before = space_limit(when == 0 ? bytes : RLIM_INFINITY);
+    ouro_profile *profile = live_profile(path, 0, OURO_LOOPS);
+    if (!CHECK(profile || (when == 0 && errno == EFBIG))) return;
+    ouro_block first = profile ? add_blocks(profile) : OURO_PHANTOM;
+    if (when == 1) space_limit(bytes);
+    int running = 0;
+    for (int i = 0; i < THREADS; i++) {
+        ouro_thread *thread = ouro_thread_new(profile);
+        if (when == 2 && i == 1) space_limit(bytes);
+        if (thread && first != OURO_PHANTOM)
+            programs[running++] = (program){.thread = thread, .first = first};
+        else
+            ouro_thread_free(thread);
+    }
+    for (int i = 1; i < running; i++)
+        CHECK(pthread_create(&ids[i], NULL, record_on_another_thread, &programs[i]) == 0);
+    if (running) record_on_another_thread(&programs[0]);
+    if (profile) ouro_profile_reset(profile);
+    if (running) record_on_another_thread(&programs[0]);
+    if (running) ouro_slice(programs[0].thread);
+    for (int i = 1; i < running; i++) pthread_join(ids[i], NULL);
+    ouro_stats stats = ouro_profile_stats(profile);
+    CHECK(!running || stats.calls >= 3000);
+    if (profile && first != OURO_PHANTOM) check_file_equals(path, profile, true);
+    if (ouro_profile_write(profile, written)) CHECK(errno == EFBIG);
+    setrlimit(RLIMIT_FSIZE, &before);
+    CHECK_EQUAL(ouro_profile_stats(profile).calls, stats.calls);
+    for (int i = 0; i < running; i++) ouro_thread_free(programs[i].thread);
+    ouro_profile_free(profile);
+}
+
+TEST(a_limit_on_the_size_of_files_sends_the_program_no_signal) {
+    signal(SIGXFSZ, on_limit);
+    for (int when = 0; when < 3; when++) {
+        record_under_limit(0, when);
+        for (int i = 0; i < 8; i++) record_under_limit(random_below(400) * 1024u, when);
+    }
+    CHECK_EQUAL(limit_signals, 0);
+    CHECK(!limit_is_pending());
+    signal(SIGXFSZ, SIG_DFL);
+}
+
+TEST(a_signal_of_the_programs_own_writes_stays_pending) {
+    sigset_t limit;
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &limit, NULL);
+    raise(SIGXFSZ);
+    record_under_limit(100000, 2);
+    CHECK(limit_is_pending());
+    CHECK(sigtimedwait(&limit, NULL, &(struct timespec){0, 0}) == SIGXFSZ);
+    record_under_limit(100000, 2);
+    CHECK(!limit_is_pending());
+    sigset_t now;
+    CHECK(pthread_sigmask(SIG_UNBLOCK, &limit, &now) == 0 && sigismember(&now, SIGXFSZ) == 1);
 }
 
 TEST(a_folder_that_is_not_there_is_an_error) {

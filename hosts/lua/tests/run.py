@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Runs programs under ouro-lua and compares what was counted: run.py OURO OURO_LUA LUA_MODULES PROGRAMS [WORD...]"""
-import os, re, signal, subprocess, sys, textwrap, time
+import os, re, resource, signal, subprocess, sys, textwrap, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../../../tests/support"]
@@ -503,6 +503,25 @@ def a_live_file_survives_a_kill():
     child.kill()
     child.communicate(timeout=60)
     same(folded("live.ouro")["spin"], 1)
+
+
+@case
+def a_limit_on_the_size_of_files_is_a_cap():
+    """`ulimit -f`, on the live file and on the profile."""
+    write("t.lua", """
+        local s, f = 1, {}
+        local function random(n) s = (s * 1103515245 + 12345) % 2147483648 return s // 65536 % n + 1 end
+        for i = 1, 9 do f[i] = load(("\\n"):rep(i) .. "local f, random = ... return function(d) " ..
+            "if d > 0 then f[random(9)](d - 1) end return d end")(f, random) end
+        for i = 1, 2000 do f[random(9)](8) end
+        os.exit(3)""")
+    for size, full in (96 << 10, True), (100 << 20, False):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        run(HOST, "--precise", "--quiet", "--live", "live.ouro", "-o", "out.pb", "t.lua", status=3,
+            preexec_fn=limit)
+        calls = folded("live.ouro")
+        same(sum(calls.values()), 36028, size)
+        same(any("[pruned]" in path for path in calls), full)
 
 
 # ---------------------------------------------------------------- the module

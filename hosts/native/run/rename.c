@@ -8,6 +8,7 @@
 #include "rename.h"
 
 #include "array.h"
+#include "file_limit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -350,6 +351,7 @@ int rename_functions(const char *from, const char *to, const char *program, symb
     reader message;
     if (!map_file(from, &message)) return -1;
     *counts = (rename_counts){0};
+    ouro__held_limit held = ouro__limit_hold();
     rewriter w = {.out = fopen(to, "we"), .symbols = all, .program = program, .counts = counts};
     bool ok = w.out && rewrite(&w, message);
     int error = errno;
@@ -357,6 +359,7 @@ int rename_functions(const char *from, const char *to, const char *program, symb
         ok = false;
         error = errno;
     }
+    ouro__limit_release(&held);
     free(w.strings);
     free(w.added);
     free(w.lines);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`ouro run`, `ouro cc` and `ouro c++` as commands, and names for addresses: test_run.py BUILD [WORD...]"""
-import io, os, re, shutil, signal, subprocess, tarfile
+import io, os, re, resource, shutil, signal, subprocess, tarfile
 import real, sources
 from native import BUILD, OURO, build, paths, record, totals
 from suite import ROOT, case, has, lacks, main, read, run, same, skip, write
@@ -346,6 +346,34 @@ def compaction_and_cap_are_passed_on():
     calls = totals()
     assert calls["[pruned]"] > 1000000, calls
     same(sum(calls.values()), 2000004, calls)
+
+
+@case
+def a_limit_on_the_size_of_files_is_a_cap():
+    """The status is the program's, whatever could be recorded."""
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200 << 10, 200 << 10))
+    source = write("bushy.c", """#include <stdio.h>
+static int (*all[8])(int);
+#define APART __attribute__((noinline)) static
+APART unsigned at(void) { static unsigned s = 1; return (s = s * 1103515245 + 12345) >> 16 & 7; }
+#define F(n) APART int f##n(int d) { return d ? all[at()](d - 1) + 1 : n - n; }
+F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
+static int (*all[8])(int) = {f0, f1, f2, f3, f4, f5, f6, f7};
+int main(int argc, char **argv) {
+    int sum = 0;
+    for (int i = 0; i < 4000; i++) sum += all[at()](9);
+    return printf("%d\\n", sum) && argc == 1 ? 3 : 0;
+}
+""")
+    for way in ("gcc", "sleds"):
+        done = run(OURO, "run", "-o", "out.pb", "--tiny", "--clock", "off", build(way, [source], "bushy"), status=3,
+                   preexec_fn=limit)
+        same(done.out, "36000\n")
+        has(done.err, "its disk had no space for more paths")
+        same(sum(totals().values()), 80001, way)
+    run("gcc", "-O2", source, "-o", "plain", status=0)
+    for how in ("--timer", "--sample"):
+        same(run(OURO, "run", "-o", "out.pb", how, "./plain", status=3, preexec_fn=limit).out, "36000\n")
 
 
 @case
