@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Modules and processes. A module's program headers are read once, by hand. They say which part of
-// the file goes to which address. A mapping belongs to a segment of code, and that segment gives the
-// mapping's bias. The offset alone does not: lld and mold put two segments into one page of the
+// the file goes to which address. A mapping belongs to a segment of code, which gives the mapping's
+// bias. The offset alone does not: lld and mold put two segments into one page of the
 // file, and both are mapped from the start of that page, to different addresses. The mappings of a
 // process are an array without overlaps; a new mapping replaces the parts that it covers.
 

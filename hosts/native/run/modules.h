@@ -48,8 +48,8 @@ typedef struct {
 
 void modules_free(modules *all);
 
-// A file whose build id does not begin with this one is not the file that ran, and is not read. perf
-// keeps the first 20 bytes of an id.
+// A file whose build id does not begin with this one is not the file that ran, and is not read.
+// perf keeps the first 20 bytes of an id.
 void modules_expect(modules *all, const char *path, const unsigned char *build_id, size_t size);
 
 // Makes a process if there is none. NULL without memory.

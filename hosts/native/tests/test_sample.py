@@ -298,7 +298,8 @@ LINKERS = {
     "lld": ["", "-z,separate-code", "--no-rosegment", "-z,max-page-size=65536"],
     "mold": ["", "-z,separate-code"],
 }
-BUILD_IDS = {"bfd": "--build-id=0x" + "0123456789abcdef" * 4, "gold": "--build-id=0x9f" + "00" * 11}  # lld's has 8 bytes
+# lld's own has 8 bytes.
+BUILD_IDS = {"bfd": "--build-id=0x" + "0123456789abcdef" * 4, "gold": "--build-id=0x9f" + "00" * 11}
 CHAIN = """WORK(leaf)
 void in_library(void (*f)(double), double seconds);
 __attribute__((noinline)) void outer(double seconds) { in_library(leaf, seconds); sink++; }
