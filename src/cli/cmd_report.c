@@ -173,9 +173,24 @@ static uint32_t *ranked(const totals *t, bool by_overall, uint32_t top, uint32_t
     return rows;
 }
 
+// Adds the blocks of the tree that have no value, in their order, and returns the new count.
+static uint32_t add_unranked(const profile *p, uint32_t top, uint32_t *rows, uint32_t count) {
+    enum { UNSEEN, ON_A_PATH, LISTED };
+    uint8_t *state = calloc((size_t)p->block_count + 1, 1);
+    if (!state) fail_memory();
+    for (uint32_t n = 1; n < p->node_count; n++) state[p->block[n]] = ON_A_PATH;
+    for (uint32_t i = 0; i < count; i++) state[rows[i]] = LISTED;
+    for (uint32_t b = 0; b < p->block_count && count < top; b++) {
+        if (state[b] == ON_A_PATH) rows[count++] = b;
+    }
+    free(state);
+    return count;
+}
+
 static void report_blocks(const options *o, const loaded *l, const totals *t, bool by_overall,
                           output *out) {
-    uint32_t count, *top = ranked(t, by_overall, top_of(o, TOP_TEXT), &count);
+    uint32_t count, most = top_of(o, TOP_TEXT), *top = ranked(t, by_overall, most, &count);
+    if (o->as != AS_TEXT) count = add_unranked(l->profile, most, top, count);
     json_writer w;
     if (o->as == AS_TEXT) {
         print_title(o, l, out);

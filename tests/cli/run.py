@@ -5,7 +5,7 @@
 Against `go tool pprof`, callgrind_annotate and perf where they are installed; round trips between formats; what is said
 about files that are no profiles; terminals, pipes and exit statuses.
 """
-import collections, fcntl, gzip, html.parser, json, os, pty, re, resource, shutil, struct, sys, termios
+import collections, fcntl, gzip, html.parser, json, os, pty, random, re, resource, shutil, struct, sys, termios
 import xml.etree.ElementTree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -283,6 +283,31 @@ def the_json_shape_is_the_pinned_one():
         same(list(report), ["metric", "unit", "total", "left", "rows"])
         same(len(report["rows"]), 2)
         same(list(report["rows"][0]), ["name", "file", "line", "column", "self", "overall", "calls"])
+
+
+@case
+def tables_for_programs_have_every_block():
+    """Beside the stacks themselves, of random profiles; what a filter leaves as well."""
+    for _ in range(8):
+        seed = random.randrange(1 << 32) if "OURO_SEED" not in os.environ else int(os.environ["OURO_SEED"])
+        chance = random.Random(seed)
+        stacks = {";".join(chance.choices("abcdefgh", k=chance.randint(1, 6))): chance.randint(1, 9) for _ in range(6)}
+        write("a.folded", "".join(f"{stack} {n}\n" for stack, n in stacks.items()))
+        chosen = chance.choice([s.split(";")[-1] for s in stacks])
+        for filters in [], ["--select", chosen], ["--exclude", chosen]:
+            left = {stack: n for stack, n in stacks.items()
+                    if not filters or (chosen in stack.split(";")) == (filters[0] == "--select")}
+            blocks = {block for stack in left for block in stack.split(";")}
+            selfs = {block: sum(n for stack, n in left.items() if stack.endswith(block)) for block in blocks}
+            for table in [], ["--self"], ["--overall"]:
+                about = f"OURO_SEED={seed} {table} {filters}"
+                report = json.loads(ouro("report", *table, "--json", *filters, "a.folded"))["rows"]
+                same({row["name"]: row["self"] for row in report}, selfs, about)
+                same(len(report), len(blocks), about)
+                lines = ouro("report", *table, "--csv", *filters, "a.folded").splitlines()[1:]
+                same(sorted(line.split(",")[0] for line in lines), sorted(blocks), about)
+                few = json.loads(ouro("report", *table, "--json", "--top", "3", *filters, "a.folded"))["rows"]
+                same(few, report[:3], about)
 
 
 # ---------------------------------------------------------------- other people's tools
