@@ -155,7 +155,8 @@ class Deep(Piece):
     file, language = "deep.go", "go"
     reported = """Most recorders keep a number of frames and drop the rest, on the side of the root. Then a deep
 call seems to come from nowhere, and what began it looks cheap: [Go keeps
-64](https://github.com/golang/go/issues/56029), [32 for memory](https://github.com/golang/go/issues/43669),
+64](https://github.com/golang/go/issues/56029) (for memory [128 since Go
+1.23](https://github.com/golang/go/issues/69590), before that [32](https://github.com/golang/go/issues/43669)),
 [gperftools 64](https://github.com/gperftools/gperftools/issues/1194), [Dart
 128](https://github.com/flutter/devtools/issues/579), and perf 127."""
     moral = """Nobody can put back what the recorder dropped, so Ouro says the same of this file. What Ouro records
