@@ -831,7 +831,7 @@ def the_version_is_the_headers():
     version = re.search(r'^#define OURO_VERSION "(\d+\.\d+\.\d+)"$', header, re.M).group(1)
     same(ouro("--version"), f"ouro {version}\n")
     changes = read(os.path.join(ROOT, "CHANGELOG.md"))
-    same(re.search(r"^## (\S+)", changes, re.M).group(1), version, "the newest entry of CHANGELOG.md")
+    same(re.search(r"^## (\d\S+)", changes, re.M).group(1), version, "the newest version in CHANGELOG.md")
 
 
 @case
