@@ -40,7 +40,7 @@ test: ## set up, build, run all tests (WORD=cli: some); the last line is `N pass
 	@tools/bootstrap test
 	@$(MAKE) --no-print-directory build
 	@$(call ninja,suites)
-	@tools/run_tests $(BUILD) $(WORD)
+	@PATH=$$(tools/programs $(BUILD)) && export PATH && tools/run_tests $(BUILD) $(WORD)
 
 real: ## programs of Debian's Python packages beside cProfile, and Python's own suites (WORD=sympy: some); some minutes
 	@tools/bootstrap test

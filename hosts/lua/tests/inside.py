@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Lua inside other programs, with the examples of ../examples/inside: inside.py OURO BUILD [WORD...]
 
-What is not installed is skipped. NGINX_ROOT is a folder with Debian's packages of nginx unpacked, if not the system's.
+What is not installed is skipped. The servers may be unpacked in a folder of the cache: `tools/bootstrap test` puts them
+there, with the libraries that they need and the system lacks.
 """
-import os, re, shutil, socket, subprocess, sys, time
+import glob, os, platform, re, shutil, socket, subprocess, sys, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../../../tests/support"]
@@ -13,6 +14,9 @@ from suite import arguments, case, has, main, same, skip, write
 
 OURO, BUILD = arguments("OURO", "BUILD")
 EXAMPLES = os.path.join(HERE, "..", "examples", "inside")
+CACHE = os.environ.get("OURO_CACHE") or os.path.expanduser("~/.cache/ouro")
+SERVERS = f"{CACHE}/servers-{platform.freedesktop_os_release().get('VERSION_CODENAME')}"
+LIBRARIES = ":".join(glob.glob(f"{SERVERS}/usr/lib/*-linux-gnu*"))
 MODULES = {"lua5.1": "5.1", "lua5.3": "5.3", "lua5.4": "5.4", "luajit": "5.1"}
 
 
@@ -23,6 +27,12 @@ def environment(folder, **more):
 def needs(program):
     if not shutil.which(program):
         skip(f"{program} is not installed")
+
+
+def unpacked(path):
+    """A file of a server's packages."""
+    found = [place + path for place in (SERVERS, "") if os.path.exists(place + path)]
+    return found[0] if found else skip(f"{path} is not here; tools/bootstrap test unpacks it")
 
 
 def needs_module(folder):
@@ -111,8 +121,7 @@ def a_script_of_neovim_records_itself():
 
 @case
 def a_script_of_redis_is_recorded_outside_of_it():
-    needs("redis-server")
-    needs("redis-cli")
+    server, cli = unpacked("/usr/bin/redis-server"), unpacked("/usr/bin/redis-cli")
     if not os.path.exists(f"{BUILD}/ouro-lua5.1"):
         skip("built without Lua 5.1")
     write("count.lua", "local function add(key, n) return redis.call('INCRBY', key, n) end\n"
@@ -121,10 +130,11 @@ def a_script_of_redis_is_recorded_outside_of_it():
           "local list = redis.call('LRANGE', KEYS[2], 0, -1)\n"
           "assert(redis.call('GET', 'nobody') == false and redis.pcall('NONSENSE').err)\n"
           "return redis.call('GET', KEYS[1]) .. ' ' .. #list .. ' ' .. list[2]\n")
-    server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", os.path.abspath("s"), "--save", "",
-                               "--daemonize", "no", "--dir", os.getcwd()], stdout=subprocess.DEVNULL)
+    server = subprocess.Popen([server, "--port", "0", "--unixsocket", os.path.abspath("s"), "--save", "",
+                               "--daemonize", "no", "--dir", os.getcwd()], stdout=subprocess.DEVNULL,
+                              env=environment("5.1", LD_LIBRARY_PATH=LIBRARIES))
     try:
-        cli = f"redis-cli -s {os.path.abspath('s')}"
+        cli = f"env LD_LIBRARY_PATH={LIBRARIES} {cli} -s {os.path.abspath('s')}"
         until(lambda: suite.run(*cli.split(), "ping").out == "PONG\n", server)
         inside = run(*cli.split(), "--eval", "count.lua", "n", "list", ",", "20").out
         run(*cli.split(), "flushall")
@@ -142,13 +152,13 @@ def a_script_of_redis_is_recorded_outside_of_it():
 
 @case
 def without_a_server_of_redis_the_script_ends_with_a_message():
-    needs("redis-cli")
+    cli = f"env LD_LIBRARY_PATH={LIBRARIES} {unpacked('/usr/bin/redis-cli')} -s nobody"
     if not os.path.exists(f"{BUILD}/ouro-lua5.1"):
         skip("built without Lua 5.1")
     write("one.lua", "return redis.call('GET', KEYS[1])\n")
     done = suite.run(f"{BUILD}/ouro-lua5.1", "--quiet", os.path.join(EXAMPLES, "redis_outside.lua"), "one.lua", "n",
-                     status=1, timeout=100, env=environment("5.1", REDIS_CLI="redis-cli -s nobody"))
-    has(done.err, "no server answers `redis-cli -s nobody ping`")
+                     status=1, timeout=100, env=environment("5.1", REDIS_CLI=cli))
+    has(done.err, f"no server answers `{cli} ping`")
 
 
 def until(ready, process):
@@ -175,19 +185,17 @@ def get(path, target):
 @case
 def a_worker_of_nginx_records_its_handlers():
     needs_module("5.1")
-    root = os.environ.get("NGINX_ROOT", "")
-    program, modules = root + "/usr/sbin/nginx", root + "/usr/lib/nginx/modules"
-    if not os.path.exists(program) or not os.path.exists(modules + "/ngx_http_lua_module.so"):
-        skip("nginx with its Lua module is not installed")
+    program = unpacked("/usr/sbin/nginx")
+    http_lua, ndk = (unpacked(f"/usr/lib/nginx/modules/{name}_module.so") for name in ("ngx_http_lua", "ndk_http"))
     shutil.copy(os.path.join(EXAMPLES, "nginx.conf"), "nginx.conf")
     os.mkdir("logs")
-    write("modules.conf", f"load_module {modules}/ndk_http_module.so;\nload_module {modules}/ngx_http_lua_module.so;\n")
-    write("lua.conf", f'lua_package_path "{root}/usr/share/lua/5.1/?.lua;;";\n'
+    write("modules.conf", f"load_module {ndk};\nload_module {http_lua};\n")
+    write("lua.conf", f'lua_package_path "{SERVERS}/usr/share/lua/5.1/?.lua;;";\n'
           f'lua_package_cpath "{BUILD}/hosts/lua/5.1/?.so;;";\n')
     write("listen.conf", f"listen unix:{os.path.abspath('s')};\n")
     server = subprocess.Popen([program, "-p", os.getcwd(), "-c", os.path.abspath("nginx.conf")],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                              env=environment("5.1", LD_LIBRARY_PATH=root + "/usr/lib/x86_64-linux-gnu"))
+                              env=environment("5.1", LD_LIBRARY_PATH=LIBRARIES))
     try:
         until(lambda: os.path.exists("s"), server)
         has(get("s", "/work"), "\r\n100\n")
