@@ -5,7 +5,7 @@ _ouro() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
     local filters='--select --exclude --fold --select-match --exclude-match --fold-match --label'
     local commands='view report diff convert merge push store serve'
-    commands="$commands lua lua5.1 lua5.3 lua5.4 luajit python run record cc c++"
+    commands="$commands lua lua5.1 lua5.3 lua5.4 lua5.5 luajit python run record cc c++"
     local reading='--from --compact --limit --help --version' words=
     local choosing='--store --where --paths --strict'
     COMPREPLY=()
@@ -44,7 +44,7 @@ _ouro() {
         store) words='--keep --top --json --strict --help --version' ;;
         serve) words='--store --listen --token-file --token --limit --help --version' ;;
         merge) words="--output --to --metric --period --min $reading" ;;
-        lua | lua5.1 | lua5.3 | lua5.4 | luajit)
+        lua | lua5.1 | lua5.3 | lua5.4 | lua5.5 | luajit)
             words='--output --view --quiet --hz --cpu --precise --instructions --memory --live --max-nodes --compact
                    --slice --slice-by --luajit --help --version'
             ;;

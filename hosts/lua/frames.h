@@ -3,7 +3,7 @@
 // Lua's frames, from one to its caller, in a constant number of steps. lua_getstack counts from the
 // innermost frame at every call, so a walk by it is quadratic in the depth.
 //
-// In Lua 5.1 a frame is an index, and its caller has the index before. In 5.3 and 5.4 it is a
+// In Lua 5.1 a frame is an index, and its caller has the index before. From 5.3 on it is a
 // record of Lua's, and we read two of its words: the frame's function and its caller. That is the
 // only private memory of Lua that this host reads. frames_are_known compares both words with what
 // Lua's own functions say, at every start of a session; where they differ, lua_getstack and

@@ -124,6 +124,9 @@ static void open_libraries(lua_State *L, const command_line *command) {
         lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
     }
     luaL_openlibs(L);
+#if LUA_VERSION_NUM >= 505
+    lua_warning(L, "@off", 0); // as lua does; before 5.5 that is how a state begins
+#endif
     lua_getglobal(L, "package");
     lua_getfield(L, -1, "preload");
     lua_pushcfunction(L, luaopen_ouro);

@@ -28,8 +28,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#if LUA_VERSION_NUM != 501 && LUA_VERSION_NUM != 503 && LUA_VERSION_NUM != 504
-#error "this host needs Lua 5.1, 5.3 or 5.4, or LuaJIT"
+#if LUA_VERSION_NUM != 501 && LUA_VERSION_NUM != 503 && LUA_VERSION_NUM != 504 && \
+    LUA_VERSION_NUM != 505
+#error "this host needs Lua 5.1, 5.3, 5.4 or 5.5, or LuaJIT"
 #endif
 
 // ---------------------------------------------------------------- LuaJIT

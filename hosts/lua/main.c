@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// ouro-lua, ouro-lua5.1, ouro-lua5.3, ouro-luajit: run a script as the interpreter does, and record
-// a profile of it. The script gets the same arguments, streams, messages and exit status. The
-// profile is written however the process ends: at the end of the script, or by an error, os.exit,
-// an interrupt or SIGTERM.
+// ouro-lua, ouro-lua5.1, ouro-lua5.3, ouro-lua5.5, ouro-luajit: run a script as the interpreter
+// does, and record a profile of it. The script gets the same arguments, streams, messages and exit
+// status. The profile is written however the process ends: at the end of the script, or by an
+// error, os.exit, an interrupt or SIGTERM.
 
 #include "descriptors.h"
 #include "ends.h"

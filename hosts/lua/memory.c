@@ -12,6 +12,7 @@
 #include "precise.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void charge(session *s, size_t before, size_t after) {
     coroutine *co = s->current;
@@ -54,8 +55,32 @@ void memory_learn(session *s, lua_State *L) {
     }
 }
 
+// From 5.5 on, a long string keeps the allocator that it was made with (lua_pushexternalstring), so
+// ours is never freed, and serves every session of its state.
+static allocator *allocator_new(lua_State *L) {
+#if LUA_VERSION_NUM >= 505
+    static const char key = 0;
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &key);
+    allocator *a = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    if (a && a->idle) return memset(a, 0, sizeof *a);
+    a = calloc(1, sizeof *a);
+    lua_pushlightuserdata(L, a);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &key);
+    return a;
+#else
+    (void)L;
+    return calloc(1, sizeof(allocator));
+#endif
+}
+
+static void allocator_free(allocator *a) {
+    a->idle = true;
+    if (LUA_VERSION_NUM < 505) free(a);
+}
+
 bool memory_watch(session *s) {
-    allocator *a = calloc(1, sizeof *a);
+    allocator *a = allocator_new(s->main);
     if (!a) return false;
     a->session = s;
     a->next = lua_getallocf(s->main, &a->next_ud);
@@ -72,6 +97,6 @@ void memory_unwatch(session *s) {
     void *ud = NULL;
     if (s->main && lua_getallocf(s->main, &ud) == on_memory && ud == a) {
         lua_setallocf(s->main, a->next, a->next_ud);
-        free(a);
+        allocator_free(a);
     } // else another allocator still calls it, and it must stay to pass calls on
 }

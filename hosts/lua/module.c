@@ -219,6 +219,7 @@ const luaL_Reg ouro_module_functions[] = {
 // The Lua that has loaded us, by what each version added. 5.2 is not among ours.
 static int version_here(void) {
 #ifdef OURO_LUA_MODULE
+    if (dlsym(RTLD_DEFAULT, "lua_numbertocstring")) return 505;
     if (dlsym(RTLD_DEFAULT, "lua_newuserdatauv")) return 504;
     if (dlsym(RTLD_DEFAULT, "lua_rotate")) return 503;
     return dlsym(RTLD_DEFAULT, "lua_rawgetp") ? 502 : 501;

@@ -4,7 +4,7 @@ version = "0.2.0-1"
 description = {
    summary = "A call-path profiler that knows tail calls, coroutines and errors",
    detailed = [[
-      Sampling and precise profiles of Lua 5.1, 5.3 and 5.4 programs (LuaJIT: sampling), with recursion compacted while the program runs. Profiles are
+      Sampling and precise profiles of Lua 5.1, 5.3, 5.4 and 5.5 programs (LuaJIT: sampling), with recursion compacted while the program runs. Profiles are
       written in pprof's format.]],
    license = "MIT",
    labels = {"profiler", "debug"},
@@ -12,7 +12,7 @@ description = {
 -- Built from an unpacked source tree: luarocks make hosts/lua/ouro-0.2.0-1.rockspec
 source = {url = "."}
 supported_platforms = {"linux"}
-dependencies = {"lua >= 5.1, < 5.5"}
+dependencies = {"lua >= 5.1, < 5.6"}
 external_dependencies = {ZLIB = {header = "zlib.h", library = "z"}}
 build = {
    type = "builtin",

@@ -103,6 +103,7 @@ typedef struct {
     lua_Alloc next;
     void *next_ud;
     session *session;   // NULL: only pass on
+    bool idle;          // Lua has its own again
     size_t thread_size; // 0: not known yet
     allocated recent[RECENT];
     unsigned made;

@@ -50,7 +50,7 @@ static const char general[] =
     "  ouro push --store S FILE... profiles of many machines into a store\n"
     "  ouro store S                what is in a store\n"
     "  ouro serve --store S        what profiling agents send into a store\n"
-    "  ouro lua SCRIPT [args]      profile a Lua program; also lua5.1, lua5.3, luajit\n"
+    "  ouro lua SCRIPT [args]      profile a Lua program; also lua5.1, 5.3, 5.5, luajit\n"
     "  ouro python SCRIPT [args]   run and profile a Python program\n"
     "  ouro run PROGRAM ...        profile any native program, or a process (--pid)\n"
     "  ouro record on|off PID      switch that while it runs\n"

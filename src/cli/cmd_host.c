@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const hosts[] = {"lua",    "lua5.1", "lua5.3", "lua5.4", "luajit",
+static const char *const hosts[] = {"lua",    "lua5.1", "lua5.3", "lua5.4", "lua5.5", "luajit",
                                     "python", "run",    "record", "cc",     "c++"};
 
 bool is_host(const char *command) {

@@ -18,6 +18,8 @@ CACHE = os.environ.get("OURO_CACHE") or os.path.expanduser("~/.cache/ouro")
 SERVERS = f"{CACHE}/servers-{platform.freedesktop_os_release().get('VERSION_CODENAME')}"
 LIBRARIES = ":".join(glob.glob(f"{SERVERS}/usr/lib/*-linux-gnu*"))
 MODULES = {"lua5.1": "5.1", "lua5.3": "5.3", "lua5.4": "5.4", "luajit": "5.1"}
+if os.path.exists(f"{BUILD}/hosts/lua/5.5/ouro.so"):  # not every system has it
+    MODULES["lua5.5"] = "5.5"
 
 
 def environment(folder, **more):

@@ -16,7 +16,8 @@ from suite import arguments, case, main, run, same, write
 OURO, HOST = arguments("OURO", "OURO_LUA")
 MODEL = os.path.join(HERE, "model.lua")
 SEED = os.environ.get("OURO_SEED")
-LUA = (re.search(r"lua5\.[13]", os.path.basename(HOST)) or ["lua5.4"])[0]
+LUA = (re.search(r"lua5\.[135]", os.path.basename(HOST)) or ["lua5.4"])[0]
+NEW = LUA in ("lua5.4", "lua5.5")  # variables and coroutines can be closed
 PROGRAMS = 1 if SEED else 150 if LUA == "lua5.4" else 60
 WAYS = ["--precise"], ["--memory"], ["--instructions=7"]
 
@@ -74,14 +75,14 @@ class Program:
                     *(["    if coroutine.status(co) == 'suspended' or coroutine.status(co) == 'dead' then",
                        # An error while Lua closes a coroutine that waits in xpcall goes to the handler of that xpcall,
                        # which has left the stack: what is called then is what happens to be there.
-                       "        closing = true coroutine.close(co) closing = false end"] if LUA == "lua5.4" else []),
+                       "        closing = true coroutine.close(co) closing = false end"] if NEW else []),
                     "    co = nil",
                     "    if fuel % 5 == 0 then collectgarbage('step') end end"]
         if kind == 10:
             return ["local t = setmetatable({}, meta)", "local y = t.field"]
         if self.random.random() < 0.5:
             return [f"for i = 1, {self.random.randint(1, 3)} do local x = {f}(n + 1) end"]
-        if LUA != "lua5.4":
+        if not NEW:
             return [f"do local t = setmetatable({{}}, meta) {f}(n + 1) end"]
         return [f"do local t <close> = setmetatable({{}}, meta) {f}(n + 1) end"]
 

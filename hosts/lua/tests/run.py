@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs programs under ouro-lua and compares what was counted: run.py OURO OURO_LUA LUA_MODULES PROGRAMS [WORD...]"""
+"""Runs programs under ouro-lua and compares what was counted: run.py OURO OURO_LUA LUA_MODULES PROGRAMS [WORD...]
+
+The folder of the module is named by the version: the same cases are for Lua 5.4 and 5.5.
+"""
 import os, re, resource, signal, subprocess, sys, textwrap, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -12,6 +15,8 @@ from signals import has_run, send
 from suite import ROOT, arguments, case, has, main, read, same, skip, write
 
 OURO, HOST, MODULES, PROGRAMS = arguments("OURO", "OURO_LUA", "LUA_MODULES", "PROGRAMS")
+LUA = "lua" + os.path.basename(MODULES)  # the interpreter
+NAME = "lua" if LUA == "lua5.4" else LUA  # how the host calls itself
 ENVIRONMENT = dict(os.environ, OURO=OURO, LUA_CPATH=MODULES + "/?.so", ASAN_OPTIONS="detect_leaks=1")
 
 
@@ -25,7 +30,7 @@ def script(text):
 
 def module(text, status=0):
     """Under an unmodified lua, which loads the module."""
-    return run("lua5.4", script(text), status=status)
+    return run(LUA, script(text), status=status)
 
 
 def folded(profile, metric="calls"):
@@ -67,7 +72,7 @@ def is_counted_in_the_module(text, want):
     write("script.lua", 'local o = require "ouro"\no.start{mode = "precise", metrics = {"memory", "instructions"}}\n'
           'local closing <close> = setmetatable({}, {__close = function() o.stop() o.write("script.pb") end})\n' +
           textwrap.dedent(text))
-    run("lua5.4", "script.lua")
+    run(LUA, "script.lua")
     got = folded("script.pb")
     for path in ["setmetatable", "(anonymous)", "__close", "closing"]:
         if path not in want:
@@ -166,7 +171,7 @@ def instructions_are_exact_one_by_one():
             total[k] = (total[k] or 0) + 1
         end, "", 1)
         """ + "dofile('script.lua') debug.sethook() for k, n in pairs(total) do print(k, n) end")
-    lines = dict(map(int, line.split()) for line in run("lua5.4", "model.lua").out.splitlines())
+    lines = dict(map(int, line.split()) for line in run(LUA, "model.lua").out.splitlines())
     f = sum(n for path, n in got.items() if path.split(";")[-1] == "f")
     g = sum(n for path, n in got.items() if path.split(";")[-1] == "g")
     same(f, lines[2], (got, lines))
@@ -184,6 +189,21 @@ def memory_is_charged_to_who_allocates():
     assert 1000000 <= got["big;string.rep"] < 3100000, got
     assert 40 <= got["small"] < 400, got
     assert folded("script.pb", "allocations")["small"] <= 3
+
+
+@case
+def every_cycle_of_the_collector_is_a_call_of_gc():
+    """A finalizer of the script counts them, too."""
+    for options in ([], ["--memory"]):
+        done, got = precise("""
+            local cycles, mt = 0, {}
+            function mt.__gc(object) cycles = cycles + 1 setmetatable(object, mt) end
+            setmetatable({}, mt)
+            for i = 1, 20 do collectgarbage() end
+            for i = 1, 1e5 do local garbage = {i} end
+            print(cycles)
+        """, *options)
+        same(sum(n for path, n in got.items() if path.endswith("(gc)")), int(done.out), options)
 
 
 @case
@@ -278,13 +298,13 @@ def what_the_profiler_itself_takes_on_a_deep_stack_is_not_charged():
 # ---------------------------------------------------------------- errors and the command line
 
 def like_lua(text, *arguments, status=1):
-    plain = run("lua5.4", script(text), *arguments, status=status)
+    plain = run(LUA, script(text), *arguments, status=status)
     for options in ([], ["--precise"], ["--memory", "--instructions"]):
         if os.path.exists("out.pb"):
             os.remove("out.pb")
         ours = run(HOST, *options, "--quiet", "-o", "out.pb", "script.lua", *arguments, status=status)
         same(ours.out, plain.out)
-        same(ours.err, plain.err.replace("lua5.4: ", "lua: "))
+        same(ours.err, plain.err.replace(LUA + ": ", NAME + ": "))
         yield os.path.exists("out.pb")
 
 
@@ -320,7 +340,7 @@ def exit_statuses_are_the_scripts():
 def a_syntax_error_or_no_script_writes_nothing():
     assert not any(like_lua("local = 1"))
     done = run(HOST, "-o", "none.pb", "missing.lua", status=1)
-    assert done.err.startswith("lua: cannot open missing.lua"), done.err
+    assert done.err.startswith(f"{NAME}: cannot open missing.lua"), done.err
     assert not os.path.exists("none.pb")
 
 
@@ -344,11 +364,11 @@ def the_command_line_is_understood_or_refused():
     for arguments in (["--nonsense", "x.lua"], [], ["--hz", "0", "x.lua"], ["--hz", "x", "x.lua"], ["-o"],
                       ["--compact", "x", "x.lua"], ["--max-nodes", "1", "x.lua"], ["--instructions=0", "x.lua"]):
         done = run(HOST, *arguments, status=2)
-        assert done.err.startswith("ouro lua: "), done
+        assert done.err.startswith(f"ouro {NAME}: "), done
         same(done.out, "")
     has(run(HOST, "--help").out, "--precise")
-    has(run(HOST, "--version").out, "Lua 5.4")
-    assert run(OURO, "lua", "--help").out == run(HOST, "--help").out or "asan" in HOST
+    has(run(HOST, "--version").out, "Lua " + LUA[3:])
+    assert run(OURO, NAME, "--help").out == run(HOST, "--help").out or "asan" in HOST
     write("t.lua", "local function f() end for i = 1, 3e7 do if i % 10000 == 0 then f() end end print(arg[0], ...)")
     done = run(HOST, "--hz=500", "t.lua", "--precise", "x")
     same(done.out, "t.lua\t--precise\tx\n")
@@ -370,17 +390,18 @@ def options_of_lua_are_done_as_lua_does_them():
                       ["-e", "warn('silent')"], ["-e", "x = 1", script("print(x, arg[0], ...)"), "a"],
                       ["-e", "error('no')"], ["-l", "no.such.module"], ["-e", "x x"], ["-v"],
                       ["-E", "-e", "print(package.cpath)"]):
-        plain = run("lua5.4", *arguments, status=None)
+        plain = run(LUA, *arguments, status=None)
         ours = run(HOST, "--quiet", "-o", "out.pb", *arguments, status=plain.status)
         same(ours.out, plain.out, arguments)
-        same(ours.err.split("\n")[0], plain.err.replace("lua5.4: ", "lua: ").split("\n")[0], arguments)
-    assert run(HOST, "-e", status=2).err.startswith("ouro lua: this option needs an argument: -e")
-    has(run(OURO, "lua5.4", "-q", "-e", "print(_VERSION)").out, "Lua 5.4") if "asan" not in HOST else None
+        same(ours.err.split("\n")[0], plain.err.replace(LUA + ": ", NAME + ": ").split("\n")[0], arguments)
+    assert run(HOST, "-e", status=2).err.startswith(f"ouro {NAME}: this option needs an argument: -e")
+    has(run(OURO, LUA, "-q", "-e", "print(_VERSION)").out, "Lua " + LUA[3:]) if "asan" not in HOST else None
 
 
 @case
 def lua_init_is_obeyed_as_lua_does():
-    more = dict(ENVIRONMENT, LUA_INIT_5_4="print('init')", LUA_INIT="print('not this')")
+    more = dict(ENVIRONMENT, LUA_INIT="print('not this')")
+    more["LUA_INIT_" + LUA[3:].replace(".", "_")] = "print('init')"
     done = suite.run(HOST, "--quiet", "-o", "out.pb", "-e", "print(1)", status=0, timeout=60, env=more)
     same(done.out, "init\n1\n")
 
@@ -390,7 +411,7 @@ def what_is_typed_is_run_and_recorded():
     typed = "local x = 5\ny = 6\ny + 1\nfor i = 1, 2 do\nprint(i)\nend\nx x\nerror('no')\nprint('end')\n"
     done = run(HOST, "--precise", "--quiet", "-o", "typed.pb", "-i", stdin=typed)
     same(re.sub(r"^.*\n", "", done.out, count=1), "> > > 7\n> >> >> 1\n2\n> > > end\n> \n")
-    has(done.err, "lua: stdin:1: syntax error near 'x'", "lua: stdin:1: no")
+    has(done.err, f"{NAME}: stdin:1: syntax error near 'x'", f"{NAME}: stdin:1: no")
     same(folded("typed.pb")["print"], 4)
 
 
@@ -698,7 +719,7 @@ KNOWN = {
 
 def counts_what_it_knows(name):
     path = os.path.join(PROGRAMS, name)
-    plain = run("lua5.4", path, cwd=PROGRAMS)
+    plain = run(LUA, path, cwd=PROGRAMS)
     for options in (["--precise"], [], ["--memory"]):
         output = os.path.join(os.getcwd(), "program.pb")
         ours = run(HOST, *options, "--quiet", "-o", output, path, cwd=PROGRAMS)

@@ -13,7 +13,8 @@ from suite import arguments, case, has, main, same, write
 
 OURO, BUILD, CHECKED = arguments("OURO", "BUILD", "CHECKED")
 EXAMPLES = os.path.join(HERE, "..", "examples")
-HOSTS = [host for host in (f"{BUILD}/ouro-lua", CHECKED, f"{BUILD}/ouro-lua5.1", f"{BUILD}/ouro-lua5.3")
+HOSTS = [host for host in (f"{BUILD}/ouro-lua", CHECKED, f"{BUILD}/ouro-lua5.1", f"{BUILD}/ouro-lua5.3",
+                         f"{BUILD}/ouro-lua5.5")
          if os.path.exists(host)]
 
 
@@ -171,7 +172,8 @@ PROGRAM = """
 
 @case
 def a_program_says_itself_where_a_slice_ends():
-    for version, folder in (("lua5.4", "5.4"), ("lua5.3", "5.3"), ("lua5.1", "5.1"), ("luajit", "5.1")):
+    for version, folder in (("lua5.5", "5.5"), ("lua5.4", "5.4"), ("lua5.3", "5.3"), ("lua5.1", "5.1"),
+                            ("luajit", "5.1")):
         if not shutil.which(version) or not os.path.exists(f"{BUILD}/hosts/lua/{folder}/ouro.so"):
             continue
         modes = ["", 'slice_by = "duration"'] + ([] if version == "luajit" else ['mode = "precise"'])

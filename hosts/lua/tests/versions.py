@@ -15,7 +15,7 @@ from signals import has_run, send
 from suite import arguments, case, has, main, same, skip, write
 
 OURO, BUILD = arguments("OURO", "BUILD")
-MODULES = {"lua5.1": "5.1", "lua5.3": "5.3", "lua5.4": "5.4", "luajit": "5.1"}
+MODULES = {"lua5.1": "5.1", "lua5.3": "5.3", "lua5.4": "5.4", "lua5.5": "5.5", "luajit": "5.1"}
 # What a script must not use. A case with it is not for that version.
 LACKS = {"lua5.3": ["<close>", "<const>", "coroutine.close", "incremental"]}
 LACKS["lua5.1"] = LACKS["lua5.3"] + ["goto", "load(", "__len", "coroutine.yield() error", "os.exit(true"]
@@ -183,7 +183,7 @@ def a_wrong_pairing_of_lua_and_module_says_so():
 
 @case
 def ouro_runs_the_lua_that_is_named():
-    names = {"lua5.1": "Lua 5.1", "lua5.3": "Lua 5.3", "lua5.4": "Lua 5.4", "luajit": "LuaJIT 2.1"}
+    names = {"lua5.1": "Lua 5.1", "lua5.3": "Lua 5.3", "lua5.4": "Lua 5.4", "lua5.5": "Lua 5.5", "luajit": "LuaJIT 2.1"}
     for version, text in names.items():
         if version == "lua5.4" or os.path.exists(f"{BUILD}/ouro-{version}"):
             done = run(OURO, version, "--quiet", "-o", "v.pb", "-e", "print(jit and jit.version or _VERSION)")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A C program that runs Lua scripts, and the three lines that record one. It links Lua and nothing
-// else: `require` finds the module of Ouro. For Lua 5.1, 5.3, 5.4 and LuaJIT alike.
+// else: `require` finds the module of Ouro. For Lua 5.1, 5.3, 5.4, 5.5 and LuaJIT alike.
 //
 //     cc embed.c $(pkg-config --cflags --libs lua5.4) -o embed
 //     ./embed script.lua && ouro report embed.pb.gz
