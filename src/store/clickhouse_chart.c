@@ -45,8 +45,8 @@ static bool run_chart(charter *k, bool by_step, http_answer *a, error *e) {
         "SELECT n, toUInt64(step) AS at, sum(value), sum(toFloat64(value)) FROM"
         " (SELECT labels AS k, %d * intDiv(last - 1 - toUInt64(%llu), toUInt64(%llu)) AS step,"
         " if(has(ids, toUInt64(%llu)), sums[indexOf(ids, toUInt64(%llu))], toInt64(0)) AS value"
-        " FROM (%s)) ANY INNER JOIN (SELECT k, n FROM keys) USING k GROUP BY n, at FORMAT "
-        "RowBinary",
+        " FROM (%s)) AS steps ALL INNER JOIN (SELECT k, n FROM keys) AS numbers USING k"
+        " GROUP BY n, at FORMAT RowBinary",
         by_step, (unsigned long long)q->from, (unsigned long long)q->step, id, id, k->s.slices);
 }
 

@@ -154,11 +154,11 @@ static char *slices_select(const summing *s) {
                  "SELECT slice, recording, upto, hour FROM (SELECT slice, recording, upto, number,"
                  " hour FROM (SELECT min(slice) AS slice, any(hour) AS hour, recording, number"
                  " FROM ouro_slices%s WHERE recording GLOBAL IN (SELECT k FROM keys)"
-                 " GROUP BY recording, number)"
-                 " ANY INNER JOIN (SELECT k AS recording, toUInt64(n) AS upto FROM keys)"
-                 " USING recording) ANY LEFT JOIN (SELECT recording, max(upto) AS had"
-                 " FROM ouro_forgotten%s WHERE part IN (%s) GROUP BY recording) USING recording"
-                 " WHERE number >= had AND number < upto",
+                 " GROUP BY recording, number) AS slices"
+                 " ALL INNER JOIN (SELECT k AS recording, toUInt64(n) AS upto FROM keys) AS wanted"
+                 " USING recording) AS old ALL LEFT JOIN (SELECT recording, max(upto) AS had"
+                 " FROM ouro_forgotten%s WHERE part IN (%s) GROUP BY recording) AS before"
+                 " USING recording WHERE number >= had AND number < upto",
                  all, all, s->parts) < 0)
         return NULL;
     return sql;
@@ -189,8 +189,8 @@ static bool sum_slices(const summing *s, statement of, error *e) {
                    s->c, of, &a, e,
                    "INSERT INTO ouro_forgotten%s (part, recording, upto, metric, node, value)"
                    " SELECT toUInt64(%llu), recording, upto, metric, node, sum(value)"
-                   " FROM ouro_samples%s GLOBAL ANY INNER JOIN (SELECT slice, recording, upto"
-                   " FROM (%s)) USING slice WHERE hour >= %u AND hour <= %u"
+                   " FROM ouro_samples%s GLOBAL ALL INNER JOIN (SELECT slice, recording, upto"
+                   " FROM (%s)) AS old USING slice WHERE hour >= %u AND hour <= %u"
                    " GROUP BY recording, upto, metric, node",
                    all, (unsigned long long)s->part, all, slices, first, last);
     if (ok) ouro__http_answer_free(&a);
@@ -208,12 +208,13 @@ static bool copy_sums(const summing *s, statement of, error *e) {
             s->c, of, &a, e,
             "INSERT INTO ouro_forgotten%s (part, recording, upto, metric, node, value)"
             " SELECT toUInt64(%llu), recording, new, metric, node, sum(value)"
-            " FROM ouro_forgotten%s GLOBAL ANY INNER JOIN (SELECT recording, last AS part, new"
+            " FROM ouro_forgotten%s GLOBAL ALL INNER JOIN (SELECT recording, last AS part, new"
             " FROM (SELECT recording, last FROM (SELECT recording, upto, max(part) AS last"
             " FROM ouro_forgotten%s WHERE part IN (%s) GROUP BY recording, upto)"
-            " ORDER BY recording, upto DESC LIMIT 1 BY recording)"
-            " ANY INNER JOIN (SELECT k AS recording, toUInt64(n) AS new FROM keys)"
-            " USING recording) USING recording, part GROUP BY recording, new, metric, node",
+            " ORDER BY recording, upto DESC LIMIT 1 BY recording) AS newest"
+            " ALL INNER JOIN (SELECT k AS recording, toUInt64(n) AS new FROM keys) AS wanted"
+            " USING recording) AS taken USING recording, part GROUP BY recording, new, metric, "
+            "node",
             all, (unsigned long long)s->part, all, all, s->parts))
         return false;
     ouro__http_answer_free(&a);

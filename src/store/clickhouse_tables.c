@@ -2,7 +2,8 @@
 //
 // The tables of a store, and their version. With a cluster every shard has the same tables, and
 // beside each one a table for all shards, whose name ends in _all. The statements are those that
-// version 18.16 and later ones understand.
+// version 18.16 and later ones understand, and mean the same there: both sides of a JOIN have
+// names, and a JOIN is ALL, because ANY INNER keeps one row per key of both sides since version 20.
 //
 //   ouro_blocks, ouro_nodes, ouro_metrics, ouro_label_sets
 //                  names, by the key that is made of them; a row that came twice says the same.

@@ -8,12 +8,18 @@ from shards import Shards
 from suite import case, has, lacks, run, same, skip, write
 
 SEED = int(os.environ.get("OURO_SEED", time.time_ns() % 1_000_000_000))
-given, ALONE = {}, set()
+given, ALONE, OF_SERVERS = {}, set(), set()
 
 
 def alone(function):
     """A case with servers of its own, which can run beside the others."""
     ALONE.add(function.__name__)
+    return of_servers(function)
+
+
+def of_servers(function):
+    """A case about what the current engine does not have: other shards, users, https, settings."""
+    OF_SERVERS.add(function.__name__)
     return case(function)
 
 
@@ -39,7 +45,7 @@ def one(**more):
 
 
 def two(more=""):
-    return servers().url(database(), cluster="fleet") + more
+    return servers().url(database(), cluster=servers().cluster) + more
 
 
 def folded(url, where="", *words, **more):
@@ -77,7 +83,7 @@ class without:
         self.shard.wait()
 
 
-@case
+@of_servers
 def of_a_shard_that_was_killed_the_answer_says_what_is_missing():
     url, (first, second) = two(), servers().shards
     for n in range(8):
@@ -109,7 +115,7 @@ def of_a_shard_that_hangs_the_answer_says_what_is_missing():
             has(run(given["ouro"], "report", "--store", url, status=0).err, "only a part", f"127.0.0.1:{own[1].http}")
 
 
-@case
+@of_servers
 def a_push_to_shards_of_which_one_is_down_changes_nothing_and_can_be_repeated():
     url, shard = two("&timeout=8"), servers()[1]
     push(url)
@@ -119,7 +125,7 @@ def a_push_to_shards_of_which_one_is_down_changes_nothing_and_can_be_repeated():
     same(folded(url), {path: 2 * n for path, n in PATHS.items()})
 
 
-@case
+@of_servers
 def the_next_host_is_asked_if_one_does_not_answer():
     push(two())
     with without(servers()[0]):
@@ -127,7 +133,7 @@ def the_next_host_is_asked_if_one_does_not_answer():
         has(done.err, f"127.0.0.1:{servers()[0].http}")
 
 
-@case
+@of_servers
 def where_no_host_answers_it_is_said():
     push(two())
     with without(servers()[0]), without(servers()[1]):
@@ -268,7 +274,7 @@ def a_full_disk_is_told_and_nothing_is_committed():
 
 # ---------------------------------------------------------------- passwords and rights
 
-@case
+@of_servers
 def a_password_is_needed_and_never_shown():
     user = "me:se%3Ac%40r%25t@"
     push(one(user=user))
@@ -304,7 +310,7 @@ def certificate():
     return servers().certificate
 
 
-@case
+@of_servers
 def a_secure_connection_needs_a_certificate_that_is_trusted():
     url, trust = f"https://127.0.0.1:{servers()[0].https}/{database()}", certificate()
     for words in (["report", "--store", url], ["store", url]):
@@ -326,7 +332,7 @@ def refuse_in_plain_text(listener):
         client.recv(1)  # until the client has read it
 
 
-@case
+@of_servers
 def a_certificate_of_another_name_or_no_certificate_at_all_is_refused():
     push(one())
     trust = certificate()
@@ -348,7 +354,7 @@ def a_port_that_does_not_answer_a_secure_greeting_is_told():
         has(ouro("report", "--store", url, status=1), "no secure connection in time; is it a port for https?")
 
 
-@case
+@of_servers
 def who_may_only_read_reads():
     push(one())
     same(folded(one(user="reader@"), "service=x"), PATHS)
@@ -377,7 +383,7 @@ def a_store_of_another_version_is_refused():
 
 @case
 def a_store_of_the_first_days_gets_the_table_that_forgetting_needs():
-    for name, cluster in (database() + "-1", ""), (database() + "-2", "fleet"):
+    for name, cluster in (database() + "-1", ""), (database() + "-2", servers().cluster):
         url = servers().url(name, cluster=cluster)
         write("old.folded", "f 1\n")
         os.utime("old.folded", (time.time() - 40 * 86400,) * 2)
@@ -399,12 +405,12 @@ def a_hundred_thousand_values_of_a_label_are_no_problem():
     ask = lambda sql: servers()[0].ask(sql, database=database())
     ask("INSERT INTO ouro_label_sets SELECT copy, substring(MD5(toString(number)), 1, 16), names,"
         " arrayMap((n, t) -> if(n = 'id', concat('v', toString(number)), t), names, texts)"
-        " FROM (SELECT copy, names, texts, number FROM (SELECT 1 AS one, copy, names, texts FROM ouro_label_sets)"
-        " ALL INNER JOIN (SELECT 1 AS one, number + 1 AS number FROM numbers(100000)) USING one)")
+        " FROM (SELECT copy, names, texts, number FROM (SELECT 1 AS one, * FROM ouro_label_sets) AS sets"
+        " ALL INNER JOIN (SELECT 1 AS one, number + 1 AS number FROM numbers(100000)) AS ids USING one)")
     ask("INSERT INTO ouro_slices SELECT MD5(concat('r', toString(number))), 0, slice + 1 + number, hour, began, ended,"
         " service, MD5(toString(number)), 0, metrics, totals FROM (SELECT * FROM (SELECT 1 AS one, slice, hour, began,"
-        " ended, service, metrics, totals FROM ouro_slices)"
-        " ALL INNER JOIN (SELECT 1 AS one, number + 1 AS number FROM numbers(100000)) USING one)")
+        " ended, service, metrics, totals FROM ouro_slices) AS slices"
+        " ALL INNER JOIN (SELECT 1 AS one, number + 1 AS number FROM numbers(100000)) AS ids USING one)")
     same(folded(one(), "id=v0"), PATHS)
     has(ouro("convert", "--store", one(), "--where", "id=v77,v78", "none.pb", status=1), "matches id=v77,v78;")
     same(folded(one(), "id=v*"), PATHS)

@@ -3,18 +3,21 @@
 """Stores on ClickHouse servers: tests/store/run.py OURO [WORD...]
 
 Runs the cases of tests/cli/store.py and the model of tests/unit/test_store.c on one server and on two shards, and
-beside them the faults of faults.py on servers of their own, which are killed and held. Most of a fault is waiting, so
-these groups run at the same time, each in a process. With words, cases run one after the other. Without
-clickhouse-server all is left out with a line that says so.
+beside them the faults of faults.py on servers of their own, which are killed and held. All of that runs on
+clickhouse-server, which Debian has in the oldest version that Ouro supports, and on the current engine (current.py),
+except for the cases that need what that engine does not have. Most of a fault is waiting, so these groups run at the
+same time, each in a process. With words, cases run one after the other. What is not installed is left out, with a
+line that says so.
 """
-import os, subprocess, sys, tempfile
+import contextlib, functools, os, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support"]
-import faults, following, shards, view  # noqa
+import current, faults, following, shards, view  # noqa
 from suite import arguments, case, cases, main, skip, words
 
 OURO, = arguments("OURO")
+MODEL_ONLY = "a cluster of the current engine agrees"  # the model asks all that is special in a cluster
 GROUP = os.environ.get("OURO_STORE_GROUP", "")  # of this process; its servers are in OURO_STORE_URL, or its own
 
 
@@ -44,21 +47,54 @@ def the_model_agrees(url):
 def run_healthy(name, url):
     cases.clear()
     case(the_model_agrees, f"{name}_with_the_model", url)
-    case(the_same_cases_as_on_a_file, f"{name}_with_the_cases_of_a_file", url)
+    if GROUP != MODEL_ONLY:
+        case(the_same_cases_as_on_a_file, f"{name}_with_the_cases_of_a_file", url)
     main()
 
 
-def run_faults(alone):
-    """Those that have servers of their own, or the others, which share two."""
-    for name in list(cases):
-        if (name in faults.ALONE) != alone:
-            del cases[name]
-    faults.use(OURO, None)
-    if alone:
-        main()
-    with shards.Shards(2, secure=True) as servers:
+def on(servers, one, name):
+    """The case `one`, as a case of these servers."""
+    @functools.wraps(one.function)
+    def run_there(*given):
         faults.use(OURO, servers)
-        main()
+        one.function(*given)
+    case(run_there, name, *one.arguments)
+
+
+def run_alone():
+    """Those that have servers of their own."""
+    for name in set(cases) - faults.ALONE:
+        del cases[name]
+    faults.use(OURO, None)
+    main()
+
+
+def run_faults(oldest, newest):
+    """The others share servers; None: there are none."""
+    known = list(cases.values())
+    cases.clear()
+    for one in known:
+        if oldest and (words or one.name not in faults.ALONE):
+            on(oldest, one, one.name)
+        if newest and one.name not in faults.OF_SERVERS:
+            on(newest, one, "on_the_current_engine_" + one.name)
+    main()
+
+
+def run_faults_of_the_oldest():
+    with shards.Shards(2, secure=True) as servers:
+        run_faults(servers, None)
+
+
+def run_faults_of_the_current():
+    with shards.Current(1) as servers:
+        run_faults(None, servers)
+
+
+def run_words():
+    with contextlib.ExitStack() as stack:
+        run_faults(shards.SERVER and stack.enter_context(shards.Shards(2, secure=True)),
+                   current.LIBRARY and stack.enter_context(shards.Current(1)))
 
 
 class Group:
@@ -78,26 +114,33 @@ class Group:
         return status == 0
 
 
-def run_groups():
+def run_oldest():
     with shards.Shards(2) as servers:
         groups = [Group("faults"), Group("alone"), Group("two shards agree", servers.url("{}", cluster="fleet")),
                   Group("one server agrees", servers.url("{}"))]
-        return 0 if all([group.end() for group in groups]) else 1
+        return all([group.end() for group in groups])
+
+
+def run_current():
+    with shards.Current(1) as servers:
+        groups = [Group("faults of the current"), Group("the current engine agrees", servers.url("{}")),
+                  Group(MODEL_ONLY, servers.url("{}", cluster="one"))]
+        return all([group.end() for group in groups])
 
 
 def run_all():
     if not shards.SERVER:
-        print("# tests/store was left out: clickhouse-server is not installed")
-        return 0
-    if GROUP in ("faults", "alone"):
-        run_faults(GROUP == "alone")
-    if GROUP:
-        run_healthy(GROUP.replace(" ", "_"), os.environ["OURO_STORE_URL"])
-    if not words:
-        return run_groups()
-    with shards.Shards(2, secure=True) as servers:
-        faults.use(OURO, servers)
-        main()
+        print("# tests/store on clickhouse-server was left out: it is not installed")
+    if not current.LIBRARY:
+        print("# tests/store on the current ClickHouse was left out: npm has no @chdb/lib for this machine, or `npm ci`"
+              " in tests/store was not run (tools/bootstrap test does it)")
+    if words and (shards.SERVER or current.LIBRARY):
+        run_words()
+    good = [run_oldest() if shards.SERVER else True, run_current() if current.LIBRARY else True]
+    return 0 if all(good) else 1
 
 
+OF_GROUPS = {"faults": run_faults_of_the_oldest, "alone": run_alone, "faults of the current": run_faults_of_the_current}
+if GROUP:
+    OF_GROUPS.get(GROUP, lambda: run_healthy(GROUP.replace(" ", "_"), os.environ["OURO_STORE_URL"]))()
 sys.exit(run_all())

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: MIT
 """ClickHouse servers of a test's own: a temporary folder, free ports of the loopback interface, little memory, and
-nothing left at the end. Cluster `one` has the first server, cluster `fleet` has all of them."""
+nothing left at the end. Cluster `one` has the first server, cluster `fleet` has all of them.
+
+`Shards` run Debian's clickhouse-server, the oldest version that Ouro supports. `Current` runs the current engine
+(current.py), which has no port for other shards, so that its only cluster is `one`."""
 import ctypes, os, random, shutil, signal, socket, subprocess, sys, tempfile, time
 import urllib.error, urllib.parse, urllib.request
+
+import current
 
 SERVER = shutil.which("clickhouse-server", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
 PATIENCE = 120  # seconds until a server that starts is given up
@@ -81,9 +86,12 @@ class Shard:
         for part in ("data", "tmp", "files", "schemas"):
             os.makedirs(f"{folder}/{part}")
 
+    def command(self):
+        return [SERVER, "--config-file=" + self.folder + "/config.xml"]
+
     def start(self):
         output = open(self.folder + "/output", "ab")
-        command = [SERVER, "--config-file=" + self.folder + "/config.xml"]
+        command = self.command()
         if self.disk:  # a disk of its own, as small as wanted, in a namespace that goes with the server
             mount = 'mount -t tmpfs -o size="$1" none data && shift && exec "$@"'
             command = ["unshare", "-rm", "sh", "-c", mount, "sh", self.disk, *command]
@@ -106,7 +114,7 @@ class Shard:
         while not self.answers():
             if self.process.poll() is not None or time.monotonic() > end:
                 tail = open(self.folder + "/output", errors="replace").read()[-2000:]
-                raise RuntimeError(f"clickhouse-server did not start: {tail}")
+                raise RuntimeError(f"the server did not start: {tail}")
             time.sleep(0.05)
         if self.process.poll() is not None:
             raise RuntimeError("another server has the port")
@@ -130,14 +138,20 @@ class Shard:
             self.process.wait()
 
 
+class CurrentShard(Shard):
+    def command(self):
+        return [sys.executable, current.__file__, self.folder, str(self.http)]
+
+
 class Shards:
     """with Shards(2) as shards: shards[0].ask("SELECT 1")"""
+    kind, cluster = Shard, "fleet"
 
     def __init__(self, count, patience=60, disk="", secure=False):
         """`patience`: seconds between shards. Version 18.16 obeys only its own settings there. `disk`: its size.
         `secure`: they listen for https, too; their certificate is the file `certificate`."""
         self.folder = tempfile.mkdtemp(prefix="ouro-shards-")
-        self.shards = [Shard(f"{self.folder}/{i}", disk) for i in range(count)]
+        self.shards = [self.kind(f"{self.folder}/{i}", disk) for i in range(count)]
         self.certificate = self.folder + "/cert.pem"
         self.secure = secure and shutil.which("openssl")
         if self.secure:
@@ -196,6 +210,11 @@ class Shards:
         chosen = hosts or (self.shards if cluster else self.shards[:1])
         names = ",".join(f"127.0.0.1:{s.http}" for s in chosen)
         return f"http://{user}{names}/{database}" + (f"?cluster={cluster}" if cluster else "")
+
+
+class Current(Shards):
+    """with Current(1) as servers: a server with the current engine."""
+    kind, cluster = CurrentShard, "one"
 
 
 def write(path, text):

@@ -2,7 +2,7 @@
 """The viewer on shards: the same answers as of a file, and what it says when one of them is down."""
 import json, subprocess, urllib.error, urllib.parse, urllib.request
 
-from faults import PATHS, given, push, servers, two, without
+from faults import PATHS, given, of_servers, push, servers, two, without
 from suite import case, has, lacks, same
 
 
@@ -51,7 +51,7 @@ def the_viewer_shows_what_the_shards_have():
         lacks(title, "cluster", "@")
 
 
-@case
+@of_servers
 def a_shard_that_is_down_is_named_on_every_answer_and_its_numbers_come_back():
     push(two())
     whole = sum(PATHS.values())
@@ -71,7 +71,7 @@ def a_shard_that_is_down_is_named_on_every_answer_and_its_numbers_come_back():
         same(v.ask("overview", where="")["total"], whole)
 
 
-@case
+@of_servers
 def a_strict_viewer_has_no_answer_of_a_part():
     push(two())
     with View(two(), "--strict") as v:
