@@ -298,9 +298,7 @@ static bool read_lines(reader *r, const read_options *options) {
     while ((r->at < r->in->size || r->in->more) && !r->profile->failed) {
         if (!take_line(r, &line)) return false;
         if (!is_skipped(line) && !read_line(r, line)) return false;
-        if (options->progress && r->line % 65536 == 0)
-            options->progress(options->user,
-                              (double)(r->in->offset + r->at) / (double)ouro__input_size(r->in));
+        if (r->line % 65536 == 0) ouro__tell_reading(r->in, r->at, options);
     }
     return true;
 }

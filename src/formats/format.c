@@ -95,20 +95,23 @@ const format *ouro__format_probe(const unsigned char *bytes, size_t size, error 
 
 // ---------------------------------------------------------------- whole files
 
-// By the beginning of a large file, if that is enough. JSON may tell what it is anywhere, and of a
-// text the first line must be there.
-static const format *probe_window(const input *in) {
+// Can the beginning of a large file tell what it is? JSON may tell it anywhere, and of a text the
+// first line must be there.
+static bool is_telling(const input *in) {
     size_t blank = 0;
     while (blank < in->size && strchr(" \t\r\n", in->bytes[blank])) blank++;
-    if (blank == in->size || in->bytes[blank] == '{') return NULL;
-    const format *f = ouro__format_probe(in->bytes, in->size, NULL);
-    bool line = f && (f->probe == ouro__pprof_probe || memchr(in->bytes, '\n', in->size));
-    return line ? f : NULL;
+    if (blank == in->size || in->bytes[blank] == '{') return false;
+    return ouro__pprof_probe(in->bytes, in->size) || memchr(in->bytes, '\n', in->size);
 }
 
 // Formats that are not read forward get all bytes.
 static const format *find_format(input *in, const format *from, error *e) {
-    const format *f = from ? from : in->more ? probe_window(in) : NULL;
+    const format *f = from;
+    if (!f && in->more && is_telling(in)) {
+        if (!ouro__input_more(in, 0, e)) return NULL;
+        f = ouro__format_probe(in->bytes, in->size, e);
+        if (!f) return NULL;
+    }
     if (!(f && f->forward) && !ouro__input_all(in, e)) return NULL;
     if (!f) f = ouro__format_probe(in->bytes, in->size, e);
     if (f && !f->read) ouro__error_set(e, EINVAL, "%s can be written but not read", f->name);
@@ -134,10 +137,17 @@ profile *ouro__compacted_as_asked(profile *p, const read_options *options, error
     return compacted;
 }
 
-profile *ouro__profile_for(const input *in, const read_options *options) {
+profile *ouro__profile_for(input *in, const read_options *options) {
     profile *p = ouro__profile_new();
-    if (p) p->budget = ouro__budget_of(ouro__input_size(in), in->packed, options->limit);
+    if (!p) return NULL;
+    p->budget = ouro__budget_of(ouro__input_size(in), in->packed, options->limit);
+    in->budget = &p->budget;
     return p;
+}
+
+void ouro__tell_reading(const input *in, size_t at, const read_options *options) {
+    if (options->progress && in->total)
+        options->progress(options->user, (double)(in->offset + at) / (double)in->total);
 }
 
 bool ouro__profile_write(const profile *p, const char *path, const format *to,

@@ -83,7 +83,9 @@ bool ouro__profile_write(const profile *p, const char *path, const format *to,
                          const write_options *options, error *e);
 
 // For readers: an empty profile with the budget of the input. NULL: out of memory.
-profile *ouro__profile_for(const input *in, const read_options *options);
+profile *ouro__profile_for(input *in, const read_options *options);
+// For readers, now and then: they are at byte `at` of the window. Of a pipe nothing is told.
+void ouro__tell_reading(const input *in, size_t at, const read_options *options);
 // For readers: the rule to build with.
 static inline int ouro__rule(const read_options *o, int otherwise) {
     return o->rule == RULE_DEFAULT ? otherwise : o->rule;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // Opens files and pipes, and reads them into memory of our own: a mapped file would show what
-// others do to it meanwhile, and end the program if it is cut. A large regular file is read through
-// a window, since getting memory for all of it takes longer than reading it. Pipes and packed files
-// are read at once. Refuses what cannot be a profile with a sentence of its own.
+// others do to it meanwhile, and end the program if it is cut. Whatever is large is read through a
+// window, since getting memory for all of it takes longer than reading it; readers that need all
+// bytes at once ask for them. Packed files are read whole. Refuses what cannot be a profile with a
+// sentence of its own.
+//
+// The size of a pipe is not known. Its budget is that of the bytes that have come, and until it
+// ends, no more of it is held than the smallest file may cost.
 
 #include "input.h"
 
-#include "budget.h"
 #include "readers.h"
 
 #include <errno.h>
@@ -36,11 +39,18 @@ static bool fail_reading(error *e) {
     return ouro__fail(e, errno, "cannot read: %s", strerror(errno));
 }
 
-static uint64_t most_of(const input *in) { return in->limit ? in->limit : MEMORY_MOST; }
+// Bytes that are held at a time.
+static uint64_t most_of(const input *in) {
+    uint64_t otherwise = in->total ? MEMORY_MOST : ouro__budget_of(0, 0, 0).memory;
+    return in->limit ? in->limit : otherwise;
+}
+
+static bool fail_size(const input *in, uint64_t most, error *e) {
+    return ouro__limit_fail(most, "B to read", in->total, e);
+}
 
 static bool make_room(input *in, size_t room, error *e) {
-    if (room > most_of(in) + WINDOW)
-        return ouro__limit_fail(most_of(in), "B to read", ouro__input_size(in), e);
+    if (room > most_of(in) + WINDOW) return fail_size(in, most_of(in), e);
     unsigned char *bytes = realloc((void *)(uintptr_t)in->bytes, room);
     if (!bytes) return ouro__fail_memory(e);
     in->bytes = bytes;
@@ -54,7 +64,14 @@ static bool fill(input *in, error *e) {
     if (n < 0) return fail_reading(e);
     in->size += (size_t)n;
     in->more = in->size == in->room;
+    if (in->budget && !in->total) ouro__budget_follow(in->budget, ouro__input_size(in), in->limit);
     return true;
+}
+
+// A pipe without an end would be read for ever, however little of it is held.
+static bool check_pipe(const input *in, error *e) {
+    uint64_t most = in->limit ? in->limit : MEMORY_MOST;
+    return in->total || ouro__input_size(in) <= most || fail_size(in, most, e);
 }
 
 bool ouro__input_more(input *in, size_t done, error *e) {
@@ -62,6 +79,7 @@ bool ouro__input_more(input *in, size_t done, error *e) {
     memmove(bytes, bytes + done, in->size - done);
     in->offset += done;
     in->size -= done;
+    if (!check_pipe(in, e)) return false;
     size_t room = in->room < WINDOW ? WINDOW : in->room;
     if (in->size > room / 2) room *= 2;
     return (room == in->room || make_room(in, room, e)) && fill(in, e);
@@ -70,7 +88,10 @@ bool ouro__input_more(input *in, size_t done, error *e) {
 bool ouro__input_all(input *in, error *e) {
     if (in->more && in->total >= in->room && !make_room(in, in->total + 1, e)) return false;
     bool ok = !in->more || fill(in, e);
-    while (ok && in->more) ok = make_room(in, in->room * 2, e) && fill(in, e);
+    while (ok && in->more) {
+        size_t room = in->room * 2, most = most_of(in) + WINDOW;
+        ok = make_room(in, room < most || in->room == most ? room : most, e) && fill(in, e);
+    }
     return ok;
 }
 
@@ -87,8 +108,7 @@ static bool read_head(input *in, bool regular, error *e) {
         in->more = false;
         return true;
     }
-    bool large = regular && in->more && !ouro__is_gzip(in->bytes, in->size);
-    return large || ouro__input_all(in, e);
+    return !ouro__is_gzip(in->bytes, in->size) || ouro__input_all(in, e);
 }
 
 static bool all_zero(const unsigned char *bytes, size_t size) {

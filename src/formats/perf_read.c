@@ -406,9 +406,7 @@ static bool read_lines(reader *r, const read_options *options) {
     ouro__profile_add_metric(r->profile, "samples", "count");
     while ((r->at < r->in->size || r->in->more) && !r->profile->failed) {
         if (!take_line(r, &line) || !read_line(r, line)) return false;
-        if (options->progress && r->line % (1 << 18) == 0)
-            options->progress(options->user,
-                              (double)(r->in->offset + r->at) / (double)ouro__input_size(r->in));
+        if (r->line % (1 << 18) == 0) ouro__tell_reading(r->in, r->at, options);
     }
     end_sample(r);
     return true;

@@ -110,8 +110,9 @@ static bool make_builder(reader *r, int rule) {
 
 profile *ouro__pprof_read(input *in, const read_options *options, error *e) {
     int rule = ouro__rule(options, RULE_AS_IT_IS);
-    // The origin is all of the file.
-    if (options->keep_origin && rule == RULE_AS_IT_IS && !ouro__input_all(in, e)) return NULL;
+    // The origin is all of the file, and a pipe cannot be read twice.
+    bool whole = (options->keep_origin && rule == RULE_AS_IT_IS) || !in->total;
+    if (whole && !ouro__input_all(in, e)) return NULL;
     reader r = {.in = in,
                 .moves = in->more,
                 .options = options,

@@ -279,9 +279,8 @@ bool ouro__pprof_read_samples(reader *r) {
         if (field.number != PROFILE_SAMPLE) continue;
         if (!read_sample(r, &top, &field, &s)) return false;
         if (r->profile->failed) return true; // finishing the profile tells it
-        if (r->options->progress && ++seen % 65536 == 0)
-            r->options->progress(r->options->user, (double)ouro__pprof_offset(r, field.start) /
-                                                       (double)ouro__input_size(r->in));
+        if (++seen % 65536 == 0)
+            ouro__tell_reading(r->in, (size_t)(field.start - r->in->bytes), r->options);
         if (!o) continue;
         o->sample_offset[o->sample_count] = ouro__pprof_offset(r, field.start);
         if (o->sample_set) o->sample_set[o->sample_count] = s.set;

@@ -25,6 +25,12 @@ budget ouro__budget_of(uint64_t bytes, uint64_t packed, uint64_t limit) {
                     .work = amount > limit ? amount : limit};
 }
 
+void ouro__budget_follow(budget *b, uint64_t bytes, uint64_t limit) {
+    uint64_t spent = b->spent;
+    *b = ouro__budget_of(bytes, 0, limit);
+    b->spent = spent;
+}
+
 budget ouro__budget_of_none(void) {
     return (budget){.memory = MEMORY_MOST, .output = UINT64_MAX, .work = UINT64_MAX};
 }
@@ -64,10 +70,10 @@ static bool refuse(uint64_t limit, const char *what, uint64_t bytes, const char 
     char more[SIZE_ROOM], amount[GROUPED_ROOM], size[GROUPED_ROOM];
     bool small = limit < (10 << 20);
     next_size(more, limit);
-    return ouro__fail(e, EFBIG,
-                      "more than %s%s%s: too much for a file of %s bytes; --limit %s allows more%s",
+    return ouro__fail(e, EFBIG, "more than %s%s%s: too much for a %s%s%s; --limit %s allows more%s",
                       ouro__grouped(amount, small ? limit : limit >> 20), small ? " " : " M", what,
-                      ouro__grouped(size, bytes), more, also);
+                      bytes ? "file of " : "pipe", bytes ? ouro__grouped(size, bytes) : "",
+                      bytes ? " bytes" : "", more, also);
 }
 
 bool ouro__limit_fail(uint64_t limit, const char *what, uint64_t bytes, error *e) {

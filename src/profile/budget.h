@@ -27,6 +27,8 @@ typedef struct {
 // Of a file of so many bytes, which were unpacked from `packed` (0: it was not packed). `limit` 0:
 // not asked.
 budget ouro__budget_of(uint64_t bytes, uint64_t packed, uint64_t limit);
+// Of a file that turned out to have so many bytes; what is spent stays.
+void ouro__budget_follow(budget *b, uint64_t bytes, uint64_t limit);
 // Of what no file asks for: only the memory is limited.
 budget ouro__budget_of_none(void);
 // How large so many packed bytes may become.
@@ -37,7 +39,7 @@ void ouro__budget_add(budget *to, const budget *b);
 // What is said: `code` is EFBIG for memory and ETIME for work.
 bool ouro__budget_fail(const budget *b, int code, error *e);
 // The same of another limit: "more than 256 MB to read: too much for a file of 213 bytes;
-// --limit 1G allows more". `what` is "B to read" then.
+// --limit 1G allows more". `what` is "B to read" then. No bytes: it is a pipe.
 bool ouro__limit_fail(uint64_t limit, const char *what, uint64_t bytes, error *e);
 
 #endif

@@ -129,15 +129,68 @@ def devices_are_refused_and_pipes_are_read():
     same(writer.wait(), 0)
 
 
-@case
-def a_pipe_without_end_is_refused():
-    source = subprocess.Popen(["yes", "main 1"], stdout=subprocess.PIPE)
+def endless(begin, again, size=None):
+    """Bytes that begin like a profile and go on for ever, or up to a size."""
+    yield begin
+    block = again * (1 + (1 << 16) // len(again))
+    sent = len(begin)
+    while size is None or sent + len(block) < size:
+        yield block
+        sent += len(block)
+
+
+def piped(blocks, *words, status=1):
+    """What the command says of a pipe, and the most memory that it takes."""
+    counters = Counters()
+    reader = subprocess.Popen([counted.COUNTED, "report", *words, "-"], env=counters.env(), stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        has(run(OURO, "report", "--limit", "50M", "-", stdin=source.stdout, status=1).err, "to read", "--limit")
-    finally:
-        source.stdout.close()
-        source.kill()
-        source.wait()
+        for block in blocks:
+            reader.stdin.write(block)
+        reader.stdin.close()
+    except BrokenPipeError:
+        pass
+    reader.stdin = None
+    out, err = reader.communicate()
+    same(reader.returncode, status, err)
+    return (err if status else out).decode(), counters[PEAK]
+
+
+# With what is said of it, and the most memory: what a window can hold needs no more than that.
+ENDLESS = {
+    "text": (b"", b"y\n", (), "not a profile of a known kind", 8 << 20),
+    "noise": (b"", b"\1\n\xff", (), "not a profile of a known kind", 8 << 20),
+    "zeros": (b"", b"\0", (), "nothing but zeros", 8 << 20),
+    "folded_stacks": (b"", b"main;f 1\n", ("--limit", "50M"), "more than 50 MB to read", 8 << 20),
+    "one_line": (b"", b"main;f", (), "more than 256 MB to read", 300 << 20),
+    "json": (b'{"nodes":[', b"1,", (), "more than 256 MB to read", 300 << 20),
+    "pprof": (msg(1, num(1, 1)), msg(6, b"text"), (), "more than 256 MB to read", 300 << 20),
+    "gzip": (gzip.compress(b"main 1\n"), b"noise", (), "more than 256 MB to read", 300 << 20),
+    "blanks": (b"", b"\n", ("--limit", "50M"), "more than 50 MB to read", 60 << 20),
+}
+
+
+def is_refused_early(begin, again, words, says, most):
+    said, peak = piped(endless(begin, again), *words)
+    has(said, says, "--limit" if "to read" in says else "")
+    if peak > most:
+        raise Failure(f"{peak:,} bytes of memory")
+
+
+for name, how in ENDLESS.items():
+    case(is_refused_early, f"a_pipe_without_end_is_refused_that_has_{name}", *how)
+
+
+@case
+def a_long_pipe_of_stacks_is_read_through_a_window():
+    """As perf script writes them, or folded."""
+    perf = b"".join(b"x %d 1.%06d: 1 cycles:\n\t1 f+0x1 (/x)\n\t2 main+0x2 (/x)\n\n" % (i, i) for i in range(1000))
+    for name, block in ("folded", b"main;f 1\nmain;g 1\n" * 1000), ("perf", perf):
+        blocks = 1 + (40 << 20) // len(block)
+        said, peak = piped((block for _ in range(blocks)), status=0)
+        has(said, f"{blocks * (2000 if name == 'folded' else 1000):,} samples", about=name)
+        if peak > 20 << 20:
+            raise Failure(f"{name}: {peak:,} bytes of memory")
 
 
 def large(form):
@@ -150,7 +203,7 @@ def large(form):
 
 
 def says_the_same(form):
-    """A pipe is read at once, and a large file through a window that moves."""
+    """A file can be read twice, a pipe cannot."""
     data, seed = large(form), int(os.environ.get("OURO_SEED", time.time_ns()))
     print(f"# seed {seed}", flush=True)
     rnd = random.Random(seed)
