@@ -37,8 +37,16 @@ static void in_parent(void) {
     unlock_all();
 }
 
+static void forget_clocks(const ouro_profile *profile) {
+    for (uint32_t i = 0; i < profile->lane_count; i++)
+        for (ouro_thread *t = profile->lanes[i]->first; t; t = t->next_) t->clock_ = NULL;
+}
+
 static void in_child(void) {
-    for (ouro_profile *p = profiles; p; p = p->next) ouro__live_detach(p->live);
+    for (ouro_profile *p = profiles; p; p = p->next) {
+        ouro__live_detach(p->live);
+        forget_clocks(p);
+    }
     ouro__clocks_forget();
     unlock_all();
 }

@@ -23,13 +23,13 @@
 enum { CLOCKS_MAX = 4096, HZ_DEFAULT = 997, HZ_MAX = 100000 };
 
 typedef struct ouro_clock_ {
-    _Atomic(ouro_thread *) thread; // charged; NULL: nobody
-    ouro_thread *owner;            // whose clock this is; NULL: free
+    _Atomic(ouro_thread *) thread; // charged; NULL: none. Stored after what it is charged
+    bool is_taken;
     ouro_metric metric;
     uint64_t per_tick;
     void (*charge)(ouro_thread *, ouro_metric, uint64_t, const void *); // NULL: we charge
     timer_t timer;
-    uintptr_t ticket; // generation and index: what the signal carries
+    _Atomic uintptr_t ticket; // generation and index: what the signal carries
 } ouro__clock;
 
 static ouro__clock clocks[CLOCKS_MAX];
@@ -46,10 +46,10 @@ static ouro_node_ *node_of(const ouro_thread *thread) {
 static void on_tick(int signal_number, siginfo_t *info, void *context) {
     (void)signal_number;
     uintptr_t ticket = (uintptr_t)info->si_value.sival_ptr;
-    const ouro__clock *clock = &clocks[ticket % CLOCKS_MAX];
-    if (info->si_code != SI_TIMER || clock->ticket != ticket) return;
-    ouro_thread *thread = atomic_load_explicit(&clock->thread, memory_order_relaxed);
-    if (!thread) return;
+    ouro__clock *clock = &clocks[ticket % CLOCKS_MAX];
+    if (info->si_code != SI_TIMER) return;
+    ouro_thread *thread = atomic_load_explicit(&clock->thread, memory_order_acquire);
+    if (!thread || atomic_load_explicit(&clock->ticket, memory_order_relaxed) != ticket) return;
     uint64_t ticks = 1 + (uint64_t)(info->si_overrun > 0 ? info->si_overrun : 0);
     if (clock->charge)
         clock->charge(thread, clock->metric, ticks * clock->per_tick, context);
@@ -75,10 +75,10 @@ static bool handler_install(int signal_number) {
     return sigaction(signal_number, &action, NULL) == 0;
 }
 
-static ouro__clock *clock_take(ouro_thread *owner) {
+static ouro__clock *clock_take(void) {
     for (int i = 0; i < CLOCKS_MAX; i++) {
-        if (clocks[i].owner) continue;
-        clocks[i].owner = owner;
+        if (clocks[i].is_taken) continue;
+        clocks[i].is_taken = true;
         clocks[i].ticket += clocks[i].ticket ? CLOCKS_MAX : CLOCKS_MAX + (uintptr_t)i;
         return &clocks[i];
     }
@@ -113,20 +113,24 @@ static bool timer_begin(ouro__clock *clock, const ouro_profile *profile, int sig
     return false;
 }
 
+static void clock_release(ouro__clock *clock) {
+    atomic_store_explicit(&clock->thread, NULL, memory_order_release);
+    clock->is_taken = false;
+}
+
 static int clock_begin(ouro_thread *thread, ouro_metric metric, unsigned hz) {
     ouro_profile *profile = lane_of(thread)->profile;
     int signal_number = profile->clock.signal ? profile->clock.signal : SIGPROF;
     if (!handler_install(signal_number)) return -1;
-    ouro__clock *clock = clock_take(thread);
+    ouro__clock *clock = clock_take();
     if (!clock) return -1;
     bool in_time = strcmp(profile->metrics[metric].unit, "nanoseconds") == 0;
     clock->metric = metric;
     clock->charge = profile->clock.charge;
     clock->per_tick = in_time ? 1000000000u / hz : 1;
-    atomic_store_explicit(&clock->thread, thread, memory_order_relaxed);
+    atomic_store_explicit(&clock->thread, thread, memory_order_release);
     if (!timer_begin(clock, profile, signal_number, hz)) {
-        atomic_store_explicit(&clock->thread, NULL, memory_order_relaxed);
-        clock->owner = NULL;
+        clock_release(clock);
         return -1;
     }
     thread->clock_ = clock;
@@ -161,15 +165,8 @@ void ouro_clock_move(ouro_thread *from, ouro_thread *to) {
         if (to->clock_) return;
         from->clock_ = NULL;
         to->clock_ = clock;
-        clock->owner = to;
     }
-    atomic_store_explicit(&clock->thread, to, memory_order_relaxed);
-}
-
-static void clock_release(ouro__clock *clock) {
-    atomic_store_explicit(&clock->thread, NULL, memory_order_relaxed);
-    clock->owner->clock_ = NULL;
-    clock->owner = NULL;
+    atomic_store_explicit(&clock->thread, to, memory_order_release);
 }
 
 void ouro_clock_stop(ouro_thread *thread) {
@@ -177,6 +174,7 @@ void ouro_clock_stop(ouro_thread *thread) {
     pthread_mutex_lock(&clocks_lock);
     timer_delete(thread->clock_->timer);
     clock_release(thread->clock_);
+    thread->clock_ = NULL;
     pthread_mutex_unlock(&clocks_lock);
 }
 
@@ -192,6 +190,6 @@ void ouro__clocks_lock(bool lock) {
 // In the child of fork(2), which has none of the timers.
 void ouro__clocks_forget(void) {
     for (int i = 0; i < CLOCKS_MAX; i++) {
-        if (clocks[i].owner) clock_release(&clocks[i]);
+        if (clocks[i].is_taken) clock_release(&clocks[i]);
     }
 }

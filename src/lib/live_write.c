@@ -420,6 +420,11 @@ void ouro__live_lock(struct ouro__live *live, bool lock) {
     }
 }
 
+// Whole words, because other OS threads count meanwhile.
+static void copy_words(uint64_t *to, const uint64_t *from, size_t bytes) {
+    for (size_t i = 0; i < bytes / sizeof *to; i++) to[i] = counter_load(from + i);
+}
+
 // Before the fork: what the child will have. Without memory for it, the child begins with zeros,
 // but for addresses, which stay what they are.
 void ouro__live_copy(struct ouro__live *live) {
@@ -429,7 +434,7 @@ void ouro__live_copy(struct ouro__live *live) {
         void *copy =
             mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         m->copy = copy == MAP_FAILED ? NULL : copy;
-        if (m->copy) memcpy(m->copy, m->address, m->bytes);
+        if (m->copy) copy_words(m->copy, m->address, m->bytes);
     }
 }
 

@@ -347,23 +347,33 @@ static bool is_offered(ouro_lane_ *lane) {
     return true;
 }
 
+// Atomic, because a fork(2) of another OS thread copies the live file at any time.
+static void offers_store(ouro_here *here, ouro_offers_ offers) {
+    __atomic_store_n(&here->offers.learned, offers.learned, __ATOMIC_RELAXED);
+    __atomic_store_n(&here->offers.refused, offers.refused, __ATOMIC_RELAXED);
+    __atomic_store_n(&here->offers.seen, offers.seen, __ATOMIC_RELAXED);
+}
+
 // A site that has counted another transition has to be folded. May it be now?
 static bool may_learn(ouro_here *here, ouro_site site) {
     if (ouro__hasty_sites) return true;
+    ouro_offers_ offers = here->offers;
     uint32_t seen = (uint32_t)counter_load(&here->known[site].count) << 6 | site;
-    bool idle = seen == here->offers.seen;
-    here->offers.seen = seen;
-    if (idle) return true;
-    if (++here->offers.refused < UINT32_C(1) << here->offers.learned) return false;
-    here->offers.refused = 0;
-    if (here->offers.learned < LEARNED_MOST) here->offers.learned++;
-    return true;
+    bool idle = seen == offers.seen, learns = idle;
+    offers.seen = seen;
+    if (!idle && ++offers.refused >= UINT32_C(1) << offers.learned) {
+        offers.refused = 0;
+        if (offers.learned < LEARNED_MOST) offers.learned++;
+        learns = true;
+    }
+    offers_store(here, offers);
+    return learns;
 }
 
 // The slot comes before anything is counted in it, which is done by who has seen the key, or that
 // the count of a fixed site is one.
 static void learn(ouro_known_ *known, const ouro_known_ *fresh) {
-    known->to = fresh->to;
+    __atomic_store_n(&known->to, fresh->to, __ATOMIC_RELAXED);
     __atomic_store_n(&known->slot, fresh->slot, __ATOMIC_RELAXED);
     __atomic_store_n(&known->key, fresh->key, __ATOMIC_RELEASE);
     if (known->means & OURO_FIXED_)
@@ -408,7 +418,7 @@ static void make_table(ouro__lane *lane, ouro_here *here, ouro_site site) {
     pthread_mutex_unlock(&lane->lock);
     if (!table) return;
     fold_now(lane, here);
-    here->offers = (ouro_offers_){0, 0, 0};
+    offers_store(here, (ouro_offers_){0, 0, 0});
     if (before.key) learn(table->known + ouro_table_at_(before.key), &before);
     learn(known, &(ouro_known_){.key = OURO_MANY_, .to = table});
 }
