@@ -150,7 +150,6 @@ static void switch_to(native_self *self, native_stack *stack, uintptr_t sp, bool
         return;
     }
     load_stack(self, stack);
-    ouro_clock_move(from->thread, stack->thread);
 }
 
 static bool is_on(const native_stack *stack, uintptr_t sp) {
@@ -283,8 +282,8 @@ static bool prepare(native_self *self) {
         stack->top = self->top;
         if (!adopt(self, stack, NULL)) return false;
         load_stack(self, stack);
-        if (ouro_native_session.hz && ouro_native_session.profile == ouro_native_session.counted)
-            ouro_clock_start(self->thread, METRIC_TIME, ouro_native_session.hz);
+        if (ouro_native_session.profile == ouro_native_session.counted)
+            ouro_native_clock_start(self);
     }
     ouro_native_library_settle(self);
     for (size_t i = 0; i < self->queued; i++) take(self, self->queue[i]);

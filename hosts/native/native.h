@@ -32,6 +32,7 @@
 #include "ouro.h"
 
 #include <signal.h>
+#include <time.h>
 
 typedef struct {
     uint64_t height;
@@ -67,6 +68,17 @@ typedef struct {
     uint64_t amount;
 } native_tick;
 
+// Of an OS thread, see clock.c.
+typedef struct {
+    long thread;    // 0: it does not run
+    uint64_t last;  // what the thread's time was at the last tick
+    void *event;    // NULL: timers
+    int descriptor; // that the signals of the event name
+    int timers;     // 2: of elapsed time, and
+    bool waits;     // while the thread waits, the other one
+    timer_t timer, processor;
+} native_clock;
+
 typedef struct native_self {
     native_frame *top;   // the next free frame; marked during an enter
     native_frame *limit; // the end of the array; NULL: take the slow path
@@ -85,6 +97,7 @@ typedef struct native_self {
     size_t queued, queue_room;
     native_tick tick; // one that waits for the next event
     native_stack own;
+    native_clock clock;
     native_stack *slice_stack; // the open slice ends with a frame of this one; NULL: it does not
     size_t slice_frame;        // its number
     struct native_self *next;  // of all OS threads
@@ -169,14 +182,45 @@ typedef struct {
     bool off;
     bool memory;    // count allocations
     bool by_thread; // names of threads are roots
+    bool wall;      // the clock measures elapsed time
+    bool hz_asked;  // the user has named the rate
     unsigned hz;    // 0: no clock
 } native_session;
 extern native_session ouro_native_session __attribute__((visibility("hidden")));
 bool ouro_native_session_begin(void);
 bool ouro_native_thread_begin(void);
-void ouro_native_note_deep(void); // a stack has very many frames
+// A note for `ouro run`: the file PID.MARK with this ending. `.deep`: a stack has very many frames.
+// `.rare` and `.waits`: see tell.c.
+void ouro_native_note(const char *ending);
 // In the names of this process's files: .MARK of the run that started it, "" if it has none.
 const char *ouro_native_mark(void);
+
+// clock.c: of the calling OS thread.
+void ouro_native_clock_start(native_self *self);
+void ouro_native_clock_stop(native_self *self);
+bool ouro_native_clock_before_exec(void); // true: `after` starts it again
+void ouro_native_clock_after_exec(void);
+
+// signals.c. A handler returns whether the signal was for it. The kernel must not queue ticks while
+// they are blocked, so theirs is none of the real-time signals. No program is known that uses it.
+#ifdef SIGSTKFLT
+#define TICK_SIGNAL SIGSTKFLT
+#else
+#define TICK_SIGNAL SIGPROF
+#endif
+#define SWITCH_SIGNAL (SIGRTMAX - 3)
+typedef bool native_signal_handler(const siginfo_t *info, void *context);
+bool ouro_native_signal_take(int number, native_signal_handler *handler);
+// What sigaction does, for the program. False: it is no signal of ours.
+bool ouro_native_signal_action(int number, const struct sigaction *action,
+                               struct sigaction *before);
+sigset_t ouro_native_signals_without(const sigset_t *set);
+
+// interpose_signal.c: the C library's.
+int ouro_native_real_sigaction(int number, const struct sigaction *action,
+                               struct sigaction *before);
+int ouro_native_real_sigtimedwait(const sigset_t *set, siginfo_t *info,
+                                  const struct timespec *time);
 
 // switch.c: recording is switched on and off by a signal. While it is off, events go to a profile
 // that nobody reads, so that frames stay true and the hot path stays as it is.

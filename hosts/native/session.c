@@ -52,12 +52,11 @@ static void read_compaction(ouro_options *options) {
     if (rule) ouro_compaction_from_name(rule, options);
 }
 
-static void read_clock(ouro_options *options) {
+static void read_clock(void) {
     const char *clock = secure_getenv("OURO_NATIVE_CLOCK"), *hz = secure_getenv("OURO_NATIVE_HZ");
-    bool wall = clock && strcmp(clock, "wall") == 0;
-    options->clock.measures = wall ? OURO_CLOCK_WALL : OURO_CLOCK_CPU;
-    options->clock.signal = SIGRTMAX - 2; // SIGPROF may be the program's
+    ouro_native_session.wall = clock && strcmp(clock, "wall") == 0;
     ouro_native_session.hz = hz ? (unsigned)atoi(hz) : 0;
+    ouro_native_session.hz_asked = ouro_native_session.hz > 0;
     if (!ouro_native_session.hz) ouro_native_session.hz = 997;
     if (clock && strcmp(clock, "off") == 0) ouro_native_session.hz = 0;
 }
@@ -112,15 +111,14 @@ static void give_up(const char *folder, int error) {
                               ouro_native_mark()));
 }
 
-// If the program dies of SIGSEGV after this, `ouro run` says what the reason may be.
-void ouro_native_note_deep(void) {
+void ouro_native_note(const char *ending) {
     static char note[PATH_MAX];
     const char *folder = secure_getenv("OURO_NATIVE");
     int error = errno;
     if (!folder) return;
     pthread_mutex_lock(&lock);
-    leave_note(note,
-               snprintf(note, sizeof note, "%s/%d%s.deep", folder, getpid(), ouro_native_mark()));
+    leave_note(note, snprintf(note, sizeof note, "%s/%d%s%s", folder, getpid(), ouro_native_mark(),
+                              ending));
     pthread_mutex_unlock(&lock);
     errno = error;
 }
@@ -138,11 +136,10 @@ static ouro_profile *open_profile(const char *folder) {
     ouro_native_session.memory = memory && *memory == '1';
     ouro_options options = {.path = path,
                             .metrics = metrics,
-                            .clock.charge = ouro_native_charge,
                             .max_nodes = nodes ? (uint32_t)strtoul(nodes, NULL, 10) : 0};
     if (!options.max_nodes) options.max_nodes = NODES_DEFAULT;
     read_compaction(&options);
-    read_clock(&options);
+    read_clock();
     options.metric_count = ouro_native_session.memory ? 5 : ouro_native_session.hz ? 3 : 1;
     options.slices = ouro_native_slice_options(metrics, options.metric_count);
     return ouro_profile_new(&options);
@@ -185,6 +182,7 @@ static void in_child(void) {
     ouro_native_session.forked = ++ouro_native_session.generation;
     ouro_native_switch_in_child(self);
     self->tick.at = 0;
+    self->clock = (native_clock){0}; // not inherited
     self->limit = NULL;
 }
 
@@ -202,6 +200,7 @@ static void thread_end(void *pointer) {
         pthread_setspecific(thread_key, self);
         return;
     }
+    ouro_native_clock_stop(self);
     ouro_native_switch_remove(self);
     bool open = ouro_native_section_begin(&section);
     self->dead = true;

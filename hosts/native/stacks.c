@@ -60,7 +60,7 @@ bool ouro_native_stack_grow(native_stack *stack) {
     stack->top = frames + (stack->top - stack->frames);
     stack->end = frames + bytes * 2 / sizeof *frames;
     stack->frames = frames;
-    if (bytes * 2 == FRAMES_MANY * 2 * sizeof *frames) ouro_native_note_deep();
+    if (bytes * 2 == FRAMES_MANY * 2 * sizeof *frames) ouro_native_note(".deep");
     return true;
 }
 

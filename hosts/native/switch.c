@@ -10,7 +10,6 @@
 
 #include "native.h"
 
-#include <errno.h>
 #include <pthread.h>
 
 enum { WANTED_ON = 1, WANTED_OFF = 2 };
@@ -66,30 +65,28 @@ void ouro_native_switch_in_child(native_self *self) {
 
 // ---------------------------------------------------------------- switching
 
-static void on_signal(int number, siginfo_t *info, void *context) {
-    int error = errno, value = info->si_value.sival_int;
-    (void)number, (void)context;
-    if (info->si_code != SI_QUEUE || (value != WANTED_ON && value != WANTED_OFF)) return;
+static void make_all_slow(void) {
+    for (native_self *self = all; self; self = self->next)
+        __atomic_store_n(&self->limit, NULL, __ATOMIC_SEQ_CST);
+}
+
+static bool on_signal(const siginfo_t *info, void *context) {
+    int value = info->si_value.sival_int;
+    (void)context;
+    if (info->si_code != SI_QUEUE || (value != WANTED_ON && value != WANTED_OFF)) return false;
     __atomic_store_n(&wanted_off, value == WANTED_OFF, __ATOMIC_SEQ_CST);
     pthread_mutex_lock(&lock);
-    for (native_self *self = all; self; self = self->next) {
-        __atomic_store_n(&self->limit, NULL, __ATOMIC_SEQ_CST);
-        if (value == WANTED_OFF) ouro_clock_move(self->thread, NULL);
-    }
+    make_all_slow();
     pthread_mutex_unlock(&lock);
-    errno = error;
+    return true;
 }
 
 void ouro_native_switch_start(bool off) {
-    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
-    struct sigaction before;
     static bool started;
     if (started) return;
     started = true;
     wanted_off = off;
-    sigfillset(&action.sa_mask);
-    if (sigaction(SIGRTMAX - 3, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-        sigaction(SIGRTMAX - 3, &action, NULL);
+    ouro_native_signal_take(SWITCH_SIGNAL, on_signal);
 }
 
 static void copy_blocks(void) {
@@ -126,11 +123,6 @@ void ouro_native_switch_now(void) {
     }
     pthread_mutex_unlock(&lock);
     ouro_native_functions_lock(false);
-}
-
-static void make_all_slow(void) {
-    for (native_self *self = all; self; self = self->next)
-        __atomic_store_n(&self->limit, NULL, __ATOMIC_SEQ_CST);
 }
 
 void ouro_native_switch_slow(void) {

@@ -110,9 +110,8 @@ static void write_tick(const greg_t *registers, uint64_t time) {
     publish(t.size);
 }
 
-static void on_tick(int number, siginfo_t *info, void *context) {
-    int error = errno;
-    (void)number;
+static bool on_tick(const siginfo_t *info, void *context) {
+    if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &ring) return false;
     uint64_t time = period * (1 + (uint64_t)(info->si_overrun > 0 ? info->si_overrun : 0));
     if (__atomic_exchange_n(&writing, true, __ATOMIC_ACQUIRE)) {
         __atomic_fetch_add(&ring->lost, 1, __ATOMIC_RELAXED);
@@ -120,7 +119,7 @@ static void on_tick(int number, siginfo_t *info, void *context) {
         write_tick(((ucontext_t *)context)->uc_mcontext.gregs, time);
         __atomic_store_n(&writing, false, __ATOMIC_RELEASE);
     }
-    errno = error;
+    return true;
 }
 
 // ---------------------------------------------------------------- the beginning
@@ -179,7 +178,9 @@ static bool open_ring(const char *folder) {
 
 static bool start_timer(void) {
     timer_t timer;
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMAX - 2};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL,
+                             .sigev_signo = TICK_SIGNAL,
+                             .sigev_value.sival_ptr = &ring};
     struct itimerspec often = {.it_interval = {0, (long)period}, .it_value = {0, (long)period}};
     return timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) == 0 &&
            timer_settime(timer, 0, &often, NULL) == 0;
@@ -187,14 +188,11 @@ static bool start_timer(void) {
 
 static void begin(void) {
     const char *folder = secure_getenv("OURO_NATIVE");
-    struct sigaction action = {.sa_sigaction = on_tick,
-                               .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     process = (uint32_t)getpid();
     writing = false;
     if (!folder || !open_ring(folder)) return;
     dl_iterate_phdr(write_module, NULL);
-    sigfillset(&action.sa_mask);
-    if (sigaction(SIGRTMAX - 2, &action, NULL) == 0) start_timer();
+    if (ouro_native_signal_take(TICK_SIGNAL, on_tick)) start_timer();
 }
 
 // A child has no timers, and writes to a ring of its own.

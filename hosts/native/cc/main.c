@@ -248,7 +248,13 @@ static void add_library(command *c) {
         "-Wl,--wrap=longjmp",       "-Wl,--wrap=_longjmp",       "-Wl,--wrap=siglongjmp",
         "-Wl,--wrap=__longjmp_chk", "-Wl,--wrap=swapcontext",    "-Wl,--wrap=setcontext",
         "-Wl,--wrap=malloc",        "-Wl,--wrap=calloc",         "-Wl,--wrap=realloc",
-        "-Wl,--wrap=aligned_alloc", "-Wl,--wrap=posix_memalign", "-Wl,--wrap=memalign"};
+        "-Wl,--wrap=aligned_alloc", "-Wl,--wrap=posix_memalign", "-Wl,--wrap=memalign",
+        "-Wl,--wrap=sigaction",     "-Wl,--wrap=signal",         "-Wl,--wrap=__sysv_signal",
+        "-Wl,--wrap=sigset",        "-Wl,--wrap=sigignore",      "-Wl,--wrap=sigwait",
+        "-Wl,--wrap=sigwaitinfo",   "-Wl,--wrap=sigtimedwait",   "-Wl,--wrap=signalfd",
+        "-Wl,--wrap=execve",        "-Wl,--wrap=execv",          "-Wl,--wrap=execvp",
+        "-Wl,--wrap=execvpe",       "-Wl,--wrap=fexecve",        "-Wl,--wrap=execl",
+        "-Wl,--wrap=execlp",        "-Wl,--wrap=execle"};
     if (!find_library(c->is_static ? "libouro-native-wrap.a" : "libouro-native.a", library)) return;
     add(c, "-Wl,-u,ouro_native_profile,-u,ouro_native_sleds_");
     if (c->is_static) {

@@ -38,6 +38,7 @@ static int run(const options *o) {
     choose_files(&all, sampled_too, o->sample);
     size_t failed = tell_failures(&f);
     tell_overflow(&f, status);
+    tell_ticks(&f, o->quiet);
     bool written = all.count && write_profile(o, &all, f.own, base_name(o->rest[0]), output);
     if (!all.count && !failed && started) failed = tell_nothing(o, f.live);
     if ((all.count || failed) && !written) status = status ? status : EXIT_FAILED;

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 // Says why processes could not make a profile; the names of their notes are PID.ERRNO.failed. How
@@ -69,17 +70,40 @@ bool tell_nothing(const options *o, const char *folder) {
     return false;
 }
 
+// Removes the notes of an ending; how many there were.
+static size_t take_notes(const folders *f, const char *ending) {
+    files notes = {0};
+    list_files(f, ending, &notes);
+    size_t count = notes.count;
+    for (size_t i = 0; i < count; i++) unlink(notes.names[i]);
+    free_files(&notes);
+    return count;
+}
+
 // The runtime leaves PID.deep when a stack has very many frames.
 void tell_overflow(const folders *f, int status) {
-    files notes = {0};
-    list_files(f, ".deep", &notes);
-    if (notes.count && status == 128 + SIGSEGV)
+    if (take_notes(f, ".deep") && status == 128 + SIGSEGV)
         fputs("ouro run: the program died of SIGSEGV, with many thousands of calls open: its stack "
               "may have overflowed.\nHooks keep tail calls from being jumps; `ouro cc` without "
               "--hooks, --tiny or --all keeps them.\nA larger stack: ulimit -s.\n",
               stderr);
-    for (size_t i = 0; i < notes.count; i++) unlink(notes.names[i]);
-    free_files(&notes);
+}
+
+// The runtime leaves PID.rare or PID.waits where perf events would give better ticks, see clock.c.
+void tell_ticks(const folders *f, bool quiet) {
+    static const char why[] =
+        "(kernel.perf_event_paranoid is above 1, or a container forbids them)";
+    struct timespec tick = {.tv_nsec = 1};
+    clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+    long rate = 1000000000 / tick.tv_nsec;
+    if (take_notes(f, ".rare") && !quiet)
+        ouro__say("ouro run: without perf events %s time has only %ld ticks per second. `--hz N` "
+                  "gets more from a timer, which may end a sleep or poll of the program early",
+                  why, rate);
+    if (take_notes(f, ".waits") && !quiet)
+        ouro__say("ouro run: without perf events %s ticks may end a sleep or poll of the program "
+                  "early. They do not without --hz, at %ld per second",
+                  why, rate);
 }
 
 void advise(const options *o, const char *output) {

@@ -173,12 +173,21 @@ def nothing_is_lost_at_the_end(way, how, status):
         want.update({"main;end;at_exit": 1, "main;end;at_exit;leaf": 1, "main;end;last": 1, "main;end;last;leaf": 1})
     if how == "return":
         want.update({"at_exit": 1, "at_exit;leaf": 1, "last": 1, "last;leaf": 1})
-    same(paths(), want)
+    found = paths()
+    assert (found.pop("main;end;overflow", 0) > 1000) == (how == "overflow"), found
+    same(found, want)
 
 
 for way in ["gcc", "static", *SLEDS]:
     for how, status in ENDS.items():
         case(nothing_is_lost_at_the_end, f"nothing_is_lost_at_the_end_by_{how}_{way}", way, how, status)
+for way in ["gcc", "sleds"]:
+    for number in signal.SIGQUIT, signal.SIGUSR1, signal.SIGALRM, signal.SIGXCPU, signal.SIGPROF, signal.SIGVTALRM:
+        case(nothing_is_lost_at_the_end, f"nothing_is_lost_at_the_end_by_{number.name}_{way}", way,
+             str(int(number)), 128 + number)
+    case(nothing_is_lost_at_the_end, f"nothing_is_lost_at_the_end_by_exec_{way}", way, "exec", 0)
+    case(nothing_is_lost_at_the_end, f"nothing_is_lost_at_the_end_by_overflow_{way}", way, "overflow",
+         128 + signal.SIGSEGV)
 
 
 def allocations_and_their_bytes_are_charged(way):
@@ -214,13 +223,64 @@ __attribute__((noinline)) static void busy(void) {
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     } while (t.tv_sec == 0 && t.tv_nsec < 300000000);
 }
-__attribute__((noinline)) static unsigned waits(void) { return sleep(1); }
-int main(void) { busy(); return (int)waits(); }
+__attribute__((noinline)) static int waits(void) {
+    int ended = 0;
+    for (int i = 0; i < 10; i++) ended += nanosleep(&(struct timespec){0, 100000000}, NULL) != 0;
+    return ended;
+}
+int main(void) { busy(); return waits() > 1; }
 """)
-    record(build("gcc", ["clock.c"], "program"), options=())  # sleep(1) returns 0 only if no signal came
+    # nanosleep fails if a signal came. A tick may hit the way into the kernel: of 500 waits, one is ended.
+    record(build("gcc", ["clock.c"], "program"), options=())
     time = paths(metric="time")
     assert 150e6 < time.get("main;busy", 0) < 600e6, time
     assert time.get("main;waits", 0) <= 50e6, time
+
+
+# ---------------------------------------------------------------- the signal of ticks
+
+def ticks_program(way):
+    return build(way, ["ticks.c"], os.path.join(WORK.name, "ticks-" + way), "-pthread")
+
+
+def ms_charged():
+    return sum(totals(metric="time").values()) / 1e6, sum(totals(metric="samples").values())
+
+
+# What a program does to all signals, and what it prints then.
+TAKES = {"sets_all_signals_to_default": (["default"], 100), "ignores_all_signals": (["ignore"], 100),
+         "handles_all_signals": (["handler"], 100), "handles_all_signals_with_siginfo": (["siginfo"], 100),
+         "closes_all_descriptors": (["close"], 100), "waits_for_all_signals": (["wait", "wait"], 100)}
+
+
+def ticks_leave_alone_a_program_that(way, words, ms):
+    """Its time is charged, and no tick ends it or reaches its handlers."""
+    done = record(ticks_program(way), *words, str(ms), options=("--hz", "5000"))
+    same(done.out, "handled 0, last of ours 0\n")
+    charged, samples = ms_charged()
+    assert 0.7 * ms < charged < 1.5 * ms and samples > ms / 10, (charged, samples)
+
+
+def signals_of_the_same_numbers_are_the_programs(way):
+    """It gets those that it sends to itself, once each: all but five that no program handles."""
+    done = record(ticks_program(way), "50", "own", "50", options=("--hz", "5000"))
+    assert done.out.startswith(f"handled {signal.NSIG - 1 - 4}, "), done.out
+    record(ticks_program(way), "50", "die", status=128 + signal.SIGSTKFLT, options=("--hz", "5000"))
+    assert ms_charged()[0] > 25, ms_charged()
+
+
+def exec_by_a_program_that_has_ticks_is_safe(way):
+    """Thirty programs, each for 3 ms: a tick that waited when one began would end it."""
+    record(ticks_program(way), "exec", "30", options=("--hz", "20000"))
+    assert ms_charged()[0] > 60, ms_charged()
+    same(totals()["again"], 30)
+
+
+for way in ["gcc", "static", "sleds", "sleds-clang-static"]:
+    for name, how in TAKES.items():
+        case(ticks_leave_alone_a_program_that, f"ticks_leave_alone_a_program_that_{name}_{way}", way, *how)
+    for check in signals_of_the_same_numbers_are_the_programs, exec_by_a_program_that_has_ticks_is_safe:
+        case(check, f"{check.__name__}_{way}", way)
 
 
 main()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`ouro run`, `ouro cc` and `ouro c++` as commands, and names for addresses: test_run.py BUILD [WORD...]"""
-import io, os, re, resource, shutil, signal, subprocess, tarfile
+import io, os, re, resource, shutil, signal, subprocess, tarfile, tempfile, time
 import real, sources
 from native import BUILD, OURO, build, paths, record, totals
 from suite import ROOT, case, has, lacks, main, read, run, same, skip, write
@@ -835,9 +835,55 @@ int main(void) {
     assert recording > time / 4 > 0, (time, recording)
     assert 0.8 < (time + recording) / int(done.out) < 1.2, (time, recording, done.out)
     ticks = sum(totals(metric="samples").values())
-    assert 0 < ticks <= time / 1e9 * 997 + 1, (ticks, time)
+    assert 0.8 < ticks / (time / 1e9 * 997) < 1.2, (ticks, time)
     assert re.search(r"^recording: \d+\.\d+%, taken out", done.err, re.M), done.err
     assert re.search(r"self ms +overall ms +samples +calls  block", done.err), done.err
+
+
+def ticks_of(*options, folder="."):
+    """Of a program that uses 400 ms: how many ticks there were per second of that, and what was said."""
+    exe = build("sleds", ["ticks.c"], os.path.join(folder, "ticks"), "-pthread")
+    as_nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] if folder != "." else []
+    out = os.path.join(folder, "out.pb")
+    said = run(*as_nobody, OURO, "run", "-o", out, *options, exe, "400", status=0).err
+    return sum(totals(metric="samples", output=out).values()) / 0.4, said
+
+
+@case
+def there_are_as_many_ticks_as_asked_for():
+    """Also more than the kernel's own, which are 100 to 1,000 a second."""
+    for hz in 97, 997, 5000:
+        per_second, said = ticks_of("--hz", str(hz))
+        assert 0.85 < per_second / hz < 1.15, (hz, per_second)
+        assert "perf events" not in said, said
+
+
+@case
+def without_perf_events_the_rate_is_asked_for_or_told():
+    with open("/proc/sys/kernel/perf_event_paranoid") as level:
+        if os.getuid() or int(level.read()) < 2:
+            skip("every user may have perf events here, or the test cannot become another user")
+    folder = tempfile.mkdtemp(dir="/tmp")
+    os.chmod(folder, 0o777)
+    try:
+        rate = 1 / time.clock_getres(6)  # CLOCK_MONOTONIC_COARSE
+        per_second, said = ticks_of(folder=folder)
+        assert per_second < rate * 1.2, (per_second, rate)
+        has(said, f"time has only {rate:.0f} ticks per second. `--hz N` gets more")
+        per_second, said = ticks_of("--hz", "997", folder=folder)
+        assert per_second > 0.85 * 997, per_second
+        has(said, f"ticks may end a sleep or poll of the program early. They do not without --hz, at {rate:.0f}")
+        per_second, said = ticks_of("--hz", f"{rate / 2:.0f}", folder=folder)
+        assert "perf events" not in said, said
+        # A thread that waits gets one signal at most, whatever the rate.
+        exe = os.path.join(folder, "ticks")
+        done = run("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", OURO, "run", "-q", "-o",
+                   folder + "/out.pb", "--hz", "5000", exe, "sleep", status=0)
+        assert int(re.search(r"ended early: (\d+)", done.out)[1]) <= 40, done.out
+        charged = sum(totals(metric="time", output=folder + "/out.pb").values()) / 1e6
+        assert 40 < charged < 90, charged  # it works for 60 ms, and waits for 200
+    finally:
+        shutil.rmtree(folder)
 
 
 # Each part takes as long as 50 ticks of a timer like the recorder's: on a busy machine few ticks of the kernel find the

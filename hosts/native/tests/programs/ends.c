@@ -18,6 +18,11 @@ __attribute__((destructor)) static void last(void) {
     leaf();
     STAY;
 }
+NOINLINE int overflow(int n) {
+    volatile char room[1000] = {0};
+    room[n % 1000] = 1;
+    return overflow(n + 1) + room[0];
+}
 NOINLINE static void end(const char *how) {
     for (int i = 0; i < 1000; i++) leaf();
     if (strcmp(how, "exit") == 0) exit(3);
@@ -26,6 +31,9 @@ NOINLINE static void end(const char *how) {
     if (strcmp(how, "quick_exit") == 0) quick_exit(5);
     if (strcmp(how, "kill") == 0) kill(getpid(), SIGKILL);
     if (strcmp(how, "crash") == 0) *(volatile int *)8 = 1;
+    if (strcmp(how, "exec") == 0) execl("/bin/true", "true", NULL);
+    if (strcmp(how, "overflow") == 0) overflow(0);
+    if (atoi(how) > 0) raise(atoi(how));
     STAY;
 }
 int main(int argc, char **argv) {
