@@ -12,6 +12,7 @@
 // is part of) has the object of its container. Labels of the samples: comm, pid, tid, cpu.
 
 #include "builder.h"
+#include "clone_name.h"
 #include "readers.h"
 
 #include <errno.h>
@@ -118,6 +119,7 @@ static bool parse_frame(text line, text *name, text *object) {
     *object = last_group(rest);
     if (object->at < object->end) rest.end = object->at - 1;
     *name = without_offset(trimmed(rest));
+    for (size_t cut; (cut = ouro__clone_cut(name->at, length(*name)));) name->end = name->at + cut;
     if (name->at == name->end) *name = (text){unknown, unknown + strlen(unknown)};
     return true;
 }

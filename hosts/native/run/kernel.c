@@ -7,6 +7,7 @@
 #include "kernel.h"
 
 #include "array.h"
+#include "clone_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ static void take_line(kernel *k, char *line) {
     if (!start || type[0] != ' ' || !type[1] || !strchr("tTwW", type[1]) || type[2] != ' ') return;
     char *name = type + 3;
     name[strcspn(name, " \t")] = '\0';
+    for (size_t cut; (cut = ouro__clone_cut(name, strlen(name)));) name[cut] = '\0';
     if (array_reserve(&k->functions, k->count + 1, &k->room, sizeof *k->functions))
         k->functions[k->count++] = (kernel_function){start, name};
 }

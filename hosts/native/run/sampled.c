@@ -35,6 +35,7 @@ typedef struct {
     uint64_t address; // as the file counts; the kernel's own
     uint32_t module;  // UINT32_MAX: the kernel
     ouro_block block; // 0: this place is free
+    bool is_part;     // see symbols.h
 } known_address;
 
 typedef struct thread_state {
@@ -58,6 +59,8 @@ struct sampled {
     size_t known_count, known_size;
     known_address *functions; // by the start of the function
     size_t function_count, function_size;
+    known_address *named; // by a hash of name, file and line
+    size_t named_count, named_size;
     thread_state *threads[THREAD_BUCKETS];
     ouro_block truncated, lost;
     unsigned both, agreed; // samples that were unwound both ways; of these with one result
@@ -104,6 +107,7 @@ void sampled_free(sampled *s) {
     kernel_free(&s->kernel);
     free(s->known);
     free(s->functions);
+    free(s->named);
     free(s);
 }
 
@@ -150,12 +154,35 @@ static ouro_block add_block(sampled *s, const char *name, const char *file, uint
     return ouro_add_block(s->profile, &(ouro_block_info){name, file, line, 0});
 }
 
+static uint64_t hash_text(uint64_t h, const char *text) {
+    for (; *text; text++) h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return h * UINT64_C(0x100000001b3);
+}
+
+static bool is_named(const sampled *s, ouro_block block, const symbol *info) {
+    ouro_block_info had;
+    return ouro_block_get(s->profile, block, &had) && had.line == info->line &&
+           strcmp(had.name, info->name) == 0 && strcmp(had.file, info->file) == 0;
+}
+
+// The block of a name, file and line: clones of a function have one.
+static ouro_block named_block(sampled *s, const symbol *info) {
+    uint64_t key = hash_text(hash_text(info->line, info->name), info->file);
+    if (!reserve(&s->named, s->named_count, &s->named_size)) return OURO_PHANTOM;
+    known_address *k = slot(s->named, s->named_size, 0, key);
+    while (k->block && !is_named(s, k->block, info)) k = slot(s->named, s->named_size, 0, ++key);
+    if (k->block) return k->block;
+    *k = (known_address){key, 0, add_block(s, info->name, info->file, info->line), false};
+    s->named_count += k->block != 0;
+    return k->block;
+}
+
 // The block of the function that starts at `start` of a module.
 static ouro_block function_block(sampled *s, uint32_t module, uint64_t start, const symbol *info) {
     if (!reserve(&s->functions, s->function_count, &s->function_size)) return OURO_PHANTOM;
     known_address *k = slot(s->functions, s->function_size, module, start);
     if (k->block) return k->block;
-    *k = (known_address){start, module, add_block(s, info->name, info->file, info->line)};
+    *k = (known_address){start, module, named_block(s, info), false};
     s->function_count += k->block != 0;
     return k->block;
 }
@@ -180,12 +207,13 @@ static ouro_block nameless_block(sampled *s, uint32_t module, uint64_t start) {
 }
 
 // Where not even that is known, the module stands for its functions.
-static ouro_block module_block(sampled *s, uint32_t module, uint64_t address) {
+static ouro_block module_block(sampled *s, uint32_t module, uint64_t address, bool *is_part) {
     const file_module *m = &s->modules.modules[module];
     symbol info = {0};
     char name[300];
     if (m->is_elf && symbols_containing(s->symbols, m->path, m->build_id, address, &info)) {
         if (!*info.file) info.file = m->path;
+        *is_part = info.is_part;
         return function_block(s, module, info.start, &info);
     }
     if (info.start) return nameless_block(s, module, info.start);
@@ -199,19 +227,22 @@ static ouro_block module_block(sampled *s, uint32_t module, uint64_t address) {
 }
 
 // The block of an address of a process, or of the kernel (p NULL).
-static ouro_block block_of(sampled *s, const process *p, uint64_t address) {
+static ouro_block block_of(sampled *s, const process *p, uint64_t address, bool *is_part) {
     const mapping *m = p ? modules_find(p, address) : NULL;
+    *is_part = false;
     if (p && !m)
         return function_block(s, UINT32_MAX - 1, 0, &(symbol){.name = "[unknown]", .file = ""});
     uint32_t module = m ? m->module : UINT32_MAX;
     if (m) address -= m->bias;
     if (!reserve(&s->known, s->known_count, &s->known_size)) return OURO_PHANTOM;
     known_address *k = slot(s->known, s->known_size, module, address);
-    if (k->block) return k->block;
-    ouro_block block = m ? module_block(s, module, address) : kernel_block(s, address);
-    *k = (known_address){address, module, block};
-    s->known_count += block != 0;
-    return block;
+    if (!k->block) {
+        ouro_block block = m ? module_block(s, module, address, is_part) : kernel_block(s, address);
+        *k = (known_address){address, module, block, *is_part};
+        s->known_count += block != 0;
+    }
+    *is_part = k->is_part;
+    return k->block;
 }
 
 // ---------------------------------------------------------------- threads
@@ -288,6 +319,7 @@ static bool is_context(uint64_t word) { return word >= (uint64_t)-4095; }
 static size_t take_kernel(sampled *s, const record *r, size_t *user) {
     size_t n = 0;
     bool in_kernel = false;
+    bool is_part;
     *user = r->chain_count;
     for (size_t i = 0; i < r->chain_count; i++) {
         uint64_t word = record_word(r->chain, i);
@@ -298,7 +330,7 @@ static size_t take_kernel(sampled *s, const record *r, size_t *user) {
                 return n;
             }
         } else if (in_kernel && n < FRAMES_MOST / 2) {
-            s->path[n] = block_of(s, NULL, n ? word - 1 : word);
+            s->path[n] = block_of(s, NULL, n ? word - 1 : word, &is_part);
             n++;
         }
     }
@@ -348,13 +380,15 @@ static size_t take_user(sampled *s, const record_shape *shape, const record *r, 
 static size_t take_path(sampled *s, const record_shape *shape, const record *r) {
     process *p = modules_process(&s->modules, r->pid);
     size_t user;
-    bool cut = false;
+    bool cut = false, is_part = false, was_part = false;
     size_t n = take_kernel(s, r, &user);
-    if (!n && r->in_kernel && r->ip) s->path[n++] = block_of(s, NULL, r->ip);
+    if (!n && r->in_kernel && r->ip) s->path[n++] = block_of(s, NULL, r->ip, &is_part);
     size_t frames = p ? take_user(s, shape, r, p, user, &cut) : 0;
-    for (size_t i = 0; i < frames && n < FRAMES_MOST; i++) {
-        ouro_block block = block_of(s, p, s->frames[i]);
-        if (block != OURO_PHANTOM) s->path[n++] = block;
+    for (size_t i = 0; i < frames && n < FRAMES_MOST; i++, was_part = is_part) {
+        ouro_block block = block_of(s, p, s->frames[i], &is_part);
+        // A function and its part are two frames of one call.
+        bool is_same = was_part && !is_part && n && s->path[n - 1] == block;
+        if (block != OURO_PHANTOM && !is_same) s->path[n++] = block;
     }
     if (cut) {
         if (!s->truncated) s->truncated = add_block(s, "[truncated]", "", 0);

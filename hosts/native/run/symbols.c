@@ -15,6 +15,7 @@
 #include "symbols.h"
 
 #include "array.h"
+#include "clone_name.h"
 #include "dw.h"
 
 #include <stdio.h>
@@ -322,11 +323,15 @@ static Dwarf_Die *unit_of(Dwfl_Module *handle, uint64_t address, Dwarf_Addr *bia
     return NULL;
 }
 
+// A function with an unlikely part elsewhere has a range for each.
 static bool add_described(unit *u, Dwarf_Die *die) {
-    Dwarf_Addr start;
-    if (dwarf_tag(die) != DW_TAG_subprogram || dwarf_entrypc(die, &start)) return true;
-    if (!array_reserve(&u->functions, u->count + 1, &u->room, sizeof *u->functions)) return false;
-    u->functions[u->count++] = (described){start, dwarf_dieoffset(die)};
+    Dwarf_Addr base, start, end;
+    if (dwarf_tag(die) != DW_TAG_subprogram) return true;
+    for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;) {
+        if (!array_reserve(&u->functions, u->count + 1, &u->room, sizeof *u->functions))
+            return false;
+        u->functions[u->count++] = (described){start, dwarf_dieoffset(die)};
+    }
     return true;
 }
 
@@ -486,15 +491,31 @@ static const char *mark_of(module *m, uint64_t start, const char *mangled, const
     return "";
 }
 
-// Names of C are not mangled, and some would mean something: `f` is a float to the demangler. What
-// follows an @ is the version of a library.
+// Returns a copy of the function's own name, of which `name` may be a clone's. Everything after the
+// name in the debug information (`known`) is the compiler's. Otherwise the usual words are cut off,
+// but `.cold` only if there is a function that it can be a part of.
+static char *own_name(module *m, uint64_t start, const char *name, const char *known) {
+    char *own = strndup(name, strcspn(name, "@")); // the version of a library follows an @
+    size_t size = known ? strlen(known) : 0;
+    if (!own) return NULL;
+    if (known && strncmp(own, known, size) == 0 && own[size] == '.') own[size] = '\0';
+    bool done = known && strcmp(own, known) == 0;
+    for (size_t cut; !done && (cut = ouro__clone_cut(own, strlen(own)));) {
+        bool is_cold = ouro__clone_is_cold(own, cut);
+        own[cut] = '\0';
+        if (!is_cold || has_other(m, own, start)) continue;
+        own[cut] = '.';
+        break;
+    }
+    return own;
+}
+
+// Names of C are not mangled, and some would mean something: `f` is a float to the demangler.
 static const char *demangled(symbols *all, module *m, uint64_t start, const char *name) {
     int status;
     char *readable = strncmp(name, "_Z", 2) == 0 ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
-    char *plain = readable ? NULL : strndup(name, strcspn(name, "@"));
-    const char *kept = readable ? NULL : keep(all, plain ? plain : name);
-    free(plain);
-    if (kept) return kept;
+    if (!readable) return keep(all, name);
+    const char *kept;
     char *whole = NULL;
     if (asprintf(&whole, "%s%s", readable, mark_of(m, start, name, readable)) < 0) whole = NULL;
     kept = keep(all, whole ? whole : readable);
@@ -512,9 +533,15 @@ static const char *first_line(Dwfl_Module *handle, uint64_t address, int *line) 
 static bool describe(symbols *all, module *m, uint64_t start, const char *name, symbol *found) {
     Dwarf_Die function;
     bool known = function_at(m, start, &function);
-    if (!name && known) name = linkage_name(&function);
-    if (!name) return false;
-    *found = (symbol){.name = demangled(all, m, start, name), .file = "", .start = start};
+    const char *own_linkage = known ? linkage_name(&function) : NULL;
+    if (!name) name = own_linkage;
+    char *own = name ? own_name(m, start, name, own_linkage) : NULL;
+    if (!own) return false;
+    *found = (symbol){.name = demangled(all, m, start, own),
+                      .file = "",
+                      .start = start,
+                      .is_part = strstr(name + strlen(own), ".part.")};
+    free(own);
     const char *file = known ? declared_file(&function) : NULL;
     int line = 0;
     if (file && dwarf_decl_line(&function, &line)) line = 0;

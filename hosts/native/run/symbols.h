@@ -15,6 +15,7 @@ typedef struct {
     const char *file; // "" if not known
     uint32_t line;    // 0 if not known
     uint64_t start;   // where the function begins, as the file counts addresses
+    bool is_part;     // a part that the rest of the function calls: gcc's `f.part.0`
 } symbol;
 
 // `debug_folders`: the folders of separate debug files, which are found by build id and by name,

@@ -4,9 +4,9 @@
 
 Programs say themselves how long they run: until they have used so much processor time.
 """
-import os, re, shutil, signal, subprocess, time
+import json, os, re, shutil, signal, subprocess, time
 from native import OURO, paths, totals
-from suite import case, has, main, run, same, skip, write
+from suite import case, has, lacks, main, run, same, skip, write
 
 BUSY = """#include <pthread.h>
 #include <stdio.h>
@@ -363,6 +363,73 @@ fn main() { assert!(outer(black_box(150_000_000)) > 0) }
             continue  # there is no lld
         sample("./chain")
         whole_chains("main", "outer", "leaf", about=flags)
+
+
+# Each function works in a clone. gcc makes those of by_member, by_constant and unlikely; it splits functions too
+# rarely for a test, so `halves` has the symbol by hand.
+CLONES = """#include <stdlib.h>
+WORK(leaf)
+struct pair { long a, b, c, d; };
+static __attribute__((noinline)) void by_member(const struct pair *p) { leaf(0.04); sink += p->a; }
+static __attribute__((noinline)) void by_constant(long n, int kind) { leaf(0.04); if (kind != 7) abort(); sink += n; }
+__attribute__((cold)) void rare(void) { leaf(0.04); sink++; }
+__attribute__((noinline)) void unlikely(long n) { if (n == 3) { rare(); sink++; } sink++; }
+static void half(long n) __asm__("halves.part.0");
+static __attribute__((noinline)) void half(long n) { leaf(0.04); sink += n; }
+__attribute__((noinline)) void halves(long n) { if (n) half(n); sink++; }
+int main(int argc, char **argv) {
+    struct pair p = {argc, argc, 3, 4};
+    by_member(&p);
+    by_constant(argc, 7);
+    unlikely(argc + 2);
+    halves(argc);
+}
+"""
+
+
+def clones_have_the_name_of_their_function(*flags):
+    exe = compile_plain(CLONES)
+    symbols = run("nm", exe, status=0).out
+    has(symbols, "by_member.", "by_constant.", "unlikely.cold", "halves.part.0")
+    if flags:
+        run("strip", *flags, exe, status=0)
+    by = {"run": lambda: sample(exe),
+          "timer": lambda: run(OURO, "run", "-q", "--timer", "-o", "out.pb", exe, status=0)}
+    if not run("perf", "record", "-q", "-e", "cpu-clock", "--call-graph", "dwarf", "-o", "perf.data", exe).status:
+        by["perf.data"] = lambda: run(OURO, "convert", "perf.data", "out.pb", status=0)
+        write("script.txt", run("perf", "script", "-i", "perf.data", status=0).out)
+        by["perf script"] = lambda: run(OURO, "convert", "script.txt", "out.pb", status=0)
+    # With debug information, the name made by hand is the function's own.
+    names = ["by_member", "by_constant", "unlikely", *(["halves"] if flags else [])]
+    for way, record in by.items():
+        record()
+        got = shares("samples")
+        same([name for name in got if re.search(r"\.(isra|constprop|cold)", name)], [], (way, got))
+        rows = [row["name"] for row in json.loads(run(OURO, "report", "--json", "out.pb", status=0).out)["rows"]]
+        for name in names:
+            assert 0.08 < got.get(name, 0) < 0.5, (way, name, got)
+            same(rows.count(name), 1, (way, name))
+        if way != "perf script":  # its text does not say what is a part
+            lacks("".join(paths(metric="samples")), "halves;halves;")
+
+
+case(clones_have_the_name_of_their_function)
+case(clones_have_the_name_of_their_function, "clones_have_the_name_of_their_function_without_debug_information", "-g")
+
+
+def clones_are_counted_under_the_name_of_their_function(way):
+    source = write("clones.c", BUSY + CLONES)
+    for debug in ["-g"], []:
+        run(OURO, "cc", way, "-O2", *debug, source, "-o", "clones", status=0)
+        assert re.search(r" by_\w+\.(isra|constprop|cold)", run("nm", "clones", status=0).out)
+        run(OURO, "run", "-q", "--tiny", "-o", "out.pb", "./clones", status=0)
+        got = {name: n for name, n in totals().items() if name.startswith(("by_", "unlikely"))}
+        same(got, {"by_member": 1, "by_constant": 1, "unlikely": 1}, debug)
+
+
+for way in "--sleds", "--hooks":
+    case(clones_are_counted_under_the_name_of_their_function,
+         f"clones_are_counted_under_the_name_of_their_function_with_{way[2:]}", way)
 
 
 @case
