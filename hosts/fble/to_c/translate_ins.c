@@ -137,8 +137,8 @@ static void fill(struct translator *t, const struct emit_ins *ins) {
 }
 
 static void placeholder(struct translator *t, const struct emit_ins *ins) {
-    c_out(t, "FBLE_NEW(s%u, FBLE_HEADER(FBLE_PLACEHOLDER, 0, 1)); FBLE_WORD(s%u, 0) = 0;", ins->a,
-          ins->a);
+    c_out(t, "FBLE_NEW(s%u, FBLE_HEADER(FBLE_PLACEHOLDER, 0, 1));", ins->a);
+    c_out(t, "FBLE_WORD(s%u, 0) = FBLE_NOT_YET;", ins->a);
 }
 
 // The list has pairs: the slot of a placeholder, the slot of a value, which may change.

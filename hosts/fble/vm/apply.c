@@ -179,12 +179,14 @@ bool fble_apply_args(struct fble_machine *m, enum fble_entering how) {
     }
 }
 
-// Follows aliases among the variables of one let: their placeholders hold their numbers, as
-// immediates, and placeholders of lets around this one hold nothing. 0: the aliases form a cycle.
+// Follows aliases among the variables of one let. Their placeholders hold their numbers from 1 on,
+// as immediates, and those of the lets around this one FBLE_NOT_YET, which looks like the number 0.
+// Returns 0 if the aliases form a cycle.
 static fble_value follow(const fble_value *values, uint32_t count, fble_value value) {
     for (uint32_t steps = 0; steps <= count; steps++) {
-        if (!fble_is_placeholder(value) || !fble_object(value)->words[0]) return value;
-        value = values[fble_object(value)->words[0] >> 1];
+        if (!fble_is_placeholder(value) || fble_object(value)->words[0] == FBLE_NOT_YET)
+            return value;
+        value = values[(fble_object(value)->words[0] >> 1) - 1];
     }
     return 0;
 }
@@ -195,7 +197,7 @@ bool fble_resolve(struct fble_machine *m, uint64_t *fp, const uint16_t *list, ui
     fble_value *values = scratch(m, count);
     for (uint32_t i = 0; i < count; i++) values[i] = fble_force(fp[list[2 * i + 1]]);
     for (uint32_t i = 0; i < count; i++)
-        fble_object(fp[list[2 * i]])->words[0] = (fble_value)i << 1 | 1;
+        fble_object(fp[list[2 * i]])->words[0] = (fble_value)(i + 1) << 1 | 1;
     for (uint32_t i = count; i-- > 0;) {
         fble_value value = follow(values, count, values[i]);
         if (!value) {

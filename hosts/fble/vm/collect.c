@@ -73,7 +73,7 @@ static fble_value forward(struct collection *c, fble_value value) {
         uint64_t header = object->header;
         if (!(header & 1)) return header;
         if (header & FBLE_STATIC_FLAG) return value;
-        if (fble_kind(header) != FBLE_PLACEHOLDER || !object->words[0])
+        if (fble_kind(header) != FBLE_PLACEHOLDER || object->words[0] == FBLE_NOT_YET)
             return fble_pointer(move(c, object));
         value = object->words[0];
     }
@@ -100,7 +100,7 @@ static void scan_object(struct collection *c, struct fble_object *object) {
         forward_all(c, object->words + 1, count - 1);
         break;
     case FBLE_PLACEHOLDER: // not resolved, or remembered because it was
-        if (object->words[0]) object->words[0] = forward(c, object->words[0]);
+        object->words[0] = forward(c, object->words[0]);
         break;
     case FBLE_LINK:
         forward_all(c, object->words, 2);

@@ -105,7 +105,7 @@ static inline fble_value fble_anything(void) {
 
 // ---------------------------------------------------------------- tables
 
-#define FBLE_COMPILED_FORMAT 7
+#define FBLE_COMPILED_FORMAT 8
 
 // The words around a return pc, which is the address of `op`.
 struct fble_return {
@@ -517,8 +517,8 @@ static inline bool fble_goes(const ouro_here *here, ouro_site site) {
         FBLE_SLOWLY(fble_replace_slowly, code_, site, charge, fp, x, y); \
     } while (0)
 
-// Of all that may be in place of a function, only a function has code as its first word. If the
-// site knows it, it takes n arguments.
+// Of all that may be in place of a function, only a function has code as its first word, and none
+// has 0 (FBLE_NOT_YET). If the site knows the word, the function takes n arguments.
 #define FBLE_CALL_KNOWN(function, site, charge, frame, n, x, y, z)            \
     do {                                                                      \
         const struct fble_code *const code_ = FBLE_CODE_OF(function);         \

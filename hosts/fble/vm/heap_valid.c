@@ -25,7 +25,7 @@ static bool object_is_valid(const struct fble_machine *m, const struct fble_obje
     case FBLE_CLOSURE: // the first word is the code
         return count > 0 && are_settled(m, object->words + 1, count - 1);
     case FBLE_PLACEHOLDER:
-        return !object->words[0] || is_settled(m, object->words[0]);
+        return is_settled(m, object->words[0]);
     case FBLE_LINK:
         return are_settled(m, object->words, 2);
     case FBLE_THREAD:

@@ -372,7 +372,7 @@ return_without_exit:
     }
 
     OP(PLACEHOLDER) : ALLOCATE(object, FBLE_HEADER(FBLE_PLACEHOLDER, 0, 1));
-    object->words[0] = 0;
+    object->words[0] = FBLE_NOT_YET;
     R(fble_a(w)) = fble_pointer(object);
     NEXT(1);
 

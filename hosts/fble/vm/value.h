@@ -22,7 +22,7 @@
 //   UNION        tag, payload
 //   CLOSURE      tag = arity; code, captured values
 //   PARTIAL      function, the arguments so far
-//   PLACEHOLDER  the value of a variable of a recursive let, 0 while it is being evaluated
+//   PLACEHOLDER  the value of a variable of a recursive let, or FBLE_NOT_YET
 //   LINK         of green threads: first and last cell of the queue, first and last that waits
 //   HANDLE       of natives: a pointer | 1, which the collector does not follow
 //   THREAD       the same, of a green thread
@@ -58,6 +58,11 @@ struct fble_object {
 };
 
 #define FBLE_UNIT ((fble_value)3)
+// In a placeholder while its let is being evaluated. It is odd, so the collector does not follow
+// it. It is not 0: compiled code asks a call site whether it knows the first word of what is called
+// before it asks whether that is a function (FBLE_CALL_KNOWN), and a site that knows nothing has
+// the key 0.
+#define FBLE_NOT_YET ((fble_value)1)
 // Header bits that say what an object is: kind and tag.
 #define FBLE_SHAPE_MASK ((uint64_t)0xffff00ff)
 #define FBLE_SHAPE(kind, tag) ((uint64_t)(kind) | (uint64_t)(tag) << 16)
@@ -113,7 +118,7 @@ static inline bool fble_is_placeholder(fble_value value) {
 
 // Sees through placeholders. One that is not resolved yet comes back as itself.
 static inline fble_value fble_force(fble_value value) {
-    while (fble_is_placeholder(value) && fble_object(value)->words[0])
+    while (fble_is_placeholder(value) && fble_object(value)->words[0] != FBLE_NOT_YET)
         value = fble_object(value)->words[0];
     return value;
 }

@@ -23,6 +23,7 @@ import sys
 import threading
 
 import model
+import undefined
 from model import quoted
 
 UNIT = ("n", "U", ())
@@ -586,6 +587,8 @@ class Generator:
 
     def failing(self, kind, scope):
         """An expression of the type that fails, if it is evaluated."""
+        if self.chance(0.5):
+            return f"{{ {undefined.body(self, kind, scope)} }}"
         t, x, f = self.type(kind), quoted(self.word()), quoted(self.word())
         return self.pick([
             lambda: f"+({t} {f}, U@ 'other{self.count}')('other{self.count}': U@()).{f}",
@@ -630,13 +633,19 @@ class Generator:
     def let(self, scope, depth):
         pairs = [(name, self.some_type(2)) for name in self.words_apart(self.dice.randint(1, 3), scope)]
         texts = []
-        hidden = scope.bind(*pairs)  # inside, the new ones may not be looked at
-        for name, _ in pairs:
-            del hidden.names[name]
+        inside, early = self.in_the_let(scope, pairs)
         for name, t in pairs:
-            value = self.expr(t, hidden, depth - 1)
-            texts.append(f"{self.annotation(t, scope)}{quoted(name)} = {value}")
+            value = self.expr(t, inside, depth - 1)
+            texts.append(f"{self.type(t) + ' ' if early else self.annotation(t, scope)}{quoted(name)} = {value}")
         return ", ".join(texts) + ";", scope.bind(*pairs)
+
+    def in_the_let(self, scope, pairs):
+        """The scope of the definitions of a let, and whether the new variables are in it. They have no values there, so
+        they are not, unless the program may fail."""
+        inside, early = scope.bind(*pairs), bool(self.errors) and self.chance(0.3)
+        for name, _ in pairs if not early else ():
+            del inside.names[name]
+        return inside, early
 
     def annotation(self, kind, scope):
         if self.chance(0.6):
@@ -688,10 +697,8 @@ class Generator:
     def aliases(self, scope, depth):
         """Variables of one let that stand for one another."""
         kind, names = self.some_type(1), self.words_apart(3, scope)
-        hidden = scope.bind(*[(n, kind) for n in names])
-        for name in names:
-            del hidden.names[name]
-        value = self.expr(kind, hidden, depth - 1)
+        inside, _ = self.in_the_let(scope, [(n, kind) for n in names])
+        value = self.expr(kind, inside, depth - 1)
         order = list(zip(names, [quoted(names[1]), value, quoted(self.pick(names[:2]))]))
         self.dice.shuffle(order)
         text = ", ".join(f"{self.type(kind)} {quoted(n)} = {v}" for n, v in order)
@@ -1050,6 +1057,23 @@ class Generator:
         files["Pure.fble"] = f"{imports} /{self.path(self.package)}%.Actions({self.new_record(self.identity())});\n"
         return self.package
 
+    def undefined_values(self, pairs):
+        """A module that fails at once by a pair of a use and a way, if there is one pair. Otherwise a module of
+        functions that fail, one for each pair."""
+        self.root = self.word_for_file()
+        self.package = self.hidden = f"{self.root}/Undefined"
+        parts = self.declare_types()
+        for i, (use, way) in enumerate(pairs):
+            kind = self.some_type(1)
+            text = undefined.body(self, kind, Scope(), use, way)
+            if len(pairs) > 1:
+                text = undefined.position(self, self.type(kind), f"{{ {text} }}")
+                text = f"f{i} = (U@ _un) {{ {self.type(kind)} und = {self.default(kind, Scope())}; {text} }};"
+            parts.append(text)
+        if len(pairs) > 1:
+            parts.append(f"@({', '.join(f'f{i}' for i in range(len(pairs)))});")
+        return {f"{self.package}.fble": self.layout(" ".join(parts))}, self.package
+
     def identity(self):
         return ("k", "Id@", "*", ("n", "Id", (("v", "*"),)))
 
@@ -1198,6 +1222,20 @@ class Made:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "wb") as f:
                 f.write(text.encode("latin-1"))
+
+
+def undefined_values(seed, pairs, name="Main"):
+    """A program that uses a value that is not there yet, by a pair of a use and a way of undefined.py. Or a module of
+    functions that do, one for each pair."""
+    generator = Generator(seed, 20, 2, prefix=name)
+    files, body = generator.undefined_values(pairs)
+    files[f"{name}.fble"] = f"/{generator.path(body)}%;\n"
+    return evaluated(name, files)
+
+
+def failures(made):
+    """Where each function of such a module fails."""
+    return [(failure.file, failure.pos) for failure in model.failures(made.files, made.name)]
 
 
 def main_module(body, value):

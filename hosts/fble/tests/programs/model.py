@@ -610,6 +610,19 @@ class Model:
         return self.make_list(node, function, items, module)
 
 
+def failures(files, main):
+    """How each function of the module's value fails, applied to the unit."""
+    sys.setrecursionlimit(20_000)
+    model = Model(files, 10_000_000)
+    value, found = model.load(tuple(main.split("/"))), []
+    for function in value.values:
+        try:
+            model.apply(function, [Struct([], [])], None, None)
+        except Failed as failure:
+            found.append(failure)
+    return found
+
+
 def run(files, main, budget=300_000):
     """The value of the module, and how often every block was called."""
     sys.setrecursionlimit(20_000)

@@ -6,6 +6,10 @@
 // `ok WAY`, or `WAY: ` and the place of the error; then a line with a dot. Ways differ in the
 // collector, which in one runs at every allocation, and in the profile. Every way is a process,
 // because a library can be used once.
+//
+// A number after the library says that the module's value is a struct of so many functions. Each of
+// them is called, and prints such a line; the one after an error finds a machine that works. Of
+// functions, the whole errors are printed, and profiles are written to FOLDER/WAY.pb.
 
 #include "run_text.h"
 #include "syntax/parser.h"
@@ -64,6 +68,24 @@ static void tell_error(const char *way, const char *error) {
     puts(": error: ");
 }
 
+// Errors end in a newline.
+static void call_functions(const struct text_run *run, const char *folder, const char *way,
+                           uint32_t count) {
+    char file[8192];
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t mark = fble_mark(run->machine);
+        fble_ref function = fble_get_field(run->machine, run->value, count, i);
+        if (fble_call(run->machine, function, 1, (fble_ref[]){fble_unit(run->machine)}))
+            printf("%s: no error in function %u\n", way, (unsigned)i);
+        else
+            printf("%s: %s", way, fble_error(run->machine));
+        fble_clear_error(run->machine);
+        fble_release(run->machine, mark);
+    }
+    snprintf(file, sizeof file, "%s/%s.pb", folder, way);
+    if (run->profile && ouro_profile_write(run->profile, file)) perror(file);
+}
+
 static void tell(const struct text_run *run, const char *way) {
     const char *error = fble_error(run->machine);
     const ouro_stats stats = ouro_profile_stats(run->profile);
@@ -75,25 +97,35 @@ static void tell(const struct text_run *run, const char *way) {
         printf("ok %s\n", way);
 }
 
-static int run_way(const char *folder, const char *module, const char *file, size_t way) {
+// What a line of the input says.
+struct line {
+    const char *folder, *module, *library; // NULL: the module is interpreted
+    uint32_t functions;                    // 0: the module is only evaluated
+    bool thorough;
+};
+
+static int run_way(const struct line *line, size_t way) {
     struct text_run run;
     struct fble_list compiled = {0};
     const struct run_how *how = &ways[way].how;
-    if (!load(&run, folder, module)) return 2;
-    if (file && !use_library(&run, file, how, &compiled)) return 2;
+    if (!load(&run, line->folder, line->module)) return 2;
+    if (line->library && !use_library(&run, line->library, how, &compiled)) return 2;
     run_program_with(&run, how, &compiled);
-    tell(&run, ways[way].name);
+    if (line->functions && run.value)
+        call_functions(&run, line->folder, ways[way].name, line->functions);
+    else
+        tell(&run, ways[way].name);
     run_end(&run);
     return 0;
 }
 
-static void run_all(const char *folder, const char *module, const char *file, bool thorough) {
+static void run_all(const struct line *line) {
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         int status = 0;
-        if (ways[i].thorough && !thorough) continue;
+        if (ways[i].thorough && !line->thorough) continue;
         fflush(stdout);
         pid_t child = fork();
-        if (!child) exit(run_way(folder, module, file, i));
+        if (!child) exit(run_way(line, i));
         if (child < 0 || waitpid(child, &status, 0) < 0 || status)
             printf("%s: exit status %d\n", ways[i].name, status);
     }
@@ -101,11 +133,17 @@ static void run_all(const char *folder, const char *module, const char *file, bo
 }
 
 int main(void) {
-    char line[8192];
-    while (fgets(line, sizeof line, stdin)) {
-        bool thorough = line[0] == '+';
-        char *folder = strtok(line + thorough, "\n\t"), *module = strtok(NULL, "\n\t");
-        run_all(folder, module, strtok(NULL, "\n\t"), thorough);
+    char text[8192], *at;
+    while (fgets(at = text, sizeof text, stdin)) {
+        struct line line = {.thorough = *text == '+'};
+        at[strcspn(at, "\n")] = 0;
+        at += line.thorough;
+        line.folder = strsep(&at, "\t");
+        line.module = strsep(&at, "\t");
+        line.library = strsep(&at, "\t");
+        if (line.library && !*line.library) line.library = NULL;
+        if (at) line.functions = (uint32_t)atoi(at);
+        run_all(&line);
     }
     return 0;
 }

@@ -4,7 +4,8 @@
 
 Programs of generate.py do what model.py says, in every way of running them: interpreted and compiled, by gcc and clang
 at several levels, without and with profiles of both kinds, and with the collector at every allocation. Exit status,
-messages, and every path of a profile are the same, and every block is called as often as the model calls it. Half of
+messages, and every path of a profile are the same, and every block is called as often as the model calls it. Values
+that are not there yet are used in every way (undefined.py). Half of
 the programs come from seed 1, half from OURO_SEED, or 2. FBLE_PROGRAMS=2000 makes that many, with as many more to
 compile, and the second half from a new seed, which is printed; `make fuzz` does so. What fails is made small
 (shrink.py) before it is shown.
@@ -26,6 +27,7 @@ from suite import Failure, arguments, case, main, same
 import generate
 import model
 import shrink
+import undefined
 
 FBLE, OURO, RUN = arguments("FBLE", "OURO", "RUN_PROGRAMS")
 MANY = int(os.environ.get("FBLE_PROGRAMS", 200))
@@ -60,12 +62,15 @@ def both_seeds(count, words=2):
     yield from programs(SEED, count - count // 2, words)
 
 
-def expected(folder, made):
-    """How the first line of the error begins; nothing if there is none."""
-    if not made.fails:
-        return ""
-    file, (line, column) = made.fails
+def error_at(folder, place):
+    """How the first line of an error begins."""
+    file, (line, column) = place
     return f"{folder}/{file}:{line}:{column}: error: ".replace("\n", " ")
+
+
+def expected(folder, made):
+    """The same of a program; nothing if it does not fail."""
+    return error_at(folder, made.fails) if made.fails else ""
 
 
 def fails_small(problem, made, how):
@@ -179,6 +184,76 @@ def blocks_are_called_as_often_as_the_model_calls_them():
             shutil.rmtree("p")
 
 
+# ---------------------------------------------------------------- values that are not there yet
+
+def said_of_functions(folder, made, count, library=""):
+    """Way -> the errors of all functions of a module, by run.c, and way -> the calls and instructions on every path."""
+    for file in os.listdir(folder):
+        if file.endswith(".pb"):
+            os.remove(f"{folder}/{file}")
+    done = suite.run(RUN, stdin=f"+{folder}\t/{made.name}%\t{library}\t{count}\n", status=0)
+    errors, way = collections.defaultdict(str), None
+    for line in done.out.splitlines(keepends=True)[:-1]:
+        if found := re.match("([a-z, ]+): ", line):
+            way, line = found[1], line[found.end():]
+        errors[way] += line
+    same(done.out.endswith("\n.\n"), True, done.err)
+    return dict(errors), {way: [values(f"{folder}/{way}.pb", metric) for metric in ("calls", "instructions")]
+                          for way in errors if way.startswith("profile")}
+
+
+def pairs_of(at):
+    """Every use of undefined.py, each in another way."""
+    uses, ways = list(undefined.USES), list(undefined.WAYS)
+    return [(use, ways[(i * 5 + at) % len(ways)]) for i, use in enumerate(uses)]
+
+
+def functions_that_fail(seed, pairs):
+    """Writes them into the folder p. Gives the program, and what is said of it, after a look at whether it is right."""
+    made = generate.undefined_values(seed, pairs)
+    places = generate.failures(made)
+    same(len(places), len(pairs), "functions that fail")
+    made.write("p")
+    errors, profiles = said_of_functions("p", made, len(pairs))
+    same(len(errors), 7, errors.keys())
+    for way, text in errors.items():
+        firsts = re.findall("^.*?: error: ", text, flags=re.M)
+        same(firsts, [error_at("p", place) for place in places], (seed, way))
+        same(text, errors["plain"], (seed, way))
+    for way in "profile, small nursery", "profile, collect always":
+        same(profiles[way], profiles["profile"], (seed, way))
+    return made, errors, profiles
+
+
+@case
+def values_that_are_not_there_yet_fail_in_every_use():
+    """Each use with each way in which the variable comes there."""
+    for seed in FIXED, SEED:
+        functions_that_fail(f"{seed}", list(itertools.product(undefined.USES, undefined.WAYS)))
+
+
+def compiled_values_that_are_not_there_yet(cc, flags, blocks, at):
+    if not shutil.which(cc):
+        suite.skip(f"there is no {cc}")
+    for seed in (FIXED, SEED) if MANY > 200 else (FIXED,):
+        pairs = list(itertools.product(undefined.USES, undefined.WAYS)) if MANY > 200 else pairs_of(at)
+        made, errors, profiles = functions_that_fail(f"{seed} {cc} {flags}", pairs)
+        options = "--library", "--profile-blocks", blocks, "-o", "made.so"
+        same(compiled(cc, flags, "-I", "p", "-m", "/Main%", *options), "")
+        mine, my_profiles = said_of_functions("p", made, len(pairs), "./made.so")
+        assert len(mine) == (6 if blocks == "functions" else 4), mine.keys()
+        same(mine, {way: errors[way] for way in mine}, seed)
+        same(my_profiles, {way: profiles[way] for way in my_profiles}, seed)
+        shutil.rmtree("p")
+        for i, pair in enumerate(pairs_of(at + 1)[at::8] if MANY <= 200 else pairs):  # as programs
+            made = generate.undefined_values(f"{seed} {cc} {flags} {i}", [pair])
+            assert made.fails, pair
+            made.write("p")
+            problem = compiled_that_differs(cc, flags, blocks, True)("p", made)
+            same(problem, "", (seed, pair))
+            shutil.rmtree("p")
+
+
 # ---------------------------------------------------------------- compiled
 
 def compiled(cc, flags, *options):
@@ -191,6 +266,9 @@ def compiled(cc, flags, *options):
 def runs_that_differ(folder, module, line, profile):
     """The same line with and without a profile, against the interpreter."""
     wrong = []
+    for file in "i.pb", "c.pb":
+        if os.path.exists(file):
+            os.remove(file)
     for more in ((), ("--profile", "i.pb", *profile)):
         want = run(FBLE, "eval", *more, "-I", folder, "-m", module)
         got = run(*line, *[word.replace("i.pb", "c.pb") for word in more])
@@ -231,6 +309,11 @@ def compile_some(cc, flags, at):
                 fails_small(f"{number}, {cc} {flags}, {blocks}:\n{wrong}", made, look)
             shutil.rmtree("p")
 
+
+for at, (cc, flags, blocks) in enumerate((("gcc", "-O1", "functions"), ("gcc", "-O0", "all"),
+                                          ("clang", "-O1", "functions"))):
+    case(compiled_values_that_are_not_there_yet, f"values_that_are_not_there_yet_fail_the_same_by_{cc}_{flags[1:]}",
+         cc, flags, blocks, at)
 
 for at, (cc, flags) in enumerate(COMPILERS):
     way = flags.replace(" ", "_").replace("-", "")
