@@ -27,7 +27,7 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 static int other_status = FBLE_OTHER; // of the command that runs
 
 static void no_memory(void) {
-    fputs("fble: out of memory\n", stderr);
+    if (!fble_runner_no_memory()) fputs("fble: out of memory\n", stderr);
     exit(other_status);
 }
 

@@ -27,6 +27,7 @@ struct analysis {
     // Of what follows the instruction that is being looked at:
     struct bits live;
     uint64_t bytes;
+    struct fble_loc allocates; // the first that does
     uint32_t instructions;
 };
 
@@ -38,14 +39,14 @@ static void clear(struct bits *bits, uint32_t slot) {
     bits->at[slot / 64] &= ~((uint64_t)1 << slot % 64);
 }
 
-static struct fble_site *make_site(struct analysis *n, const struct emit_ins *ins,
+static struct fble_site *make_site(struct analysis *n, struct fble_loc loc,
                                    const struct bits *live) {
     uint32_t words = live->words;
     while (words && !live->at[words - 1]) words--;
     struct fble_site *site = fble_alloc(n->e->arena, sizeof *site + 8 * (size_t)words);
     site->code = n->f->code;
-    site->line = ins->loc.line;
-    site->column = ins->loc.column;
+    site->line = loc.line;
+    site->column = loc.column;
     site->slots = 64 * words;
     memcpy(site->live, live->at, 8 * (size_t)words);
     return site;
@@ -106,7 +107,7 @@ static void make_room(struct analysis *n, uint32_t i) {
     }
     if (!n->bytes) return;
     facts->bytes = (uint32_t)n->bytes;
-    facts->heap = make_site(n, n->f->ins + i, &n->live);
+    facts->heap = make_site(n, n->allocates, &n->live);
     n->instructions++; // HEAP itself
     n->bytes = 0;
 }
@@ -122,14 +123,16 @@ static void look_at(struct analysis *n, uint32_t i) {
     join_targets(n, ins);
     if (fble_op_is_call(ins->op)) {
         clear(&n->live, ins->a); // while the call runs
-        facts->site = make_site(n, ins, &n->live);
+        facts->site = make_site(n, ins->loc, &n->live);
     }
     if (fble_op_is_profiling(ins->op)) {
         facts->after = n->instructions;
         n->instructions = 0;
     }
     read_and_write(n, ins);
-    n->bytes += bytes_of(ins);
+    uint64_t bytes = bytes_of(ins);
+    if (bytes) n->allocates = ins->near;
+    n->bytes += bytes;
     n->instructions += fble_counts[ins->op];
 }
 

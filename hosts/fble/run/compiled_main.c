@@ -18,7 +18,7 @@
 static int other_status;
 
 static void no_memory(void) {
-    fputs("out of memory\n", stderr);
+    if (!fble_runner_no_memory()) fputs("out of memory\n", stderr);
     exit(other_status);
 }
 
@@ -130,9 +130,7 @@ static int start(struct fble_runner *r, const struct fble_compiled *program, fbl
     if (!modules) return FBLE_USAGE;
     status = check_slice(r, program, modules);
     if (status != FBLE_FINE) return status;
-    r->machine = fble_machine_new(&options);
-    status = fble_profile_begin(r);
-    if (status == FBLE_FINE) status = fble_runner_foreign(r);
+    status = fble_runner_machine(r, &options);
     if (status != FBLE_FINE) return status;
     *value = evaluate(r->machine, modules, program->count);
     return *value ? FBLE_FINE : FBLE_RUNTIME_ERROR;

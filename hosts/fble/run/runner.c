@@ -76,9 +76,7 @@ int fble_runner_start(struct fble_runner *r, const fble_machine_options *given, 
     bool all_blocks = blocks && !strcmp(blocks, "all");
     if (status == FBLE_FINE) status = check_slice(r, all_blocks);
     if (status != FBLE_FINE) return status;
-    r->machine = fble_machine_new(&options);
-    status = fble_profile_begin(r);
-    if (status == FBLE_FINE) status = fble_runner_foreign(r);
+    status = fble_runner_machine(r, &options);
     if (status != FBLE_FINE) return status;
     struct fble_evaluation evaluation = {
         .program = r->program,

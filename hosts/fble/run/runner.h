@@ -59,8 +59,11 @@ int fble_runner_end(struct fble_runner *runner, int status);
 
 // Opens a shared object, also one in the current folder, and keeps it open; flags as of dlopen.
 void *fble_runner_open(struct fble_runner *runner, const char *file, int flags);
-// Loads the shared objects of --foreign into the machine.
-int fble_runner_foreign(struct fble_runner *runner);
+// Makes the machine, starts the profile, and loads the shared objects of --foreign.
+int fble_runner_machine(struct fble_runner *runner, const fble_machine_options *options);
+// For fble_no_memory: shows where the program was, and writes the profile. The process must end
+// then. Returns false if no program runs.
+bool fble_runner_no_memory(void);
 // Runs a value of type Main@ and ends the runner. The exit status.
 int fble_run_main(struct fble_runner *runner, fble_ref main);
 

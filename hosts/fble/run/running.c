@@ -12,6 +12,8 @@
 #include <string.h>
 
 // dlopen looks for a name without a folder among the system's libraries.
+static struct fble_runner *running; // its machine may run out of memory
+
 void *fble_runner_open(struct fble_runner *r, const char *file, int flags) {
     if (!strchr(file, '/')) file = fble_format(r->arena, "./%s", file);
     void *library = dlopen(file, flags);
@@ -19,7 +21,7 @@ void *fble_runner_open(struct fble_runner *r, const char *file, int flags) {
     return library;
 }
 
-int fble_runner_foreign(struct fble_runner *r) {
+static int load_foreign(struct fble_runner *r) {
     const struct fble_list *files = &r->options->foreign;
     for (uint32_t i = 0; i < files->count; i++) {
         void *library = fble_runner_open(r, files->at[i], RTLD_NOW);
@@ -35,12 +37,36 @@ int fble_runner_foreign(struct fble_runner *r) {
     return FBLE_FINE;
 }
 
+int fble_runner_machine(struct fble_runner *r, const fble_machine_options *options) {
+    r->machine = fble_machine_new(options);
+    running = r;
+    int status = fble_profile_begin(r);
+    return status == FBLE_FINE ? load_foreign(r) : status;
+}
+
+static void show_error(const char *error) {
+    fflush(stdout);
+    ouro__print_foreign_lines(stderr, error);
+}
+
+// Nothing is freed but what the machine can do without: the process ends.
+bool fble_runner_no_memory(void) {
+    struct fble_runner *r = running;
+    running = NULL; // memory may run out here, too
+    if (!r) return false;
+    fble_fail_no_memory(r->machine);
+    const char *error = fble_error(r->machine);
+    if (error) show_error(error);
+    fble_profile_finish(r);
+    return error != NULL;
+}
+
 int fble_runner_end(struct fble_runner *r, int status) {
+    running = NULL;
     if (!r->machine) return status;
     const char *error = fble_error(r->machine);
     if (error) {
-        fflush(stdout);
-        ouro__print_foreign_lines(stderr, error);
+        show_error(error);
         status = FBLE_RUNTIME_ERROR;
     }
     int written = fble_profile_finish(r);

@@ -11,6 +11,7 @@ import concurrent.futures, os, pathlib, pty, random, re, resource, shutil, signa
 TESTS = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, TESTS + "/../../../tests/support")
 import suite
+import without_memory
 from cases import read_cases
 from suite import Done, arguments, case, has, lacks, main, same, skip, write
 
@@ -315,6 +316,25 @@ def programs_take_options_before_their_arguments():
     same(run("./out", env={**os.environ, "FBLE_PROFILE": "--profile e.pb more"}).status, 4)
     compiled("Main.fble", "--eval")
     has(run("./out", "--profile", "a.pb", status=4).err, "compiled without --profile")
+
+
+for at, (cc, flags) in enumerate((("gcc", "-O1"), ("gcc", "-O0"), ("clang", "-O1"))):
+    def without(cc=cc, flags=flags, at=at):
+        if not shutil.which(cc):
+            skip(f"there is no {cc}")
+        names = without_memory.write_modules()
+        compiled("-I", ".", "-m", "/Takes%", "--library", "--profile", output="takes.so", cc=cc, flags=flags)
+        compiled("-I", ".", "-m", f"/{names[at]}%", "--eval", "--profile", cc=cc, flags=flags)
+        for name in names:
+            line = [FBLE, "eval", "-I", ".", "-m", f"/{name}%", "--compiled", "takes.so"]
+            for line in [line] + [["./out"]] * (name == names[at]):
+                for more in [], ["--profile-metrics", "objects,bytes"]:
+                    options = "--profile", "p.pb", "--profile-max-nodes", "1000", *more
+                    without_memory.says_so(name, run(*line, *options, preexec_fn=without_memory.limited),
+                                           values("p.pb", "calls"))
+                    os.remove("p.pb")
+
+    case(without, f"a_program_without_memory_says_where_it_was_by_{cc}_{flags[1:]}")
 
 
 @case

@@ -9,6 +9,7 @@ import json, os, re, resource, shutil, signal, subprocess, sys, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE + "/../../../tests/support")
+import without_memory
 from suite import Done, arguments, case, has, main, read, run, same, write
 
 FBLE, OURO, WITHOUT, LIBFNV = arguments("FBLE", "OURO", "WITHOUT_PROFILES", "LIBFNV")
@@ -220,12 +221,33 @@ def off_means_off():
 
 
 @case
-def too_much_memory_is_said():
-    write("A.fble", NUMBERS + "(N@) { N@; } F = (N@ n) { N@(s: F(N@(s: n))); }; F(one);")
-    limit = 300 << 20
-    for more in ((), ("--profile", "p.pb", "--profile-max-nodes", "1000")):
-        same(fble("eval", *more, "A.fble", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))),
-             (5, "", "fble: out of memory\n"))
+def a_program_without_memory_says_where_it_was_and_writes_its_profile():
+    for name in without_memory.write_modules():
+        line = "eval", "-I", ".", "-m", f"/{name}%"
+        plain = fble(*line, preexec_fn=without_memory.limited)
+        for more in [], ["--profile-metrics", "objects,bytes"]:
+            done = fble(*line, "--profile", f"{name}.pb", "--profile-max-nodes", "1000", *more,
+                        preexec_fn=without_memory.limited)
+            without_memory.says_so(name, done, paths(f"{name}.pb"))
+            os.remove(f"{name}.pb")
+        same(plain.err.splitlines()[0], done.err.splitlines()[0])
+
+
+@case
+def a_program_that_reads_too_much_says_where_it_was():
+    write("A.fble", """Unit@ .= /Std/Unit%; Int .= /Std/Int%; List@ .= /Std/List%; String@ .= /Std/String%;
+Monad@ .= /Std/Monad%; Io@ .= /Std/Io%; Main .= /Std/Io/Cli%; Console .= /Std/Io/Console%;
+Main(<<@>@ M@>(Monad@<M@> m, Io@<M@> io, List@<String@> _args) {
+  PrintLine, ReadAll .= Console(m, io); String@ text := m.do(ReadAll); Unit@ _ := m.do(PrintLine(text));
+  m.return(Int|0);
+});
+""")
+    with open("/dev/zero", "rb") as zeros:
+        done = fble("run", "-p", "std", "--profile", "p.pb", "--profile-max-nodes", "10000", "A.fble", stdin=zeros,
+                    preexec_fn=without_memory.limited)
+    same((done.status, done.out), (117, ""))
+    assert re.match(r"\S+\.fble:\d+:\d+: error: out of memory, in /Std/", done.err), done.err
+    assert sum(paths("p.pb").values()) > 10_000
 
 
 @case

@@ -339,10 +339,22 @@ static void begin_slots(struct translator *t) {
         t->now.flags[FBLE_FP_ARGS + i] = C_IN_LOCAL;
 }
 
+// Where a step says that memory has run out: at what allocates first, in the order of the code.
+static struct fble_loc room_loc(const struct translator *t) {
+    for (uint32_t k = 0; k < t->member_count; k++) {
+        const struct fble_site *heap = t->f->facts[t->members[k]].heap;
+        if (heap) return (struct fble_loc){heap->line, heap->column};
+    }
+    return t->f->ins[t->step->start].near;
+}
+
 static void write_room(struct translator *t, uint64_t bytes) {
     const struct c_step *step = t->step;
+    struct fble_loc loc = room_loc(t);
     uint32_t first = FBLE_FP_ARGS;
     struct fble_site *site = fble_alloc(t->arena, sizeof *site + 8 * (size_t)live_words(t));
+    site->line = loc.line;
+    site->column = loc.column;
     site->slots = 64 * live_words(t);
     memcpy(site->live, t->f->facts[step->start].live, 8 * (size_t)live_words(t));
     c_out(t, "if (FBLE_FULL(%llu)) {", (unsigned long long)bytes);

@@ -296,6 +296,7 @@ static void collect_fully(struct fble_machine *m, bool for_age) {
 
 void fble_collect(struct fble_machine *m, size_t bytes) {
     assert(m->hp <= m->heap_limit); // whoever allocated had made room for it
+    m->collecting = true;
     size_t young = (size_t)(m->hp - m->nursery);
     measure(m);
     m->since_full += young;
@@ -307,6 +308,7 @@ void fble_collect(struct fble_machine *m, size_t bytes) {
     else
         collect(m, false);
     restart_nursery(m, bytes);
+    m->collecting = false;
 }
 
 void fble_collect_all(struct fble_machine *m) {

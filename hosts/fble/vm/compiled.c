@@ -133,10 +133,10 @@ fble_any_step fble_enter_native(FBLE_STEP_PARAMETERS) {
 bool fble_resolve_now(struct fble_machine *m, uint64_t *fp, const uint16_t *list, uint32_t count,
                       const uint64_t *place) {
     uint32_t vacuous;
+    m->fp = fp;
     if (fble_resolve(m, fp, list, count, &vacuous)) return true;
     fble_settle(m);
     m->pc = place;
-    m->fp = fp;
     fble_fail_spot(m, vacuous, "the value is defined as itself");
     return false;
 }

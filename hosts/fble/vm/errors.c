@@ -97,10 +97,11 @@ void fble_fail_here(struct fble_machine *m, const char *format, ...) {
     fble_fail_spot(m, 0, "%s", text);
 }
 
-static void fail_native(struct fble_machine *m, const char *format, va_list arguments) {
-    struct fble_frame frame = {m->fp, NULL};
-    while (fble_frame_next(&frame))
-        if (frame.site->code) break; // natives have none
+// Fails at the newest frame, from this one on, whose site is in a source file.
+static void fail_in(struct fble_machine *m, struct fble_frame frame, const char *format,
+                    va_list arguments) {
+    while (!(frame.site && frame.site->code)) // natives have none
+        if (!fble_frame_next(&frame)) break;
     const struct fble_site *site = frame.site;
     bool known = site && site->code;
     fail(m, known ? site->code : NULL, known ? site->line : 0, known ? site->column : 0, frame.fp,
@@ -110,14 +111,34 @@ static void fail_native(struct fble_machine *m, const char *format, va_list argu
 void fble_fail_native(struct fble_machine *m, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    fail_native(m, format, arguments);
+    fail_in(m, (struct fble_frame){m->fp, NULL}, format, arguments);
     va_end(arguments);
+}
+
+static void fail_collecting(struct fble_machine *m, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fail_in(m, (struct fble_frame){m->fp, m->site}, format, arguments);
+    va_end(arguments);
+}
+
+// The error's text needs memory, and writing the profile needs more. Neither needs objects, and the
+// objects of a collection that did not end are of no use. The trace needs the frames.
+void fble_fail_no_memory(struct fble_machine *m) {
+    bool collecting = m->collecting;
+    m->failed = m->error != NULL; // an error that came before is kept
+    fble_heap_drop(m);
+    if (collecting)
+        fail_collecting(m, "out of memory");
+    else
+        fble_fail_native(m, "out of memory");
+    for (struct fble_thread *t = m->threads; t; t = t->older) fble_stack_free(m, t);
 }
 
 fble_ref fble_fail(fble_machine *machine, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    fail_native(machine, format, arguments);
+    fail_in(machine, (struct fble_frame){machine->fp, NULL}, format, arguments);
     va_end(arguments);
     return 0;
 }

@@ -138,14 +138,18 @@ void fble_heap_start(struct fble_machine *machine) {
     if (machine->step) machine->heap_limit = machine->nursery;
 }
 
+void fble_heap_drop(struct fble_machine *machine) {
+    fble_nursery_free(machine);
+    fble_blocks_free(&machine->old);
+}
+
 void fble_heap_end(struct fble_machine *machine) {
     for (size_t i = 0; i < machine->handles.count; i++) {
         struct fble_handle *handle = machine->handles.at[i];
         if (handle->free) handle->free(handle->data);
         free(handle);
     }
-    fble_nursery_free(machine);
-    fble_blocks_free(&machine->old);
+    fble_heap_drop(machine);
     free(machine->remembered.at);
     free(machine->handles.at);
     free(machine->roots.at);

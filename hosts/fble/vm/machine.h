@@ -128,6 +128,7 @@ struct fble_machine {
     size_t stack_bytes; // of all chunks
     size_t peak;
     uint64_t collections, full_collections;
+    bool collecting; // `site` says for which place
 
     // Green threads: green.c.
     struct fble_thread *thread, *main_thread, *threads;
@@ -181,6 +182,7 @@ void fble_vector_add(struct fble_vector *vector, void *item);
 
 void fble_heap_start(struct fble_machine *machine);
 void fble_heap_end(struct fble_machine *machine);
+void fble_heap_drop(struct fble_machine *machine); // frees all objects
 struct fble_block *fble_block_new(size_t size);
 void fble_blocks_free(struct fble_blocks *blocks);
 // Puts `fresh` in the place of `old`, some of whose blocks become spare ones if `keep`.
@@ -294,6 +296,9 @@ void fble_fail_spot(struct fble_machine *machine, uint32_t n, const char *format
 // Fails at the place that called the function whose frame is machine->fp.
 void fble_fail_native(struct fble_machine *machine, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+// Fails where memory has run out. The machine can only be asked for its error after that.
+void fble_fail_no_memory(struct fble_machine *machine);
 
 // A function in C, as code: natives are called, return and are charged like any other function.
 // They are called as values, so fp[2] is theirs.
