@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // HTTP for agents, by libmicrohttpd. A thread per connection reads a request, makes profiles of it,
-// and puts them into the store, one at a time.
+// and puts them into the store, one at a time. For a store that takes many at once the request goes
+// to the journal instead.
 //
 // What agents may cost is bounded: connections, requests on their way, bytes of their bodies in
 // memory, requests at work, seconds that a request may take to come. What is too much is refused
@@ -14,7 +15,7 @@
 #include "listener.h"
 
 #include "connections.h"
-#include "posted.h"
+#include "journal.h"
 #include "sha256.h"
 
 #include <errno.h>
@@ -46,7 +47,8 @@ enum {
 
 struct listener {
     listener_options options;
-    store *store; // NULL: it failed, and is opened again
+    store *store;     // NULL: it failed, and is opened again; or the journal has it
+    journal *journal; // NULL: the store takes profiles one by one
     pthread_mutex_t storing;
     struct MHD_Daemon *daemon;
     char *url, *address, *token, *own_host;
@@ -252,7 +254,7 @@ typedef struct {
 } storing;
 
 // One at a time, as engines write. A store that failed is opened anew for the next profile.
-static bool store_one(void *user, const delivery *d, error *e) {
+static bool store_one(void *user, delivery *d, error *e) {
     storing *to = user;
     listener *l = to->listener;
     uint64_t rows = 0;
@@ -267,6 +269,12 @@ static bool store_one(void *user, const delivery *d, error *e) {
     to->rows += rows;
     to->store_failed = !ok;
     return ok;
+}
+
+// A request for the journal is only read, to see whether it can be.
+static bool pass(void *user, delivery *d, error *e) {
+    (void)user, (void)d, (void)e;
+    return true;
 }
 
 static int status_of(const error *e) {
@@ -311,13 +319,18 @@ static void begin_work(listener *l) {
     pthread_mutex_unlock(&l->lock);
 }
 
-static void end_work(listener *l, const storing *done, bool ok) {
+static void end_work(listener *l) {
     pthread_mutex_lock(&l->lock);
     l->working--;
-    l->rows += done->rows;
-    l->accepted += ok;
-    l->again += ok && done->rows == 0;
     pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void count(listener *l, const storing *done) {
+    pthread_mutex_lock(&l->lock);
+    l->accepted++;
+    l->rows += done->rows;
+    l->again += done->rows == 0;
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -331,10 +344,15 @@ static int store_body(listener *l, struct MHD_Connection *c, const incoming *in,
                 .body = {in->body ? in->body : (const unsigned char *)"", in->size},
                 .host = host,
                 .now = milliseconds_now(),
-                .limit = l->options.limit ? l->options.limit : MEMORY_OF_A_PROFILE};
+                .limit = l->options.limit};
     begin_work(l);
-    bool ok = ouro__posted_read(&p, store_one, &to, e);
-    end_work(l, &to, ok);
+    bool ok = ouro__posted_read(&p, l->journal ? pass : store_one, &to, e);
+    end_work(l);
+    if (l->journal && ok) {
+        ok = ouro__journal_add(l->journal, &p, e);
+        to.store_failed = !ok;
+    }
+    if (ok) count(l, &to);
     return ok ? 200 : to.store_failed ? 503 : status_of(e);
 }
 
@@ -371,12 +389,17 @@ static enum MHD_Result answer_counters(listener *l, struct MHD_Connection *c) {
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
     if (!to) return MHD_NO;
+    journal_counts late = {0};
+    if (l->journal) late = ouro__journal_counts(l->journal);
     pthread_mutex_lock(&l->lock);
     fprintf(to,
             "ouro_serve_accepted_total %llu\nouro_serve_known_total %llu\n"
             "ouro_serve_rows_total %llu\nouro_serve_in_flight %u\n",
-            (unsigned long long)l->accepted, (unsigned long long)l->again,
-            (unsigned long long)l->rows, l->in_flight);
+            (unsigned long long)l->accepted,
+            (unsigned long long)(l->journal ? late.known : l->again),
+            (unsigned long long)(l->journal ? late.rows : l->rows), l->in_flight);
+    if (l->journal)
+        fprintf(to, "ouro_serve_journal_bytes %llu\n", (unsigned long long)late.waiting);
     for (int i = 0; i < STATUSES; i++) {
         if (l->refused[i])
             fprintf(to, "ouro_serve_refused_total{status=\"%d\"} %llu\n", i,
@@ -535,7 +558,12 @@ static bool start(listener *l, error *e) {
     l->token = l->options.token ? strdup(l->options.token) : NULL;
     if (!l->url || (l->options.token && !l->token)) return ouro__fail_memory(e);
     l->store = ouro__store_open(l->url, true, e);
-    int fd = l->store ? open_socket(&l->options, e) : -1;
+    if (l->store && ouro__store_wants_many(l->store)) {
+        l->journal = ouro__journal_open(l->store, l->url, l->options.limit, e);
+        if (!l->journal) return false;
+        l->store = NULL;
+    }
+    int fd = l->store || l->journal ? open_socket(&l->options, e) : -1;
     if (fd < 0) return false;
     if (!name_listener(l, fd, e) || !start_daemon(l, fd, e)) {
         close(fd);
@@ -549,6 +577,7 @@ static bool start(listener *l, error *e) {
 static void listener_free(listener *l) {
     if (l->daemon) MHD_stop_daemon(l->daemon);
     if (l->store) ouro__store_close(l->store);
+    if (l->journal) ouro__journal_close(l->journal);
     pthread_mutex_destroy(&l->lock);
     pthread_mutex_destroy(&l->storing);
     pthread_cond_destroy(&l->changed);
@@ -567,6 +596,7 @@ listener *ouro__listener_start(const listener_options *options, error *e) {
         return NULL;
     }
     l->options = *options;
+    if (!l->options.limit) l->options.limit = MEMORY_OF_A_PROFILE;
     pthread_mutex_init(&l->lock, NULL);
     pthread_mutex_init(&l->storing, NULL);
     pthread_cond_init(&l->changed, NULL);

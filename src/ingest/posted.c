@@ -215,7 +215,8 @@ bool ouro__posted_read(const posted *p, take_delivery take, void *user, error *e
     return ok;
 }
 
-static uint64_t count_rows(const profile *p) {
+uint64_t ouro__delivery_rows(const delivery *d) {
+    const profile *p = d->profile;
     uint64_t rows = 0;
     for (uint32_t m = 0; m < p->metric_count; m++) {
         for (uint32_t n = 1; n < p->node_count; n++) rows += p->values[m][n] != 0;
@@ -223,18 +224,22 @@ static uint64_t count_rows(const profile *p) {
     return rows;
 }
 
+slice ouro__delivery_slice(const delivery *d, const keys *k) {
+    return (slice){.recording = d->recording,
+                   .from = d->from,
+                   .until = d->until,
+                   .labels = &d->labels,
+                   .profile = d->profile,
+                   .keys = k};
+}
+
 bool ouro__delivery_store(const delivery *d, store *to, uint64_t *rows, error *e) {
     keys k;
     bool known = false;
-    *rows = count_rows(d->profile);
+    *rows = ouro__delivery_rows(d);
     if (*rows == 0) return true;
     if (!ouro__keys_make(d->profile, &k)) return ouro__fail_memory(e);
-    slice s = {.recording = d->recording,
-               .from = d->from,
-               .until = d->until,
-               .labels = &d->labels,
-               .profile = d->profile,
-               .keys = &k};
+    slice s = ouro__delivery_slice(d, &k);
     bool ok = ouro__store_put(to, &s, &known, e);
     if (known || !ok) *rows = 0;
     ouro__keys_free(&k);

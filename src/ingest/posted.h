@@ -48,8 +48,15 @@ typedef struct {
 // EINVAL and EILSEQ for what is wrong with the request, ENOTSUP for what is not known here, EFBIG
 // and ETIME for too much, ENOENT for another path, ENOMEM, or what `take` says. Profiles that were
 // taken before that stay; the request may come again, because each counts once.
-typedef bool (*take_delivery)(void *user, const delivery *d, error *e);
+//
+// The delivery is freed after `take`, which may move its labels and its profile away and leaves
+// zeros in their place.
+typedef bool (*take_delivery)(void *user, delivery *d, error *e);
 bool ouro__posted_read(const posted *p, take_delivery take, void *user, error *e);
+// How many samples it has; without any it is not worth a slice.
+uint64_t ouro__delivery_rows(const delivery *d);
+// The delivery as a slice, with the keys of its profile.
+slice ouro__delivery_slice(const delivery *d, const keys *k);
 // Puts a delivery into a store. *rows: samples that were added; 0 if it was there already.
 bool ouro__delivery_store(const delivery *d, store *to, uint64_t *rows, error *e);
 

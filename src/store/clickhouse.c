@@ -39,7 +39,7 @@ static void set_patience(void *opened, uint32_t milliseconds) {
 #define CLICKHOUSE(name)                                                                    \
     {                                                                                       \
         .scheme = (name), .open = open_link, .close = close_link, .patience = set_patience, \
-        .put = ouro__clickhouse_put, .recorded = ouro__clickhouse_recorded,                 \
+        .put_many = ouro__clickhouse_put, .recorded = ouro__clickhouse_recorded,            \
         .ask = ouro__clickhouse_ask, .offer = ouro__clickhouse_offer,                       \
         .series = ouro__clickhouse_series, .summary = ouro__clickhouse_summary,             \
         .keep = ouro__clickhouse_keep                                                       \

@@ -99,7 +99,7 @@ char *ouro__clickhouse_missing(clickhouse *c, error *e);
 // which, freed by the caller. If not, *e names the shard, where one is the reason.
 bool ouro__clickhouse_goes_without(clickhouse *c, bool strict, char **missing, error *e);
 
-bool ouro__clickhouse_put(void *opened, const slice *s, bool *known, error *e);
+bool ouro__clickhouse_put(void *opened, const slice *slices, size_t count, bool *known, error *e);
 bool ouro__clickhouse_recorded(void *opened, key recording, uint64_t *next, answer *a, error *e);
 bool ouro__clickhouse_ask(void *opened, const choice *c, answer *a, error *e);
 bool ouro__clickhouse_offer(void *opened, const choice *c, offering *o, error *e);
@@ -154,16 +154,27 @@ bool ouro__clickhouse_tell(clickhouse *c, answer *to, const http_answer values[2
 // ---------------------------------------------------------------- slices
 
 typedef struct {
-    clickhouse *c;
     const slice *s;
+    bool there;            // it was committed before
     unsigned char *needed; // by node: it has a value, or one below it has
     unsigned char *used;   // by block: a needed node has it
     key labels;
+    uint64_t id, samples; // under which it is written now, and how many it has
+} written_slice;
+
+// Slices that are written together.
+typedef struct {
+    clickhouse *c;
+    written_slice *slices;
+    size_t count;
     key *wanted; // keys to ask the store for
     size_t wanted_count;
 } clickhouse_writer;
 
+// Sends the names that slices need which are not there yet. After a failure of a writer the store
+// may have fewer names than are remembered, so these are forgotten.
 bool ouro__clickhouse_send_names(clickhouse_writer *w, error *e);
+void ouro__clickhouse_forget_names(clickhouse *c);
 void ouro__key_hex(key k, char hex[static 33]);
 
 // The ids that samples have for names: the first half of a key.

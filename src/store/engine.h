@@ -55,6 +55,8 @@ typedef struct {
     void (*close)(void *engine);
     void (*patience)(void *engine, uint32_t milliseconds); // may be NULL
     bool (*put)(void *engine, const slice *s, bool *known, error *e);
+    // In place of `put`, for an engine that takes many slices in the time of one.
+    bool (*put_many)(void *engine, const slice *slices, size_t count, bool *known, error *e);
     bool (*recorded)(void *engine, key recording, uint64_t *next, answer *a, error *e);
     bool (*ask)(void *engine, const choice *c, answer *a, error *e);
     bool (*offer)(void *engine, const choice *c, offering *o, error *e);

@@ -332,8 +332,17 @@ void ouro__store_patience(store *s, uint32_t milliseconds) {
 }
 
 bool ouro__store_put(store *s, const slice *added, bool *known, error *e) {
-    return s->engine->put(s->open, added, known, e);
+    return ouro__store_put_many(s, added, 1, known, e);
 }
+
+bool ouro__store_put_many(store *s, const slice *added, size_t count, bool *known, error *e) {
+    if (s->engine->put_many) return s->engine->put_many(s->open, added, count, known, e);
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++) ok = s->engine->put(s->open, &added[i], &known[i], e);
+    return ok;
+}
+
+bool ouro__store_wants_many(const store *s) { return s->engine->put_many != NULL; }
 
 const char *ouro__store_note(const store *s) {
     const char *note = s->engine->note ? s->engine->note(s->open) : NULL;

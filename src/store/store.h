@@ -113,6 +113,10 @@ void ouro__store_patience(store *s, uint32_t milliseconds);
 
 // Adds a slice; *known: it was there already, and nothing changed.
 bool ouro__store_put(store *s, const slice *added, bool *known, error *e);
+// The same for many slices at once. After a failure some of them may be there.
+bool ouro__store_put_many(store *s, const slice *added, size_t count, bool *known, error *e);
+// Does one slice take the time of many?
+bool ouro__store_wants_many(const store *s);
 // What people should know of the last slice: the store could not take all of it as it is. NULL:
 // nothing.
 const char *ouro__store_note(const store *s);

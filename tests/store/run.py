@@ -13,7 +13,7 @@ import contextlib, functools, os, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support"]
-import current, faults, following, shards, view  # noqa
+import current, faults, following, posting, shards, view  # noqa
 from suite import arguments, case, cases, main, skip, words
 
 OURO, = arguments("OURO")
