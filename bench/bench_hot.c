@@ -187,8 +187,7 @@ static NOINLINE void sites(machine *vm, uint64_t n) {
         BETWEEN();
         const site_call *call = &vm->calls[i % ORDER];
         ouro_here *caller = call->here;
-        ouro_here *here =
-            ouro_site_enter(vm->thread, caller, call->site, call->callee, *call->callee);
+        ouro_here *here = ouro_site_enter(vm->thread, caller, call->site, *call->callee);
         BETWEEN();
         ouro_here_leave(here);
         OPAQUE(caller);

@@ -19,8 +19,8 @@
 //     ouro_here *here = ouro_thread_here(thread);
 //     ...
 //     ouro_here *caller = here;                               // keep it in the callee's frame
-//     here = ouro_site_enter(thread, here, 2, f, f->block);   // a call, at the third call site
-//     here = ouro_site_replace(thread, here, 1, g, g->block); // a tail call
+//     here = ouro_site_enter(thread, here, 2, f->block);      // a call, at the third call site
+//     here = ouro_site_replace(thread, here, 1, g->block);    // a tail call
 //     ouro_here_sample(here, 5);
 //     ouro_here_leave(here), here = caller;                   // the return
 //     ...
@@ -36,7 +36,8 @@
 // MISUSE does not corrupt memory: a `here` of another block or thread of the same profile, or of a
 // path that was pruned meanwhile, a site number below OURO_SITES_MOST that the block does not have.
 // What is charged is at some position then, or in [lost]. But two OS threads that use one `here` at
-// the same time may count too little.
+// the same time may count too little. A key that means another block than before charges the wrong
+// one, see ouro_key.
 
 #ifndef OURO_SITE_H
 #define OURO_SITE_H
@@ -51,6 +52,15 @@ typedef uint8_t ouro_site;
 enum { OURO_SITES_MOST = 64 };
 
 typedef struct ouro_here_ ouro_here;
+
+// What call sites compare to know which block is entered. A block is its own key, and that is right
+// whatever the host does. Code that does not have the block at hand may use the address of the
+// function's code in its place, if that address means the same block as long as the profile lives:
+// memory that a garbage collector or an unloaded module gives back may come to be another function,
+// and its calls would be charged to the one before. ouro_site_search checks that: a key that comes
+// with another block than before stops builds with assertions, and makes the sites of the lane
+// forget what they know in others, so that later calls are right.
+typedef uint64_t ouro_key;
 
 // Declares the number of call sites of n blocks: block first + i has counts[i]. Larger counts are
 // taken as OURO_SITES_MOST. A block that is never declared has OURO_SITES_MOST, which wastes
@@ -79,13 +89,15 @@ OURO_API int ouro_add_site_infos(ouro_profile *profile, ouro_block block,
 // What a call site remembers at a node. The counter has the same place in it as `left` has in a
 // `here`: so a site number that the block does not have counts something else, and harms nothing.
 typedef struct {
-    const void *key; // NULL: nothing
+    ouro_key key; // OURO_NO_KEY_: nothing
     ouro_here *to;
     uint64_t count; // how often code went by, and nodes do not have yet: see src/lib/sites.c
     uint32_t slot;  // of the transition that it counts; 0: none
     uint32_t means; // charge << 1 | leaves, and OURO_FIXED_
 } ouro_known_;
 #define OURO_FIXED_ (UINT32_C(1) << 31)
+// No block and no address. 0 would be OURO_PHANTOM.
+#define OURO_NO_KEY_ (UINT64_MAX - 1)
 
 // What its sites were offered instead of what they knew; see src/lib/sites.c.
 typedef struct {
@@ -117,20 +129,20 @@ struct ouro_here_ {
 // them would often be the same for neighbours.
 typedef struct ouro_turn_ {
     const ouro_here *from; // NULL: nothing
-    const void *key;
+    ouro_key key;
     uint64_t *counter;
     ouro_here *to;
 } ouro_turn_;
 enum { OURO_TURN_BITS_ = 10 };
 
 OURO_INLINE_ ouro_turn_ *ouro_turn_at_(const ouro_thread *thread, const ouro_here *here,
-                                       const void *key) {
-    uint32_t both = (uint32_t)(uintptr_t)here + ((uint32_t)(uintptr_t)key << 10);
+                                       ouro_key key) {
+    uint32_t both = (uint32_t)(uintptr_t)here + ((uint32_t)key << 10);
     return thread->lane_->turns + (both * UINT32_C(0x9E3779B1) >> (32 - OURO_TURN_BITS_));
 }
 
 // Assembly, because compilers do not compare with what is loaded atomically where it is.
-OURO_INLINE_ bool ouro_is_(const void *const *place, const void *key) {
+OURO_INLINE_ bool ouro_is_(const uint64_t *place, uint64_t key) {
 #ifdef OURO_ATOMIC_ADD_
     return OURO_LIKELY_(__atomic_load_n(place, __ATOMIC_RELAXED) == key);
 #else
@@ -163,16 +175,16 @@ OURO_INLINE_ bool ouro_count_up_(uint64_t *count) {
 #endif
 }
 
-OURO_INLINE_ bool ouro_knows_(const ouro_known_ *known, const void *key) {
+OURO_INLINE_ bool ouro_knows_(const ouro_known_ *known, ouro_key key) {
     return ouro_is_(&known->key, key);
 }
 
 // A table is a `here` of the same node: its entries are what one site knows, by the key.
-#define OURO_MANY_ ((const void *)UINTPTR_MAX) // the key of a site with a table, which `to` is
+#define OURO_MANY_ UINT64_MAX // the key of a site with a table, which `to` is
 enum { OURO_TABLE_BITS_ = 4 };
 
-OURO_INLINE_ ouro_site ouro_table_at_(const void *key) {
-    return (ouro_site)((uint32_t)(uintptr_t)key * UINT32_C(0x9E3779B1) >> (32 - OURO_TABLE_BITS_));
+OURO_INLINE_ ouro_site ouro_table_at_(ouro_key key) {
+    return (ouro_site)((uint32_t)key * UINT32_C(0x9E3779B1) >> (32 - OURO_TABLE_BITS_));
 }
 
 OURO_INLINE_ ouro_here *ouro_follow_(const ouro_known_ *known) {
@@ -209,16 +221,15 @@ OURO_INLINE_ void ouro_thread_watch(ouro_thread *thread, ouro_here *const *here)
 
 // ---------------------------------------------------------------- recording
 
-// `key` is any address, not NULL, that identifies the block to enter, such as the function's code.
-// True if this site, at this node, last entered that block. Only then call ouro_site_follow, which
-// counts the call and returns the new `here`. 4 to 7 instructions together. Use these two where an
-// ordinary C call is too dear (it would need a stack frame, or the code must end in a jump). Your
-// own slow path then asks ouro_site_find, ouro_site_recall and ouro_site_search, until one of them
+// True if this site, at this node, last entered the block that the key means. Only then call
+// ouro_site_follow, which counts the call and returns the new `here`. 4 to 7 instructions together.
+// Use these two where an ordinary C call is too expensive (it would need a stack frame, or the code
+// must end in a jump). Your own slow path then asks ouro_site_find, ouro_site_recall and ouro_site_search, until one of them
 // gives something. Else use ouro_site_enter and ouro_site_replace.
 //
 // Only ouro_site_follow and ouro_site_go charge and leave as ouro_add_site_infos says. After the
 // others you do; but ouro_site_replace leaves the block once, whatever its site says.
-OURO_INLINE_ bool ouro_site_knows(const ouro_here *here, ouro_site site, const void *key) {
+OURO_INLINE_ bool ouro_site_knows(const ouro_here *here, ouro_site site, ouro_key key) {
     return ouro_knows_(here->known + (size_t)site, key);
 }
 
@@ -255,7 +266,7 @@ OURO_INLINE_ const ouro_here *ouro_here_before_(const ouro_known_ *known) {
     return (const ouro_here *)(const void *)(known - 1);
 }
 
-OURO_INLINE_ const ouro_here *ouro_known_find_(const ouro_known_ *known, const void *key) {
+OURO_INLINE_ const ouro_here *ouro_known_find_(const ouro_known_ *known, ouro_key key) {
     if (!ouro_is_(&known->key, OURO_MANY_)) return NULL;
     const ouro_known_ *found = known->to->known + ouro_table_at_(key);
     return ouro_is_(&found->key, key) ? ouro_here_before_(found) : NULL;
@@ -264,14 +275,12 @@ OURO_INLINE_ const ouro_here *ouro_known_find_(const ouro_known_ *known, const v
 // The second try, for a site that enters now this block and now that at one node: gives something
 // whose site 0 knows the block, and means the same, for ouro_site_leaves and ouro_site_follow
 // alone. NULL: there is nothing. About 10 instructions.
-OURO_INLINE_ const ouro_here *ouro_site_find(const ouro_here *here, ouro_site site,
-                                             const void *key) {
+OURO_INLINE_ const ouro_here *ouro_site_find(const ouro_here *here, ouro_site site, ouro_key key) {
     return ouro_known_find_(here->known + (size_t)site, key);
 }
 
 // The first two tries together: what the second gives, also if the site knows the block itself.
-OURO_INLINE_ const ouro_here *ouro_site_try(const ouro_here *here, ouro_site site,
-                                            const void *key) {
+OURO_INLINE_ const ouro_here *ouro_site_try(const ouro_here *here, ouro_site site, ouro_key key) {
     const ouro_known_ *known = here->known + (size_t)site;
     return ouro_knows_(known, key) ? ouro_here_before_(known) : ouro_known_find_(known, key);
 }
@@ -279,10 +288,9 @@ OURO_INLINE_ const ouro_here *ouro_site_try(const ouro_here *here, ouro_site sit
 // The third, for a site that enters several blocks at one node: counts the call and returns the
 // new `here`, or NULL if the lane does not remember it, or if it is time that the site learns
 // another block. About 20 instructions, and no call.
-OURO_INLINE_ ouro_here *ouro_site_recall(ouro_thread *thread, const ouro_here *here,
-                                         const void *key) {
+OURO_INLINE_ ouro_here *ouro_site_recall(ouro_thread *thread, const ouro_here *here, ouro_key key) {
     const ouro_turn_ *turn = ouro_turn_at_(thread, here, key);
-    if (!ouro_is_((const void *const *)&turn->from, here) || !ouro_is_(&turn->key, key))
+    if (__atomic_load_n(&turn->from, __ATOMIC_RELAXED) != here || !ouro_is_(&turn->key, key))
         return NULL;
     if (ouro_count_down_(&thread->lane_->recalls)) return NULL;
     ouro_here *to = turn->to;
@@ -294,11 +302,11 @@ OURO_INLINE_ ouro_here *ouro_site_recall(ouro_thread *thread, const ouro_here *h
 // The slow path: finds or makes the transition, lets the site know it, counts the call and returns
 // the new `here`. Cost as ouro_enter.
 OURO_API ouro_here *ouro_site_search(ouro_thread *thread, ouro_here *here, ouro_site site,
-                                     const void *key, ouro_block block);
+                                     ouro_key key, ouro_block block);
 
 // One after the other.
 OURO_API ouro_here *ouro_site_miss_(ouro_thread *thread, ouro_here *here, ouro_site site,
-                                    const void *key, ouro_block block);
+                                    ouro_key key, ouro_block block);
 
 // Records that the block at `here` is left. Continue with the `here` that you saved before the call
 // (a return), or with the one that the site gave (a tail call).
@@ -323,18 +331,20 @@ OURO_INLINE_ bool ouro_here_leave_by(const ouro_here *here, ouro_site site) {
     return ouro_count_up_((uint64_t *)&here->known[site].count);
 }
 
+// Enters a block by a call site, and returns the new `here`.
 OURO_INLINE_ ouro_here *ouro_site_enter(ouro_thread *thread, ouro_here *here, ouro_site site,
-                                        const void *key, ouro_block block) {
+                                        ouro_block block) {
     const ouro_known_ *known = here->known + (size_t)site;
-    if (ouro_knows_(known, key)) return ouro_follow_(known);
-    return ouro_site_miss_(thread, here, site, key, block);
+    if (ouro_knows_(known, block)) return ouro_follow_(known);
+    return ouro_site_miss_(thread, here, site, block, block);
 }
 
-// The block is left last, so that it is open while the transition is searched for.
+// The same for a tail call. The block is left last, so that it is open while the transition is
+// searched for.
 OURO_INLINE_ ouro_here *ouro_site_replace(ouro_thread *thread, ouro_here *here, ouro_site site,
-                                          const void *key, ouro_block block) {
-    bool left = ouro_site_knows(here, site, key) && ouro_site_leaves(here, site);
-    ouro_here *to = ouro_site_enter(thread, here, site, key, block);
+                                          ouro_block block) {
+    bool left = ouro_site_knows(here, site, block) && ouro_site_leaves(here, site);
+    ouro_here *to = ouro_site_enter(thread, here, site, block);
     if (!left) ouro_here_leave(here);
     return to;
 }
@@ -364,8 +374,11 @@ OURO_INLINE_ ouro_here *ouro_aside_here(ouro_aside *aside, const ouro_thread *th
 
 OURO_INLINE_ void ouro_aside_start(ouro_aside *aside) {
     aside->here_.node = &aside->node_;
-    aside->here_.known[0].count = OURO_UNCOUNTED_;
-    for (int i = 0; i < OURO_SITES_MOST - 1; i++) aside->known_[i].count = OURO_UNCOUNTED_;
+    for (int i = 0; i < OURO_SITES_MOST; i++) {
+        ouro_known_ *known = i ? &aside->known_[i - 1] : aside->here_.known;
+        known->count = OURO_UNCOUNTED_;
+        known->key = OURO_NO_KEY_;
+    }
 }
 
 OURO_INLINE_ uint64_t *ouro_aside_sampled(ouro_aside *aside) { return aside->node_.metrics; }

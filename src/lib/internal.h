@@ -113,6 +113,16 @@ typedef struct {
     uint32_t size, count;
 } ouro__memo;
 
+typedef struct {
+    ouro_key key; // 0: empty
+    ouro_block block;
+} ouro__meaning;
+
+typedef struct {
+    ouro__meaning *entries; // a hash table, at most half full
+    uint32_t size, count;
+} ouro__keys;
+
 // What stood when an epoch began.
 typedef struct {
     uint64_t bound[WEIGHTS_MAX];    // no context without a node had more than this
@@ -133,6 +143,7 @@ typedef struct {
     struct ouro__slab *slab;
     ouro_here *free_heres[OURO_SITES_MOST + 1]; // lists by number of entries
     uint32_t tables;                            // of sites that enter many blocks
+    ouro__keys keys;                            // that are addresses, and what they mean
     struct {
         ouro_here here;
         ouro_known_ none[OURO_SITES_MOST - 1];
@@ -323,8 +334,9 @@ static inline uint32_t ouro__site_charge(const ouro_known_ *known) {
 static inline bool ouro__site_has_table(const ouro_known_ *known) {
     return !known->slot && known->to->table;
 }
-void ouro__site_put(ouro_thread *thread, ouro_here *here, ouro_site site, const void *key,
+void ouro__site_put(ouro_thread *thread, ouro_here *here, ouro_site site, ouro_key key,
                     uint32_t slot, ouro_here *to);
+void ouro__key_check(ouro__lane *lane, ouro_key key, ouro_block block);
 // Of a row of the node at `position`: `value` has n more than the node says.
 typedef void ouro__gain(void *user, ouro_position position, uint32_t value, uint64_t n);
 void ouro__sites_visit(const ouro__lane *lane, ouro__gain *gain, void *user);

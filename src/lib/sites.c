@@ -185,12 +185,17 @@ static struct ouro__slab *slab_alloc(const ouro__lane *lane, size_t bytes) {
     return slab ? slab : calloc(1, bytes);
 }
 
+static void cell_clear(ouro_known_ *cell) {
+    cell->key = OURO_NO_KEY_;
+    cell->count = OURO_UNCOUNTED_;
+}
+
 static bool slab_new(ouro__lane *lane) {
     uint32_t size = lane->slab ? 2 * (lane->slab->size + 1) - 1 : SLAB_CELLS_FIRST;
     if (size > SLAB_CELLS) size = SLAB_CELLS;
     struct ouro__slab *slab = slab_alloc(lane, (1 + (size_t)size) * CELL);
     if (!slab) return false;
-    for (uint32_t i = 0; i < size; i++) slab->cells[i].count = OURO_UNCOUNTED_;
+    for (uint32_t i = 0; i < size; i++) cell_clear(&slab->cells[i]);
     slab->size = size;
     slab->older = lane->slab;
     lane->slab = slab;
@@ -295,8 +300,9 @@ void ouro__here_give_back(ouro__lane *lane, ouro_position position) {
 }
 
 void ouro__sites_start(ouro__lane *lane) {
-    lane->lost.here.left = lane->lost.here.known[0].count = OURO_UNCOUNTED_;
-    for (int i = 0; i < OURO_SITES_MOST - 1; i++) lane->lost.none[i].count = OURO_UNCOUNTED_;
+    lane->lost.here.left = OURO_UNCOUNTED_;
+    cell_clear(lane->lost.here.known);
+    for (int i = 0; i < OURO_SITES_MOST - 1; i++) cell_clear(&lane->lost.none[i]);
     lane->head.turns = no_turns;
     lane->head.recalls = RECALLS;
     lane->head.places = no_places;
@@ -406,7 +412,7 @@ static void fold_now(ouro__lane *lane, ouro_here *here) {
 }
 
 static ouro_known_ transition_of(const ouro_known_ *known) {
-    const void *key = __atomic_load_n(&known->key, __ATOMIC_RELAXED);
+    ouro_key key = __atomic_load_n(&known->key, __ATOMIC_RELAXED);
     return (ouro_known_){.key = key, .to = known->to, .slot = known->slot};
 }
 
@@ -419,7 +425,7 @@ static void make_table(ouro__lane *lane, ouro_here *here, ouro_site site) {
     if (!table) return;
     fold_now(lane, here);
     offers_store(here, (ouro_offers_){0, 0, 0});
-    if (before.key) learn(table->known + ouro_table_at_(before.key), &before);
+    if (before.key != OURO_NO_KEY_) learn(table->known + ouro_table_at_(before.key), &before);
     learn(known, &(ouro_known_){.key = OURO_MANY_, .to = table});
 }
 
@@ -432,7 +438,7 @@ static void change(ouro_thread *thread, const ouro_here *from, ouro_here *here, 
                    const ouro_known_ *fresh) {
     ouro_known_ before = transition_of(here->known + site);
     if (counts_other(here, site, fresh->slot)) fold_now(lane_of(thread), here);
-    if (before.key && before.key != fresh->key) remember(thread, from, &before);
+    if (before.key != OURO_NO_KEY_ && before.key != fresh->key) remember(thread, from, &before);
     learn(here->known + site, fresh);
 }
 
@@ -441,7 +447,7 @@ static bool may_vary(const ouro_known_ *known) {
     return !(known->means & OURO_FIXED_) && !ouro__site_has_table(known);
 }
 
-void ouro__site_put(ouro_thread *thread, ouro_here *here, ouro_site site, const void *key,
+void ouro__site_put(ouro_thread *thread, ouro_here *here, ouro_site site, ouro_key key,
                     uint32_t slot, ouro_here *to) {
     ouro_known_ fresh = {.key = key, .to = to, .slot = slot}, *known = here->known + site;
     ouro_here *at = here;
@@ -466,7 +472,7 @@ void ouro__site_put(ouro_thread *thread, ouro_here *here, ouro_site site, const 
 
 static void forget(ouro__lane *lane, ouro_here *here, void *user) {
     for (size_t i = 0; i < here->room; i++) {
-        __atomic_store_n(&here->known[i].key, NULL, __ATOMIC_RELAXED);
+        __atomic_store_n(&here->known[i].key, OURO_NO_KEY_, __ATOMIC_RELAXED);
         if (here->known[i].means & OURO_FIXED_)
             __atomic_fetch_or(&here->known[i].count, OURO_UNCOUNTED_, __ATOMIC_RELAXED);
     }
@@ -483,16 +489,54 @@ void ouro__sites_forget(ouro__lane *lane) {
         __atomic_store_n(&lane->head.places[i].way, OURO_NO_WAY_, __ATOMIC_RELAXED);
 }
 
+// ---------------------------------------------------------------- keys
+
+static ouro__meaning *meaning_at(const ouro__keys *keys, ouro_key key) {
+    uint32_t at = (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+    while (keys->entries[at % keys->size].key && keys->entries[at % keys->size].key != key) at++;
+    return &keys->entries[at % keys->size];
+}
+
+static bool keys_reserve(ouro__keys *keys) {
+    if (keys->count < keys->size / 2) return true;
+    ouro__keys grown = {.size = keys->size ? 2 * keys->size : 64, .count = keys->count};
+    grown.entries = calloc(grown.size, sizeof *grown.entries);
+    if (!grown.entries) return false;
+    for (uint32_t i = 0; i < keys->size; i++) {
+        if (keys->entries[i].key) *meaning_at(&grown, keys->entries[i].key) = keys->entries[i];
+    }
+    free(keys->entries);
+    *keys = grown;
+    return true;
+}
+
+// An address that comes with another block than before is another function's now, and sites know it
+// still. Without memory it is not noticed.
+void ouro__key_check(ouro__lane *lane, ouro_key key, ouro_block block) {
+    if (!key || !keys_reserve(&lane->keys)) return;
+    ouro__meaning *meaning = meaning_at(&lane->keys, key);
+    if (meaning->key && meaning->block != block) {
+        MISUSE("a key means another block than before: its memory was used again");
+        pthread_mutex_lock(&lane->lock);
+        ouro__sites_forget(lane);
+        pthread_mutex_unlock(&lane->lock);
+    }
+    if (!meaning->key) lane->keys.count++;
+    *meaning = (ouro__meaning){key, block};
+}
+
 uint64_t ouro__sites_bytes(const ouro__lane *lane) {
     uint64_t bytes = 0;
     for (const struct ouro__slab *slab = lane->slab; slab; slab = slab->older)
         bytes += (1 + (uint64_t)slab->size) * CELL;
+    bytes += lane->keys.size * sizeof *lane->keys.entries;
     if (lane->head.turns != no_turns) bytes += TURNS * sizeof *lane->head.turns;
     if (lane->head.has_places) bytes += PLACES * sizeof *lane->head.places;
     return bytes;
 }
 
 void ouro__sites_free(ouro__lane *lane) {
+    free(lane->keys.entries);
     if (lane->head.turns != no_turns) free(lane->head.turns);
     if (lane->head.has_places) free(lane->head.places);
     for (struct ouro__slab *slab = lane->slab, *older; slab; slab = older) {

@@ -137,9 +137,10 @@ static uint32_t find_any(ouro__lane *lane, ouro_thread *thread, ouro_position fr
 }
 
 // The node's memo is for hosts that do not know their sites.
-ouro_here *ouro_site_search(ouro_thread *thread, ouro_here *here, ouro_site site, const void *key,
+ouro_here *ouro_site_search(ouro_thread *thread, ouro_here *here, ouro_site site, ouro_key key,
                             ouro_block block) {
     ouro__lane *lane = lane_of(thread);
+    if (key != block) ouro__key_check(lane, key, block);
     ouro_position from = ouro_here_position(thread, here);
     ouro_move_(thread, from); // so that it is not pruned
     uint32_t slot = find_any(lane, thread, from, block);
@@ -156,7 +157,7 @@ ouro_here *ouro_site_search(ouro_thread *thread, ouro_here *here, ouro_site site
 }
 
 // What a site means is for who follows it, so here it must not mean more than the call.
-ouro_here *ouro_site_miss_(ouro_thread *thread, ouro_here *here, ouro_site site, const void *key,
+ouro_here *ouro_site_miss_(ouro_thread *thread, ouro_here *here, ouro_site site, ouro_key key,
                            ouro_block block) {
     const ouro_here *found = ouro_site_find(here, site, key);
     if (found && !found->known[0].means) return ouro_site_follow(found, 0);

@@ -117,7 +117,7 @@ static bool turn_is_valid(const ouro__lane *lane, ouro_position from, uint32_t s
 
 // What a call site of a node knows is a transition of that node.
 static bool entry_is_valid(const ouro__lane *lane, ouro_position from, const ouro_known_ *known) {
-    if (!known->key) return true;
+    if (known->key == OURO_NO_KEY_) return true;
     return turn_is_valid(lane, from, known->slot, known->to);
 }
 
@@ -130,7 +130,8 @@ static bool table_is_valid(const ouro__lane *lane, const ouro_here *here, uint32
     for (uint32_t i = 0; i < table->sites; i++) {
         HOLDS(entry_is_valid(lane, here->position, table->known + i));
         HOLDS(table->known[i].means == known->means);
-        HOLDS(!table->known[i].key || ouro_table_at_(table->known[i].key) == i);
+        ouro_key key = table->known[i].key;
+        HOLDS(key == OURO_NO_KEY_ || ouro_table_at_(key) == i);
     }
     return true;
 }
@@ -143,7 +144,7 @@ static bool here_is_valid(const ouro__lane *lane, ouro_position from) {
     for (uint32_t i = 0; i < here->room; i++) {
         const ouro_known_ *known = here->known + i;
         bool has_table = ouro__site_has_table(known);
-        HOLDS(i < here->sites || !known->key);
+        HOLDS(i < here->sites || known->key == OURO_NO_KEY_);
         HOLDS(has_table || known->key != OURO_MANY_);
         HOLDS(!(known->means & OURO_FIXED_) || known->slot || known->count & OURO_UNCOUNTED_);
         HOLDS(has_table ? table_is_valid(lane, here, i) : entry_is_valid(lane, from, known));

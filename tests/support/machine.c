@@ -49,7 +49,7 @@ typedef struct {
     ouro_position tokens[TOKENS];
     ouro_here *heres[HERES]; // of lanes, which live as long as the profile
     ouro_stack stacks[STACKS];
-    char keys[BLOCKS_MOST + 8]; // the address of one is the key of a block
+    char keys[BLOCKS_MOST]; // the address of one may be the key of a block
     unsigned clocks, writes, live_reads;
 
     uint64_t calls, totals[OURO_METRICS_MAX];
@@ -94,9 +94,9 @@ static uint64_t any_amount(machine *m) {
     return choice < 250 ? choice : UINT64_C(1) << (choice - 220);
 }
 
-static const void *key_of(const machine *m, ouro_block block) {
-    if (block < BLOCKS_MOST) return &m->keys[block];
-    return block == UINT32_MAX ? &m->keys[BLOCKS_MOST] : &m->keys[BLOCKS_MOST + 1];
+// The block, or an address that stands for it.
+static ouro_key key_of(const machine *m, ouro_block block, bool by_address) {
+    return by_address && block < BLOCKS_MOST ? (uintptr_t)&m->keys[block] : block;
 }
 
 // ---------------------------------------------------------------- the naive sum
@@ -440,9 +440,10 @@ static void do_site(machine *m) {
     ouro_here *here = *any_here(m);
     ouro_site site = any_site(m);
     ouro_block block = any_block(m);
-    const void *key = key_of(m, block);
+    ouro_key key = key_of(m, block, how & 128);
     if (!thread || !here) return;
     ouro_here *to = here, *leads;
+    if (how % 6 < 2) key = block;
     uint64_t charge = ouro_site_knows(here, site, key) ? ouro__site_charge(here->known + site) : 0;
     const ouro_here *found;
     switch (how % 6) {
@@ -454,10 +455,10 @@ static void do_site(machine *m) {
         to = ouro_site_follow(found, 0);
         break;
     case 0:
-        to = ouro_site_enter(thread, here, site, key, block);
+        to = ouro_site_enter(thread, here, site, block);
         break;
     case 1:
-        to = ouro_site_replace(thread, here, site, key, block);
+        to = ouro_site_replace(thread, here, site, block);
         break;
     case 2:
         to = ouro_site_search(thread, here, site, key, block);
@@ -483,7 +484,7 @@ static void do_turns(machine *m) {
     if (!thread || !here || !m->block_count) return;
     for (ouro_block i = 0; i < 30; i++) {
         ouro_block block = m->first + i / 3 % m->block_count;
-        const void *key = key_of(m, block);
+        ouro_key key = block;
         const ouro_here *found = ouro_site_find(here, site, key), *from = here;
         if (found) from = found;
         bool follows = found || ouro_site_knows(here, site, key);
@@ -492,7 +493,7 @@ static void do_turns(machine *m) {
         if (found)
             ouro_site_follow(found, 0);
         else
-            ouro_site_enter(thread, here, site, key, block);
+            ouro_site_enter(thread, here, site, block);
     }
 }
 
@@ -554,7 +555,7 @@ static void do_aside(machine *m) {
     if (ouro_here_leave_by(here, any_site(m))) fail(m, "a site counts outside of the tree");
     if (ouro_site_go(here, any_site(m))) fail(m, "a site leads away from outside of the tree");
     uint64_t n = any_amount(m);
-    if (ouro_site_knows(here, any_site(m), m->keys)) fail(m, "an aside knows something");
+    if (ouro_site_knows(here, any_site(m), next(m))) fail(m, "an aside knows something");
     ouro_here_sample(here, n);
     ouro_here_leave(here);
     if (*ouro_aside_sampled(&aside) != n) fail(m, "an aside forgets");

@@ -76,7 +76,7 @@ static void go_by_sites(ouro_thread *thread, ouro_block first, int i) {
     for (int d = 0; d < 6; d++) {
         ouro_block block = block_at(first, i, d);
         tokens[d] = here;
-        here = ouro_site_enter(thread, here, (ouro_site)d, (const void *)(uintptr_t)block, block);
+        here = ouro_site_enter(thread, here, (ouro_site)d, block);
     }
     ouro_here_sample(here, 1);
     for (int d = 6; d-- > 0; here = tokens[d]) ouro_here_leave(here);

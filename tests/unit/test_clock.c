@@ -107,11 +107,11 @@ TEST(the_clock_charges_what_it_watches_also_for_forks_and_the_position_after_tha
     ouro_here *caller = ouro_thread_here(thread);
     CHECK_EQUAL(ouro_clock_start(thread, 1, 1000), 0);
     wait_for(profile, 5000000); // in a: nothing to look at yet
-    *at = ouro_site_enter(thread, caller, 0, &b, b);
+    *at = ouro_site_enter(thread, caller, 0, b);
     wait_for(profile, 5000000);
     ouro_thread *fork = ouro_thread_fork(thread);
     ouro_clock_move(thread, fork);
-    *at = ouro_site_replace(fork, here, 1, &c, c);
+    *at = ouro_site_replace(fork, here, 1, c);
     wait_for(profile, 5000000);
     ouro_clock_stop(fork);
     ouro_here_leave(here);

@@ -66,23 +66,22 @@ static bool enter_fixed(program *p) {
     ouro_block next = p->first + (from - p->first + 1) % BLOCKS;
     bool goes = from >= p->first && from < p->first + BLOCKS && ouro_site_go(here, FIXED_SITE);
     ouro_here *to = goes ? ouro_site_leads(here, FIXED_SITE)
-                         : ouro_site_search(p->thread, here, FIXED_SITE, &site_infos, next);
+                         : ouro_site_search(p->thread, here, FIXED_SITE, next, next);
     ouro_thread_stand(p->thread, to);
     return goes;
 }
 
 // Calls have the sites before that of tail calls; some charge a sample. Returns whether it did.
 static bool enter_by_site(program *p, ouro_block block, bool tail) {
-    const void *key = (const void *)(uintptr_t)(block + 1);
     ouro_here *here = ouro_thread_here(p->thread);
     if (!tail && random_below(3) == 0) return enter_fixed(p);
     ouro_site site = tail ? TAIL_SITE : (ouro_site)random_below(TAIL_SITE);
-    const ouro_here *found = ouro_site_find(here, site, key);
-    bool follows = found || ouro_site_knows(here, site, key);
+    const ouro_here *found = ouro_site_find(here, site, block);
+    bool follows = found || ouro_site_knows(here, site, block);
     if (found && tail && !ouro_site_leaves(here, site)) ouro_here_leave(here);
     ouro_thread_stand(p->thread, found  ? ouro_site_follow(found, 0)
-                                 : tail ? ouro_site_replace(p->thread, here, site, key, block)
-                                        : ouro_site_enter(p->thread, here, site, key, block));
+                                 : tail ? ouro_site_replace(p->thread, here, site, block)
+                                        : ouro_site_enter(p->thread, here, site, block));
     return follows && ouro__site_charge(here->known + site);
 }
 

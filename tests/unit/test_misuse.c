@@ -203,18 +203,39 @@ TEST(the_largest_block_id_is_lost_wherever_it_is_entered) {
     ouro_profile_free(profile);
 }
 
+// What was charged before it is noticed is at the block before.
+TEST(a_key_that_means_another_block_is_forgotten_when_it_is_noticed) {
+    ouro_block first;
+    ouro_profile *profile = profile_with(NULL, &first);
+    ouro_thread *thread = ouro_thread_new(profile);
+    ouro_enter(thread, first);
+    ouro_here *here = ouro_thread_here(thread);
+    static const char code[3];
+    for (ouro_block i = 0; i < 3; i++)
+        ouro_site_search(thread, here, (ouro_site)i, (uintptr_t)&code[i], first + 1 + i);
+    for (ouro_site i = 0; i < 3; i++) CHECK(ouro_site_knows(here, i, (uintptr_t)&code[i]));
+    ouro_site_search(thread, here, 3, (uintptr_t)&code[1], first + 4);
+    for (ouro_site i = 0; i < 3; i++) CHECK(!ouro_site_knows(here, i, (uintptr_t)&code[i]));
+    CHECK(ouro_site_leads(here, 3)->node->block == first + 4);
+    ouro_site_search(thread, here, 1, (uintptr_t)&code[1], first + 4); // it is the new one's now
+    CHECK(ouro_site_knows(here, 3, (uintptr_t)&code[1]));
+    CHECK_EQUAL(ouro_profile_stats(profile).calls, 6);
+    check_lanes(profile);
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
 TEST(a_here_of_another_thread_leads_to_a_position_of_the_lane) {
     ouro_block first;
     ouro_profile *profile = profile_with(NULL, &first);
     ouro_thread *one = ouro_thread_new(profile), *two = ouro_thread_new(profile);
-    static const char key;
     descend(one, first);
     ouro_here *here = ouro_thread_here(one);
     ouro_thread_stand(two, here);
     CHECK_EQUAL(ouro_thread_position(two), ouro_thread_position(one));
     ouro_sample(two, 3);
-    for (int i = 0; i < 3; i++) ouro_site_enter(two, here, 0, &key, first + 1);
-    CHECK(!ouro_site_knows(here, 0, &key)); // or it would lead the other thread here
+    for (int i = 0; i < 3; i++) ouro_site_enter(two, here, 0, first + 1);
+    CHECK(!ouro_site_knows(here, 0, first + 1)); // or it would lead the other thread here
     CHECK_EQUAL(ouro_profile_stats(profile).calls, BLOCKS + 3);
     CHECK_EQUAL(visited(profile).all, 3);
     check_lanes(profile);
@@ -352,12 +373,10 @@ static void green_fork(worker *w) {
 }
 
 static void by_sites(worker *w, ouro_thread *thread) {
-    static const char keys[BLOCKS];
     ouro_here *here = ouro_thread_here(thread), *caller = here;
     for (int i = 0; i < 4; i++) {
-        uint32_t block = below(w, BLOCKS);
-        here = ouro_site_enter(thread, here, (ouro_site)below(w, 4), &keys[block],
-                               w->crowd->first + block);
+        ouro_block block = w->crowd->first + below(w, BLOCKS);
+        here = ouro_site_enter(thread, here, (ouro_site)below(w, 4), block);
         ouro_here_sample(here, 1);
     }
     w->calls += 4;

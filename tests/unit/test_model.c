@@ -86,18 +86,16 @@ static void push(player *p, ouro_position token, model_position before) {
 }
 
 // Few, so that what they know is often wrong.
-static const void *key_of(ouro_block block) { return (const void *)(uintptr_t)(block + 1); }
 static ouro_site some_site(void) { return (ouro_site)random_below(TAIL_SITE); }
 
 // Enters by a site, and charges what that means in the model. True: the block was left, too.
 static bool enter_by_site(world *w, player *p, ouro_site site, ouro_block block) {
     ouro_here *here = ouro_thread_here(p->thread);
-    const ouro_here *found = ouro_site_find(here, site, key_of(block));
-    bool follows = found || ouro_site_knows(here, site, key_of(block));
+    const ouro_here *found = ouro_site_find(here, site, block);
+    bool follows = found || ouro_site_knows(here, site, block);
     bool leaves = follows && ouro_site_leaves(here, site);
     model_count(w->model, &p->at, 0, follows ? ouro__site_charge(here->known + site) : 0);
-    here = found ? ouro_site_follow(found, 0)
-                 : ouro_site_enter(p->thread, here, site, key_of(block), block);
+    here = found ? ouro_site_follow(found, 0) : ouro_site_enter(p->thread, here, site, block);
     ouro_thread_stand(p->thread, here);
     return leaves;
 }

@@ -60,14 +60,12 @@ static twin *twin_new(int compaction, uint32_t cap) {
     return t;
 }
 
-static const void *key_of(ouro_block block) { return (const void *)(uintptr_t)(block + 1); }
-
 // Sites are fewer than blocks: they know the wrong transition, or one of a node that is gone.
 static ouro_position enter_capped(pair *p, ouro_block block) {
     ouro_position caller = ouro_thread_position(p->capped);
     if (block % 3 == 0) {
         ouro_here *here = ouro_thread_here(p->capped);
-        here = ouro_site_enter(p->capped, here, (ouro_site)(block % 7), key_of(block), block);
+        here = ouro_site_enter(p->capped, here, (ouro_site)(block % 7), block);
         ouro_thread_stand(p->capped, here);
         return caller;
     }
@@ -77,7 +75,7 @@ static ouro_position enter_capped(pair *p, ouro_block block) {
 
 static void replace_capped(ouro_thread *thread, ouro_block block) {
     ouro_here *here = ouro_thread_here(thread);
-    here = ouro_site_replace(thread, here, (ouro_site)(block % 7), key_of(block), block);
+    here = ouro_site_replace(thread, here, (ouro_site)(block % 7), block);
     ouro_thread_stand(thread, here);
 }
 
@@ -358,16 +356,16 @@ TEST(call_sites_forget_what_the_cap_removed) {
     ouro_block f = t->first + 1, callee = t->first;
     ouro_enter(thread, f);
     ouro_here *here = ouro_thread_here(thread);
-    ouro_here_leave(ouro_site_enter(thread, here, 0, key_of(callee), callee));
-    CHECK(ouro_site_knows(here, 0, key_of(callee)));
+    ouro_here_leave(ouro_site_enter(thread, here, 0, callee));
+    CHECK(ouro_site_knows(here, 0, callee));
     for (uint32_t i = 2; i < BLOCKS; i++) {
-        bool known = ouro_site_knows(here, 0, key_of(callee));
+        bool known = ouro_site_knows(here, 0, callee);
         uint64_t before = ouro_profile_stats(t->capped).pruned;
         ouro_site site = (ouro_site)(i % 7 + 1);
-        ouro_here_leave(ouro_site_enter(thread, here, site, key_of(i), t->first + i));
+        ouro_here_leave(ouro_site_enter(thread, here, site, t->first + i));
         bool removed = ouro_profile_stats(t->capped).pruned != before;
-        CHECK_EQUAL(ouro_site_knows(here, 0, key_of(callee)), known && !removed);
-        ouro_here_leave(ouro_site_enter(thread, here, 0, key_of(callee), callee));
+        CHECK_EQUAL(ouro_site_knows(here, 0, callee), known && !removed);
+        ouro_here_leave(ouro_site_enter(thread, here, 0, callee));
     }
     CHECK(ouro_profile_stats(t->capped).pruned > 10);
     CHECK_EQUAL(ouro_profile_stats(t->capped).calls, 2 + 2 * (BLOCKS - 2));

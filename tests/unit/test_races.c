@@ -81,8 +81,7 @@ static void step_sites(worker *w) {
     ouro_thread_watch(f->thread, &w->watched);
     for (int i = 0; i < 20; i++) {
         ouro_block block = any_block(w);
-        const void *key = (const void *)(uintptr_t)(block + 1);
-        here = ouro_site_enter(f->thread, here, (ouro_site)pick(w, SITES), key, block);
+        here = ouro_site_enter(f->thread, here, (ouro_site)pick(w, SITES), block);
         __atomic_store_n(&w->watched, here, __ATOMIC_RELAXED);
         ouro_here_sample(here, 1);
         if (i % 4 < 2) continue;

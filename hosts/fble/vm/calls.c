@@ -64,17 +64,15 @@ fble_value fble_third(struct fble_machine *m, const uint64_t *fp) {
 }
 
 // Records an event from where the thread stands, and moves it.
-static void enter(struct fble_machine *m, ouro_site site, const void *key, ouro_block block) {
-    ouro_here *here = ouro_site_enter(m->recorder, here_of(m), site, key, block);
+static void enter(struct fble_machine *m, ouro_site site, ouro_block block) {
+    ouro_here *here = ouro_site_enter(m->recorder, here_of(m), site, block);
     ouro_thread_stand(m->recorder, here);
 }
 
-static void replace(struct fble_machine *m, ouro_site site, const void *key, ouro_block block) {
-    ouro_here *here = ouro_site_replace(m->recorder, here_of(m), site, key, block);
+static void replace(struct fble_machine *m, ouro_site site, ouro_block block) {
+    ouro_here *here = ouro_site_replace(m->recorder, here_of(m), site, block);
     ouro_thread_stand(m->recorder, here);
 }
-
-static const void *key_of(ouro_block block) { return (const void *)(uintptr_t)(block + 1); }
 
 static void leave(struct fble_machine *m, ouro_here *caller) {
     ouro_here_leave(here_of(m));
@@ -86,7 +84,7 @@ fble_value fble_block_enter(struct fble_machine *m, char *hp, ouro_site site, ou
     fble_value token = fble_pointer(here_of(m)) | 1;
     m->hp = hp;
     fble_flush(m);
-    enter(m, site, key_of(block), block);
+    enter(m, site, block);
     return token;
 }
 
@@ -101,7 +99,7 @@ void fble_block_replace(struct fble_machine *m, char *hp, ouro_site site, ouro_b
     fble_settle(m);
     m->hp = hp;
     fble_flush(m);
-    replace(m, site, key_of(block), block);
+    replace(m, site, block);
 }
 
 // Not by the call site, which would charge again what fble_flush has charged.
@@ -196,11 +194,11 @@ STEP replace_by_recall(FBLE_STEP_PARAMETERS) { RECALL(ouro_here_leave(here_), re
         fble_move(m, to_);                                 \
         FBLE_JUMP(step, fp, hp, a, b, fble_pointer(to_));  \
     } while (0)
-#define GO_BY_TABLE(recall)                                                          \
-    do {                                                                             \
-        const struct fble_code *const code_ = m->applied;                            \
-        const ouro_here *const found_ = ouro_site_find(STANDS, m->call_site, code_); \
-        GO_BY(found_, code_, (void)0, code_->enter, recall);                         \
+#define GO_BY_TABLE(recall)                                                                    \
+    do {                                                                                       \
+        const struct fble_code *const code_ = m->applied;                                      \
+        const ouro_here *const found_ = ouro_site_find(STANDS, m->call_site, fble_key(code_)); \
+        GO_BY(found_, fble_key(code_), (void)0, code_->enter, recall);                         \
     } while (0)
 
 fble_any_step fble_enter_slowly(FBLE_STEP_PARAMETERS) { GO_BY_TABLE(enter_by_recall); }
@@ -276,7 +274,7 @@ STEP apply_tail(FBLE_STEP_PARAMETERS) {
 
 // A code is also the key of plain calls, which take from it that the number of arguments is right.
 // So calls that are not plain have another one.
-static const void *other_key(const struct fble_code *code) { return (const char *)code + 1; }
+static ouro_key other_key(const struct fble_code *code) { return fble_key(code) + 1; }
 
 // A block is left or not, whatever its site says: a tail call with too many arguments leaves it
 // open. Sites of tail calls leave it, but some of them are not in compiled code.
@@ -293,7 +291,7 @@ static inline void go(const ouro_here *here, const ouro_here *found) {
     do {                                                                              \
         const struct fble_code *const code_ = m->applied;                             \
         if (!m->profile) FBLE_JUMP(code_->enter, fp, hp, a, b, fp[FBLE_FP_ARGS + 2]); \
-        const void *const key_ = other_key(code_);                                    \
+        const ouro_key key_ = other_key(code_);                                       \
         const ouro_here *const found_ = ouro_site_try(STANDS, m->call_site, key_);    \
         GO_BY(found_, key_, event(STANDS, found_), m->applied->enter, recall);        \
     } while (0)

@@ -110,6 +110,10 @@ struct fble_code {
     uint32_t spot_count;
 };
 
+// What call sites know a call by. A machine keeps its code while its profile records, so no other
+// code comes to have the address.
+static inline ouro_key fble_key(const struct fble_code *code) { return (uintptr_t)code; }
+
 // A foreign declaration. Its value is looked up when the module is loaded.
 struct fble_foreign_use {
     const char *module, *name;

@@ -465,7 +465,7 @@ struct fble_leaf_run {
 
 // A known function has a fixed site, but for those that have no number of their own.
 static inline bool fble_may_go(const ouro_here *here, ouro_site site, const void *code) {
-    return site < FBLE_SHARED_SITES || ouro_site_knows(here, site, code);
+    return site < FBLE_SHARED_SITES || ouro_site_knows(here, site, fble_key(code));
 }
 static inline bool fble_goes(const ouro_here *here, ouro_site site) {
     if (site < FBLE_SHARED_SITES) return ouro_site_go(here, site);
@@ -493,7 +493,7 @@ static inline bool fble_goes(const ouro_here *here, ouro_site site) {
 #define FBLE_RECORD_VALUE(code_, site, frame, n, x, y, z)                     \
     do {                                                                      \
         FBLE_PASS_THIRD(frame, n, z);                                         \
-        if (ouro_site_knows(FBLE_STANDS, site, code_)) {                      \
+        if (ouro_site_knows(FBLE_STANDS, site, fble_key(code_))) {            \
             fble_step *const step_ = (code_)->enter;                          \
             FBLE_GO(step_, ouro_site_follow(FBLE_STANDS, site), frame, x, y); \
         }                                                                     \

@@ -92,9 +92,9 @@ static inline ouro_thread *switch_recorder(ouro_thread *from, ouro_thread *to) {
 // The thread is always up to date: a clock may look at it.
 #define STAND(there) (here = (there), ouro_thread_stand(recorder, here))
 // What the site does not know may be the beginning of a slice.
-#define GO_FROM(site)                                \
-    (ouro_site_knows(here, (ouro_site)(site), code)  \
-         ? ouro_site_follow(here, (ouro_site)(site)) \
+#define GO_FROM(site)                                         \
+    (ouro_site_knows(here, (ouro_site)(site), fble_key(code)) \
+         ? ouro_site_follow(here, (ouro_site)(site))          \
          : fble_enter_miss(m, fp, here, (ouro_site)(site), code))
 #define KEEP_HERE fp[FBLE_FP_HERE] = fble_pointer(here);
 #define ENTER_FROM(site) \
@@ -433,7 +433,7 @@ return_without_exit:
 #else
     OP(ENTER) : FLUSH;
     R(fble_a(w)) = fble_pointer(here) | 1;
-    STAND(ouro_site_enter(recorder, here, (ouro_site)pc[2], pc, (ouro_block)pc[1]));
+    STAND(ouro_site_enter(recorder, here, (ouro_site)pc[2], (ouro_block)pc[1]));
     CHARGE(pc[1] >> 32);
     NEXT(3);
 
@@ -444,7 +444,7 @@ return_without_exit:
     NEXT(2);
 
     OP(REPLACE) : FLUSH;
-    STAND(ouro_site_replace(recorder, here, (ouro_site)pc[2], pc, (ouro_block)pc[1]));
+    STAND(ouro_site_replace(recorder, here, (ouro_site)pc[2], (ouro_block)pc[1]));
     CHARGE(pc[1] >> 32);
     NEXT(3);
 #endif

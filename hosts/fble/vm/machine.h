@@ -101,7 +101,7 @@ struct fble_machine {
     ouro_aside aside;     // where compiled code stands then
     ouro_site call_site;  // of compiled code that takes a slow path
     uint32_t call_charge; // what it has run, and only charges if it follows the site
-    const void *call_key; // and what its call is known by
+    ouro_key call_key;    // and what its call is known by
     fble_loop *interpret; // the one that this machine uses
 
     // Results of fble_apply_args, besides the frame.
@@ -387,7 +387,7 @@ void fble_slice_call(struct fble_machine *machine, uint64_t *fp);
 const uint64_t *fble_slice_end(struct fble_machine *machine);
 // A call of the code is about to be recorded: by what its site may know it. If calls are slices,
 // nobody asks for that key, so that each is noticed.
-const void *fble_call_key(struct fble_machine *machine, uint64_t *fp, const struct fble_code *code);
+ouro_key fble_call_key(struct fble_machine *machine, uint64_t *fp, const struct fble_code *code);
 // Records a call that its site does not know, and gives where the thread stands then.
 ouro_here *fble_enter_miss(struct fble_machine *machine, uint64_t *fp, ouro_here *here,
                            ouro_site site, const struct fble_code *code);

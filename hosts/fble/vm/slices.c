@@ -68,15 +68,15 @@ static fble_any_step at_slice_end(FBLE_STEP_PARAMETERS) {
     (void)b;
 }
 
-const void *fble_call_key(struct fble_machine *m, uint64_t *fp, const struct fble_code *code) {
-    if (!fble_is_sliced(m, code->block)) return code;
+ouro_key fble_call_key(struct fble_machine *m, uint64_t *fp, const struct fble_code *code) {
+    if (!fble_is_sliced(m, code->block)) return fble_key(code);
     fble_slice_call(m, fp);
-    return (const char *)code + 2; // 1 is taken, see calls.c
+    return fble_key(code) + 2; // 1 is taken, see calls.c
 }
 
 ouro_here *fble_enter_miss(struct fble_machine *m, uint64_t *fp, ouro_here *here, ouro_site site,
                            const struct fble_code *code) {
-    const void *key = fble_call_key(m, fp, code);
+    ouro_key key = fble_call_key(m, fp, code);
     const ouro_here *found = ouro_site_find(here, site, key);
     if (found) return ouro_site_follow(found, 0);
     ouro_here *to = ouro_site_recall(m->recorder, here, key);
