@@ -41,7 +41,7 @@ _ouro() {
         diff) words="--fail-above --metric $filters --top --json --csv --colour $choosing --with $reading" ;;
         convert) words="--to --metric $filters --period --min $choosing $reading" ;;
         push) words="--store --service --build --label --root --follow --every --once $reading" ;;
-        store) words='--keep --top --json --strict --help --version' ;;
+        store) words='--keep --top --json --strict --limit --help --version' ;;
         serve) words='--store --listen --token-file --token --limit --help --version' ;;
         merge) words="--output --to --metric --period --min $reading" ;;
         lua | lua5.1 | lua5.3 | lua5.4 | lua5.5 | luajit)

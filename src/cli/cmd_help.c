@@ -252,6 +252,7 @@ static const char store_page[] =
     "  --top N            so many values of each label (10)\n"
     "  --json             for programs\n"
     "  --strict           fail if a part of the store does not answer; else it is said\n"
+    "  --limit SIZE       let a question take so much memory (256M, more for a large store)\n"
     "\n"
     "Examples:\n"
     "  ouro store fleet.db\n"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-static const char *const allowed[] = {"keep", "json", "top", "strict", NULL};
+static const char *const allowed[] = {"keep", "json", "top", "strict", "limit", NULL};
 
 enum { VALUES_SHOWN = 10, TIME_ROOM = 32 };
 
@@ -121,6 +121,7 @@ int cmd_store(int argc, char **argv) {
     const char *url = o.inputs.items[0];
     store *s = ouro__store_open(url, false, &e);
     if (!s) fail_with(url, &e);
+    ouro__store_limit(s, o.limit);
     if (o.keep) forget_old(&o, s, url);
     if (!ouro__store_summary(s, o.strict, &summary, &e)) fail_with(url, &e);
     if (summary.missing) ouro__say("ouro: only a part of the store: %s", summary.missing);

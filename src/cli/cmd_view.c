@@ -201,6 +201,7 @@ static void open_store(const options *o, server_options *s) {
     check_choice(o->with);
     s->store = ouro__store_open(o->store, false, &e);
     if (!s->store) fail_with(o->store, &e);
+    ouro__store_limit(s->store, o->limit);
     char *title = store_title(o->store);
     if (!title) fail_memory();
     s->store_title = title;

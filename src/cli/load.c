@@ -143,6 +143,7 @@ static profile *ask_store(const options *o, const char *where) {
     error e = {0};
     choice c = choice_option(o, where);
     store *s = ouro__store_open(o->store, false, &e);
+    if (s) ouro__store_limit(s, o->limit);
     profile *p = s ? ouro__store_ask(s, &c, &e) : NULL;
     if (!p) fail_with(o->store, &e);
     ouro__store_close(s);

@@ -82,7 +82,7 @@ static void get_metrics(reader *r, profile *p) {
     for (uint32_t m = 0; m < count && !r->failed; m++) {
         char *name = get_string(r), *unit = get_string(r);
         if (!r->failed) ouro__profile_add_metric(p, name, unit);
-        if (!r->failed && !p->failed) p->metrics[m].decimals = get_up_to(r, 18);
+        if (!r->failed && !p->failed) p->metrics[m].decimals = get_up_to(r, DECIMALS_MOST);
         if (p->failed) r->failed = true;
         free(name);
         free(unit);

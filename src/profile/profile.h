@@ -28,7 +28,10 @@
 #define NO_BLOCK UINT32_MAX
 #define NO_NODE UINT32_MAX
 
-enum { METRICS_MAX = 256 }; // columns of values
+enum {
+    METRICS_MAX = 256, // columns of values
+    DECIMALS_MOST = 18 // of a metric: 10^18 is the largest power of ten in 63 bits
+};
 
 typedef struct {
     uint32_t name, file;   // texts
@@ -37,7 +40,7 @@ typedef struct {
 
 typedef struct {
     uint32_t name, unit; // texts
-    uint32_t decimals;   // values are in units of 10^-decimals: 1.25 is 125 with 2 decimals
+    uint32_t decimals;   // values are in units of 10^-decimals: 1.25 is 125 with 2; DECIMALS_MOST
 } metric;
 
 // How often a block recursed, in the stacks before they were compacted (docs/file-formats.md).

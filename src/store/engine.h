@@ -26,6 +26,8 @@ bool ouro__answer_unknown(const answer *a, size_t *next, key *node);
 bool ouro__answer_wants(answer *a, key node);
 // Which part of the store did not answer, in words.
 bool ouro__answer_missing(answer *a, const char *words);
+// What the profile that is made of it may cost.
+void ouro__answer_budget(answer *a, const budget *b);
 
 // What is offered: each label as often as it is found, with the slices that it is found in.
 typedef struct offering offering;
@@ -54,6 +56,7 @@ typedef struct {
     void *(*open)(const char *url, bool make, error *e);
     void (*close)(void *engine);
     void (*patience)(void *engine, uint32_t milliseconds); // may be NULL
+    void (*limit)(void *engine, uint64_t bytes);           // may be NULL
     bool (*put)(void *engine, const slice *s, bool *known, error *e);
     // In place of `put`, for an engine that takes many slices in the time of one.
     bool (*put_many)(void *engine, const slice *slices, size_t count, bool *known, error *e);

@@ -47,6 +47,51 @@ static void close_file(void *opened) {
     free(f);
 }
 
+// ---------------------------------------------------------------- files of strangers
+
+// Work between two looks at the budget, and what a step of SQLite's machine counts.
+enum { STEPS_AT_ONCE = 1000, WORK_OF_STEP = 16 };
+
+static int count_work(void *opened) {
+    sqlite_store *f = opened;
+    f->budget.spent += STEPS_AT_ONCE * WORK_OF_STEP;
+    return f->budget.spent > f->budget.work;
+}
+
+static void limit(void *opened, uint64_t bytes) { ((sqlite_store *)opened)->limit = bytes; }
+
+// The schema of a file can have code: views, triggers, expressions. None of it is run.
+static void distrust(sqlite_store *f) {
+    static const struct {
+        int what, on;
+    } how[] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
+               {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+               {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+               {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}};
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++)
+        sqlite3_db_config(f->db, how[i].what, how[i].on, NULL);
+}
+
+static const char own_object[] =
+    "SELECT max(type = ?1 AND name = ?2 AND tbl_name = ?3 AND sql IS ?4) FROM sqlite_master"
+    " WHERE name = ?2 COLLATE NOCASE OR tbl_name = ?3 COLLATE NOCASE";
+
+// What is called like a table of ours, or belongs to one, must be as we make it; other tables of
+// the file are never asked.
+static bool check_objects(sqlite_store *f, sqlite3_stmt *all, sqlite3_stmt *own, error *e) {
+    bool row, ok = ouro__sqlite_next(f, all, &row, e);
+    for (; ok && row; ok = ok && ouro__sqlite_next(f, all, &row, e)) {
+        sqlite3_reset(own);
+        for (int i = 0; i < 4; i++) sqlite3_bind_value(own, i + 1, sqlite3_column_value(all, i));
+        bool found = sqlite3_step(own) == SQLITE_ROW;
+        if (found && (sqlite3_column_type(own, 0) == SQLITE_NULL || sqlite3_column_int(own, 0)))
+            continue;
+        ok = ouro__fail(e, EILSEQ, "the store is damaged: its %s %s is not what ouro makes",
+                        ouro__sqlite_text(all, 0), ouro__sqlite_text(all, 1));
+    }
+    return ok;
+}
+
 static void patience(void *opened, uint32_t milliseconds) {
     sqlite3_busy_timeout(((sqlite_store *)opened)->db, (int)milliseconds);
 }
@@ -77,11 +122,30 @@ static bool make_schema(sqlite_store *f, error *e) {
     return ouro__sqlite_run_alone(f, ok ? COMMIT : ROLLBACK, ok ? e : NULL) && ok;
 }
 
+// Beside a store of our own, in memory.
+static bool check_tables(sqlite_store *f, error *e) {
+    sqlite3 *db = NULL;
+    sqlite3_stmt *all = NULL, *own = NULL;
+    bool ok = sqlite3_open(":memory:", &db) == SQLITE_OK &&
+              sqlite3_exec(db, schema, NULL, NULL, NULL) == SQLITE_OK &&
+              sqlite3_exec(db, make_forgotten, NULL, NULL, NULL) == SQLITE_OK &&
+              sqlite3_prepare_v2(db, own_object, -1, &own, NULL) == SQLITE_OK;
+    ok = ok || ouro__fail_memory(e);
+    if (ok && sqlite3_prepare_v2(f->db, "SELECT type, name, tbl_name, sql FROM sqlite_master", -1,
+                                 &all, NULL))
+        ok = ouro__sqlite_failed(f, e);
+    ok = ok && check_objects(f, all, own, e);
+    sqlite3_finalize(all);
+    sqlite3_finalize(own);
+    sqlite3_close(db);
+    return ok;
+}
+
 static bool check_schema(sqlite_store *f, bool make, error *e) {
     int64_t application, version, tables;
     // Tables first: another process may be making them, and what says whose they are comes with
     // them, not later.
-    if (!pragma(f, "SELECT count(*) FROM sqlite_master", &tables, e) ||
+    if (!pragma(f, "SELECT EXISTS (SELECT 1 FROM sqlite_master)", &tables, e) ||
         !pragma(f, "PRAGMA application_id", &application, e) ||
         !pragma(f, "PRAGMA user_version", &version, e))
         return false;
@@ -92,6 +156,7 @@ static bool check_schema(sqlite_store *f, bool make, error *e) {
         return ouro__fail(e, EILSEQ, "a store of version %lld, this is a program for version %d%s",
                           (long long)version, SCHEMA_VERSION,
                           version > SCHEMA_VERSION ? ": use a newer ouro" : "");
+    if (!check_tables(f, e)) return false;
     // A store of the first days does not have it.
     return !make ||
            (pragma(f, "SELECT count(*) FROM sqlite_master WHERE name = 'forgotten'", &tables, e) &&
@@ -123,6 +188,10 @@ static void *open_file(const char *url, bool make, error *e) {
                         make ? "" : "; `ouro push --store` makes one");
     } else {
         sqlite3_busy_timeout(f->db, BUSY_MILLISECONDS);
+        distrust(f);
+        f->writes = make;
+        ouro__sqlite_begin_question(f);
+        sqlite3_progress_handler(f->db, make ? 0 : STEPS_AT_ONCE, count_work, f);
         if ((!make || use_log(f, e)) && ouro__sqlite_execute(f, "PRAGMA synchronous=NORMAL", e) &&
             check_schema(f, make, e))
             return f;
@@ -135,6 +204,7 @@ const engine ouro__sqlite = {.scheme = "sqlite",
                              .open = open_file,
                              .close = close_file,
                              .patience = patience,
+                             .limit = limit,
                              .put = ouro__sqlite_put,
                              .recorded = ouro__sqlite_recorded,
                              .ask = ouro__sqlite_ask,

@@ -64,6 +64,9 @@ typedef enum {
 typedef struct {
     sqlite3 *db;
     sqlite3_stmt *prepared[STATEMENTS];
+    bool writes; // then nothing is limited
+    uint64_t limit;
+    budget budget; // of a question
 } sqlite_store;
 
 bool ouro__sqlite_failed(const sqlite_store *f, error *e); // false, with SQLite's words
@@ -78,6 +81,10 @@ bool ouro__sqlite_execute(sqlite_store *f, const char *text, error *e);
 // The first column of the only row; 0: there is none.
 bool ouro__sqlite_find(sqlite_store *f, sqlite3_stmt *s, int64_t *id, error *e);
 bool ouro__sqlite_add(sqlite_store *f, sqlite3_stmt *s, int64_t *id, error *e);
+// A question has the budget of the file as it is now. Within a transaction it goes on.
+void ouro__sqlite_begin_question(sqlite_store *f);
+// The rows of an array by id, of which each takes so many bytes; false: more than the budget has.
+bool ouro__sqlite_rows(const sqlite_store *f, int64_t last_id, size_t bytes, error *e);
 
 void ouro__sqlite_bind_key(sqlite3_stmt *s, int at, const key *k);
 void ouro__sqlite_bind_text(sqlite3_stmt *s, int at, const char *text);

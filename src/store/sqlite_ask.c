@@ -54,6 +54,11 @@ static bool reader_init(reader *r, sqlite_store *f, answer *a, error *e) {
         !ouro__sqlite_find(f, ouro__sqlite_prepared(f, LAST_NODE, e), &last_node, e) ||
         !ouro__sqlite_find(f, ouro__sqlite_prepared(f, LAST_BLOCK, e), &last_block, e))
         return false;
+    ouro__answer_budget(a, &f->budget);
+    size_t node_bytes = sizeof *r->nodes + (r->sums.metric_count + 1) * sizeof *r->sums.values;
+    if (!ouro__sqlite_rows(f, last_node, node_bytes, e) ||
+        !ouro__sqlite_rows(f, last_block, sizeof *r->blocks, e))
+        return false;
     r->block_count = last_block + 1;
     bool ok = ouro__sums_init(&r->sums, last_node + 1, r->sums.metric_count);
     r->nodes = calloc((size_t)r->sums.node_count, sizeof *r->nodes);

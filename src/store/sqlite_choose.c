@@ -21,14 +21,16 @@ static bool room_for_set(chosen *to, int64_t id) {
     return true;
 }
 
-static bool judge(chosen *to, int64_t id, const label_set *l) {
-    if (id < 0 || !room_for_set(to, id)) return id < 0;
+static bool judge(sqlite_store *f, chosen *to, int64_t id, const label_set *l, error *e) {
+    enum { BYTES = 2 * (1 + sizeof *to->values) };
+    if (!ouro__sqlite_rows(f, id, BYTES, e)) return false;
+    if (!room_for_set(to, id)) return ouro__fail_memory(e);
     choice labels = *to->choice;
     labels.since = labels.until = 0;
     to->fits[id] = ouro__choice_holds(&labels, l, 0);
     if (!to->chart || !to->fits[id]) return true;
     const char *value = to->label ? ouro__label_set_get(l, to->label) : NULL;
-    return ouro__charting_value(to->chart, value, &to->values[id]);
+    return ouro__charting_value(to->chart, value, &to->values[id]) || ouro__fail_memory(e);
 }
 
 // Labels come set by set; a set without labels is one row without a name.
@@ -40,7 +42,7 @@ bool ouro__sqlite_choose(sqlite_store *f, chosen *to, error *e) {
     while (ok) {
         int64_t id = row ? sqlite3_column_int64(s, 0) : 0;
         if (at && id != at) {
-            ok = judge(to, at, &l) || ouro__fail_memory(e);
+            ok = judge(f, to, at, &l, e);
             ouro__label_set_free(&l);
         }
         if (!row || !ok) break;

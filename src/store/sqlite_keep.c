@@ -103,7 +103,8 @@ static bool forget_parts(sqlite_store *f, uint64_t since, error *e) {
     sqlite3_stmt *s = ouro__sqlite_prepared(f, CUT_RECORDINGS, e);
     if (s) sqlite3_bind_int64(s, 1, (sqlite3_int64)since);
     bool ok = s && list_keys(f, s, &list, &count, e) &&
-              ouro__sqlite_find(f, ouro__sqlite_prepared(f, LAST_NODE, e), &last, e);
+              ouro__sqlite_find(f, ouro__sqlite_prepared(f, LAST_NODE, e), &last, e) &&
+              ouro__sqlite_rows(f, last, 2 * sizeof(int64_t), e);
     for (size_t i = 0; ok && i < count; i++) ok = forget_recording(f, &list[i], since, last + 1, e);
     free(list);
     return ok;

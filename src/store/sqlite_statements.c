@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <sqlite3.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *const texts_of[STATEMENTS] = {
     [BEGIN] = "BEGIN IMMEDIATE",
@@ -40,11 +41,12 @@ static const char *const texts_of[STATEMENTS] = {
     [LAST_NODE] = "SELECT max(id) FROM nodes",
     [LAST_BLOCK] = "SELECT max(id) FROM blocks",
     [COUNTS] =
-        "SELECT (SELECT count(DISTINCT recording) FROM slices), (SELECT count(*) FROM slices),"
-        " (SELECT total(count) FROM samples), (SELECT count(*) FROM nodes),"
-        " (SELECT count(*) FROM blocks), (SELECT min(began) FROM slices),"
-        " (SELECT max(ended) FROM slices), (SELECT page_count * page_size FROM"
-        " pragma_page_count, pragma_page_size)",
+        // count(*) is one step of SQLite's machine however long it takes, so no budget ends it.
+    "SELECT (SELECT count(DISTINCT recording) FROM slices), (SELECT count(id) FROM slices),"
+    " (SELECT total(count) FROM samples), (SELECT count(id) FROM nodes),"
+    " (SELECT count(id) FROM blocks), (SELECT min(began) FROM slices),"
+    " (SELECT max(ended) FROM slices), (SELECT page_count * page_size FROM"
+    " pragma_page_count, pragma_page_size)",
     [LABEL_COUNTS] = "SELECT name, value, sum(n) FROM (SELECT label_set, count(*) AS n FROM slices"
                      " GROUP BY label_set) JOIN labels USING (label_set) GROUP BY name, value"
                      " ORDER BY name, sum(n) DESC, value",
@@ -64,8 +66,25 @@ static const char *const texts_of[STATEMENTS] = {
                        " (SELECT recording FROM slices)",
 };
 
+// Holes are not counted.
+static uint64_t bytes_of(const char *path) {
+    struct stat info;
+    if (!path || stat(path, &info) != 0) return 0;
+    uint64_t size = (uint64_t)info.st_size, there = (uint64_t)info.st_blocks * 512;
+    return there < size ? there : size;
+}
+
+void ouro__sqlite_begin_question(sqlite_store *f) {
+    const char *path = sqlite3_db_filename(f->db, "main");
+    if (!sqlite3_get_autocommit(f->db)) return;
+    f->budget = f->writes ? ouro__budget_of_none()
+                          : ouro__budget_of(bytes_of(path) + bytes_of(sqlite3_filename_wal(path)),
+                                            0, f->limit);
+}
+
 bool ouro__sqlite_failed(const sqlite_store *f, error *e) {
     int code = sqlite3_errcode(f->db);
+    if (code == SQLITE_INTERRUPT) return ouro__budget_fail(&f->budget, ETIME, e);
     const char *hint = code == SQLITE_BUSY ? "; another process keeps it locked" : "";
     return ouro__fail(e, code == SQLITE_FULL ? ENOSPC : EIO, "%s%s", sqlite3_errmsg(f->db), hint);
 }
@@ -76,6 +95,7 @@ sqlite3_stmt *ouro__sqlite_prepared(sqlite_store *f, sqlite_statement s, error *
         ouro__sqlite_failed(f, e);
         return NULL;
     }
+    ouro__sqlite_begin_question(f);
     sqlite3_reset(*p);
     return *p;
 }
@@ -132,6 +152,12 @@ bool ouro__sqlite_add(sqlite_store *f, sqlite3_stmt *s, int64_t *id, error *e) {
     return true;
 }
 
+bool ouro__sqlite_rows(const sqlite_store *f, int64_t last_id, size_t bytes, error *e) {
+    if (last_id < 0) return ouro__fail(e, EILSEQ, "the store is damaged: a number is negative");
+    return (uint64_t)last_id < f->budget.memory / bytes || ouro__budget_fail(&f->budget, EFBIG, e);
+}
+
 bool ouro__sqlite_execute(sqlite_store *f, const char *text, error *e) {
+    ouro__sqlite_begin_question(f);
     return sqlite3_exec(f->db, text, NULL, NULL, NULL) == SQLITE_OK || ouro__sqlite_failed(f, e);
 }

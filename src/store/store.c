@@ -151,6 +151,8 @@ bool ouro__answer_wants(answer *a, key node) {
     return is_root(node) || node_row(a, node) != NO_ROW;
 }
 
+void ouro__answer_budget(answer *a, const budget *b) { a->profile->budget = *b; }
+
 bool ouro__answer_missing(answer *a, const char *words) {
     free(a->profile->missing);
     a->profile->missing = strdup(words);
@@ -168,8 +170,29 @@ static void answer_free(answer *a) {
 
 // ---------------------------------------------------------------- from an answer to a profile
 
+// The last millisecond of the year 9999: a later time has no date.
+#define TIME_MOST UINT64_C(253402300799999)
+
 static bool damaged(error *e, const char *what) {
     return ouro__fail(e, EILSEQ, "the store is damaged: %s", what);
+}
+
+static bool check_decimals(uint32_t decimals, error *e) {
+    return decimals <= DECIMALS_MOST || damaged(e, "a metric has too many decimals");
+}
+
+static bool check_times(uint64_t from, uint64_t until, error *e) {
+    return (from <= TIME_MOST && until <= TIME_MOST) || damaged(e, "a slice has no date");
+}
+
+static bool check_count(uint64_t count, error *e) {
+    return count <= INT64_MAX || damaged(e, "a count is negative");
+}
+
+static bool check_labels(const label_count *labels, size_t count, error *e) {
+    size_t i = 0;
+    while (i < count && labels[i].slices <= INT64_MAX) i++;
+    return i == count || check_count(labels[i].slices, e);
 }
 
 // Enters a node whose parent is in the profile.
@@ -218,6 +241,8 @@ static bool build(answer *a, error *e) {
     uint32_t *trail = malloc(((size_t)a->node_count + 1) * sizeof *trail);
     builder *b = ouro__builder_new(a->profile, RULE_AS_IT_IS, 0);
     bool ok = (trail && b) || ouro__fail_memory(e);
+    for (uint32_t m = 0; ok && m < a->profile->metric_count; m++)
+        ok = check_decimals(a->profile->metrics[m].decimals, e);
     ok = ok && charge_values(a, b, trail, e);
     ouro__builder_free(b);
     free(trail);
@@ -331,6 +356,10 @@ void ouro__store_patience(store *s, uint32_t milliseconds) {
     if (s->engine->patience) s->engine->patience(s->open, milliseconds);
 }
 
+void ouro__store_limit(store *s, uint64_t bytes) {
+    if (s->engine->limit) s->engine->limit(s->open, bytes);
+}
+
 bool ouro__store_put(store *s, const slice *added, bool *known, error *e) {
     return ouro__store_put_many(s, added, 1, known, e);
 }
@@ -376,7 +405,13 @@ profile *ouro__store_ask(store *s, const choice *c, error *e) {
 }
 
 bool ouro__store_offer(store *s, const choice *c, store_offer *to, error *e) {
-    return ouro__offer_make(s->engine, s->open, c, to, e);
+    if (!ouro__offer_make(s->engine, s->open, c, to, e)) return false;
+    bool ok = check_count(to->slices, e) && check_times(to->first, to->last, e) &&
+              check_labels(to->labels, to->label_count, e);
+    for (size_t i = 0; ok && i < to->metric_count; i++)
+        ok = check_decimals(to->metrics[i].decimals, e);
+    if (!ok) ouro__store_offer_free(to);
+    return ok;
 }
 
 bool ouro__store_series(store *s, const choice *c, const series_question *q, series *to, error *e) {
@@ -389,7 +424,9 @@ bool ouro__store_series(store *s, const choice *c, const series_question *q, ser
 
 bool ouro__store_summary(store *s, bool strict, store_summary *to, error *e) {
     *to = (store_summary){0};
-    bool ok = s->engine->summary(s->open, strict, to, e);
+    bool ok = s->engine->summary(s->open, strict, to, e) && check_times(to->from, to->until, e) &&
+              check_count(to->rows | to->recordings | to->slices, e) &&
+              check_labels(to->labels, to->label_count, e);
     if (!ok) ouro__store_summary_free(to);
     return ok;
 }

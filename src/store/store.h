@@ -110,6 +110,9 @@ bool ouro__store_follows(const char *url, error *e);
 void ouro__store_close(store *s);
 // How long a store is waited for that another process has locked, or that does not answer.
 void ouro__store_patience(store *s, uint32_t milliseconds);
+// Limits the memory of a question, see budget.h. 0, as after opening: in proportion to the size of
+// the store.
+void ouro__store_limit(store *s, uint64_t bytes);
 
 // Adds a slice; *known: it was there already, and nothing changed.
 bool ouro__store_put(store *s, const slice *added, bool *known, error *e);

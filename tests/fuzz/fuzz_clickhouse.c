@@ -58,6 +58,8 @@ static void ask(store *s, const choice *c, unsigned what) {
     else
         check((p = ouro__store_ask(s, c, &e)) != NULL, &e);
     if (p && !ouro__profile_is_valid(p)) abort();
+    for (uint32_t m = 0; p && m < p->metric_count; m++)
+        if (p->metrics[m].decimals > DECIMALS_MOST) abort();
     ouro__profile_free(p);
 }
 

@@ -4,6 +4,7 @@
 // naive model, a list of all samples that were ever put.
 
 #include "builder.h"
+#include "format.h"
 #include "questions.h"
 #include "sha256.h"
 #include "store.h"
@@ -11,6 +12,8 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sqlite3.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -680,6 +683,231 @@ TEST(a_damaged_file_is_an_error_and_never_a_crash) {
         CHECK(p || e.message[0]);
         ouro__profile_free(p);
         chart_damaged(s);
+        ouro__store_close(s);
+    }
+}
+
+// ---------------------------------------------------------------- files of strangers
+
+// Three slices, always the same file: one that is made anew waits for the disk.
+static void make_small(const char *path) {
+    static char *bytes;
+    static size_t size;
+    error e = {0};
+    bool known;
+    unlink(path);
+    if (bytes) {
+        FILE *file = fopen(path, "wb");
+        CHECK(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
+        return;
+    }
+    store *s = ouro__store_open(path, true, &e);
+    if (!CHECK(s != NULL)) return;
+    for (int i = 0; i < 3; i++) {
+        put_slice one = random_slice();
+        put(s, &one, &known);
+    }
+    ouro__store_close(s);
+    FILE *file = fopen(path, "rb"), *copy = open_memstream(&bytes, &size);
+    for (int c; file && copy && (c = fgetc(file)) != EOF;) fputc(c, copy);
+    CHECK(file && copy && fclose(file) == 0 && fclose(copy) == 0);
+}
+
+// What only a stranger does to a store.
+static bool tamper(const char *path, const char *format, ...) {
+    char sql[1000];
+    va_list more;
+    sqlite3 *db = NULL;
+    va_start(more, format);
+    vsnprintf(sql, sizeof sql, format, more);
+    va_end(more);
+    bool ok = sqlite3_open(path, &db) == SQLITE_OK &&
+              sqlite3_exec(db, "PRAGMA synchronous=OFF", NULL, NULL, NULL) == SQLITE_OK &&
+              sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK;
+    sqlite3_close(db);
+    return ok;
+}
+
+static bool makes_sense(const profile *p) {
+    for (uint32_t m = 0; m < p->metric_count; m++) {
+        char text[DECIMAL_ROOM];
+        if (p->metrics[m].decimals > DECIMALS_MOST) return false;
+        ouro__decimal(text, ouro__total(p, m), p->metrics[m].decimals);
+    }
+    return ouro__profile_is_valid(p);
+}
+
+// Each question ends with an answer that makes sense or with a message. How many had a message.
+static int questions_refused(const char *path) {
+    error e[4] = {{0}};
+    choice all = {0};
+    store_offer offer;
+    store_summary summary;
+    store *s = ouro__store_open(path, false, &e[0]);
+    if (!s) return CHECK(e[0].message[0]) ? 4 : 0;
+    profile *p = ouro__store_ask(s, &all, &e[0]);
+    if (p) CHECK(makes_sense(p));
+    ouro__profile_free(p);
+    if (ouro__store_summary(s, true, &summary, &e[1])) ouro__store_summary_free(&summary);
+    if (ouro__store_offer(s, &all, &offer, &e[2])) {
+        for (size_t i = 0; i < offer.metric_count; i++)
+            CHECK(offer.metrics[i].decimals <= DECIMALS_MOST);
+        ouro__store_offer_free(&offer);
+    }
+    chart_damaged(s);
+    ouro__store_close(s);
+    return !!e[0].message[0] + !!e[1].message[0] + !!e[2].message[0];
+}
+
+static const char *const columns[] = {
+    "blocks.id",        "blocks.key",       "blocks.name",      "blocks.line",   "blocks.column",
+    "nodes.id",         "nodes.key",        "nodes.parent",     "nodes.block",   "metrics.id",
+    "metrics.name",     "metrics.unit",     "metrics.decimals", "label_sets.id", "label_sets.key",
+    "labels.label_set", "labels.name",      "labels.value",     "slices.id",     "slices.recording",
+    "slices.number",    "slices.label_set", "slices.began",     "slices.ended",  "samples.slice",
+    "samples.metric",   "samples.count",    "samples.packed"};
+
+TEST(values_that_no_store_has_are_an_error_or_mean_something) {
+    static const char *const values[] = {"-1",
+                                         "0",
+                                         "19",
+                                         "64",
+                                         "2147483648",
+                                         "4294967299",
+                                         "1152921504606846976",
+                                         "2305843009213693951",
+                                         "4611686018427387904",
+                                         "9223372036854775807",
+                                         "-9223372036854775808",
+                                         "1e300",
+                                         "'text'",
+                                         "x'00'",
+                                         "x'ffffffffffffffffffff'",
+                                         "randomblob(16)"};
+    const char *path = test_path("values.db");
+    size_t changed = 0;
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+        char table[20];
+        const char *column = strchr(columns[c], '.') + 1;
+        snprintf(table, sizeof table, "%.*s", (int)(column - columns[c] - 1), columns[c]);
+        for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+            make_small(path);
+            // An id that is no number is refused by SQLite itself.
+            if (tamper(path, "UPDATE OR IGNORE %s SET %s = %s", table, column, values[v]))
+                changed++;
+            questions_refused(path);
+        }
+    }
+    CHECK(changed > 400);
+    make_small(path);
+    CHECK_EQUAL(questions_refused(path), 0);
+}
+
+TEST(decimals_and_times_that_cannot_be_printed_are_refused) {
+    const char *path = test_path("print.db");
+    make_small(path);
+    CHECK(tamper(path, "UPDATE metrics SET decimals = 64"));
+    CHECK_EQUAL(questions_refused(path), 2);
+    make_small(path);
+    CHECK(tamper(path, "UPDATE slices SET ended = 9223372036854775807"));
+    CHECK_EQUAL(questions_refused(path), 2);
+}
+
+// The type of a view is never known, so no table can be told from it by what it answers.
+TEST(only_tables_that_ouro_makes_are_read) {
+    static const char *const swaps[] = {
+        "DROP TABLE %1$s; CREATE VIEW %1$s AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL"
+        " SELECT x + 1 FROM n) SELECT x AS id, x AS key, x AS name, x AS file, x AS line,"
+        " x AS column, x AS parent, x AS block, x AS unit, x AS decimals, x AS label_set,"
+        " x AS value, x AS recording, x AS number, x AS began, x AS ended, x AS slice,"
+        " x AS metric, x AS count, x AS packed FROM n",
+        "CREATE TRIGGER t AFTER INSERT ON %1$s BEGIN SELECT 1; END",
+        "CREATE INDEX i ON %1$s (hex(zeroblob(100)))",
+        "ALTER TABLE %1$s ADD COLUMN more TEXT AS (hex(zeroblob(100)))",
+        "ALTER TABLE %1$s ADD COLUMN more TEXT",
+        "ALTER TABLE %1$s RENAME TO other; CREATE VIEW %1$s AS SELECT * FROM other"};
+    static const char *const tables[] = {"blocks", "nodes",  "metrics", "label_sets",
+                                         "labels", "slices", "samples"};
+    const char *path = test_path("tables.db");
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+        for (size_t i = 0; i < sizeof swaps / sizeof *swaps; i++) {
+            for (int make = 0; make < 2; make++) {
+                error e = {0};
+                make_small(path);
+                if (!CHECK(tamper(path, swaps[i], tables[t]))) continue;
+                CHECK(ouro__store_open(path, make, &e) == NULL);
+                CHECK(strstr(e.message, "is not what ouro makes") != NULL);
+            }
+        }
+    }
+    make_small(path);
+    CHECK(tamper(path, "CREATE VIEW mine AS SELECT * FROM slices; CREATE TABLE notes (text)"));
+    CHECK_EQUAL(questions_refused(path), 0);
+}
+
+static void put_big_endian(unsigned char *at, size_t n, int size) {
+    for (; size--; n >>= 8) at[size] = (unsigned char)n;
+}
+
+// Makes a tree of a few pages that has more rows than anybody can count: each page above the leaf
+// names the page below 300 times.
+static void make_bomb(const char *path, const char *table) {
+    enum { PAGE = 4096, CELLS = 300, LEVELS = 6, CELL = 5, HEADER = 12 };
+    unsigned char page[PAGE], first[100];
+    sqlite3 *db = NULL;
+    sqlite3_stmt *s = NULL;
+    sqlite3_open(path, &db);
+    sqlite3_prepare_v2(db, "SELECT rootpage FROM sqlite_master WHERE name = ?", -1, &s, NULL);
+    sqlite3_bind_text(s, 1, table, -1, SQLITE_STATIC);
+    if (!CHECK(sqlite3_step(s) == SQLITE_ROW)) return;
+    long root = sqlite3_column_int(s, 0);
+    sqlite3_finalize(s);
+    sqlite3_exec(db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+    sqlite3_close(db);
+    FILE *file = fopen(path, "r+b");
+    fseek(file, 0, SEEK_END);
+    size_t pages = (size_t)ftell(file) / PAGE;
+    fseek(file, (root - 1) * PAGE, SEEK_SET);
+    CHECK_EQUAL(fread(page, 1, PAGE, file), PAGE);
+    fseek(file, 0, SEEK_END);
+    fwrite(page, 1, PAGE, file); // the leaf
+    for (size_t level = 1; level <= LEVELS; level++) {
+        memset(page, 0, PAGE);
+        page[0] = 5; // above leaves of a table
+        put_big_endian(page + 3, CELLS, 2);
+        put_big_endian(page + 5, PAGE - CELLS * CELL, 2);
+        put_big_endian(page + 8, pages + level, 4);
+        for (int i = 0; i < CELLS; i++) {
+            int at = PAGE - (i + 1) * CELL;
+            put_big_endian(page + HEADER + 2 * i, (size_t)at, 2);
+            put_big_endian(page + at, pages + level, 4);
+            page[at + 4] = 1;
+        }
+        if (level == LEVELS) fseek(file, (root - 1) * PAGE, SEEK_SET);
+        fwrite(page, 1, PAGE, file);
+    }
+    fseek(file, 0, SEEK_SET);
+    CHECK_EQUAL(fread(first, 1, sizeof first, file), sizeof first);
+    put_big_endian(first + 28, pages + LEVELS, 4);
+    fseek(file, 0, SEEK_SET);
+    fwrite(first, 1, sizeof first, file);
+    fclose(file);
+}
+
+TEST(a_tree_of_rows_without_end_costs_what_its_file_may_cost) {
+    const char *path = test_path("bomb.db");
+    choice all = {0};
+    for (int labels = 0; labels < 2; labels++) {
+        error e = {0};
+        store_summary summary;
+        store_offer offer;
+        make_small(path);
+        make_bomb(path, labels ? "label_sets" : "slices");
+        store *s = ouro__store_open(path, false, &e);
+        if (!CHECK(s != NULL)) return;
+        CHECK(labels ? !ouro__store_offer(s, &all, &offer, &e)
+                     : !ouro__store_summary(s, true, &summary, &e));
+        CHECK(strstr(e.message, "steps of work") && strstr(e.message, "--limit"));
         ouro__store_close(s);
     }
 }
