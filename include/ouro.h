@@ -178,6 +178,12 @@ OURO_API ouro_profile *ouro_profile_new(const ouro_options *options);
 // Free all its threads first.
 OURO_API void ouro_profile_free(ouro_profile *profile);
 
+// For a child process that was made without the handlers of fork(2), as _Fork makes it, while no
+// other thread of the parent records: from now on the child's profile is its own, in memory, and
+// the live file is left as the parent has it. After fork(2) that is so already. Async-signal-safe
+// there. O(segments of the live file).
+OURO_API void ouro_profile_detach(ouro_profile *profile);
+
 // While disabled, ouro_thread_new, _fork and _spawn return NULL: threads that start then record
 // nothing and pay one branch per call, also green threads of a thread that records. Threads that
 // exist go on recording. Any OS thread, O(1).

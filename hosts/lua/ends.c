@@ -86,6 +86,7 @@ static bool rescue(void) {
         signal(SIGALRM, SIG_DFL);
         signal(ends.ended_by, SIG_DFL);
         alarm(CHILD_SECONDS);
+        ouro_profile_detach(ends.of.session->profile); // the live file stays as it is
         ends.of.rescue(ends.pauses < PATIENCE + TRIES / 2);
         _exit(0);
     }
@@ -145,8 +146,8 @@ void ends_begin(const ends_of_script *what) {
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = AGAIN};
     if (timer_create(CLOCK_MONOTONIC, &event, &ends.again)) return;
     take(AGAIN, on_again);
-    take(SIGTERM, on_end);
-    take(SIGHUP, on_end);
+    static const int ending[] = {SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU};
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) take(ending[i], on_end);
     ends_catch_interrupts(true);
 }
 

@@ -8,6 +8,7 @@
 #include "descriptors.h"
 #include "ends.h"
 #include "interpreter.h"
+#include "live_name.h"
 #include "printable.h"
 #include "sample.h"
 #include "session.h"
@@ -23,13 +24,23 @@
 static struct {
     command_line command;
     session *session;
+    output_file output;
     pid_t pid; // a child of fork(2) writes nothing
 } run;
 
+// As it was given, unless the script has changed the working folder.
+static const char *shown_output(void) {
+    char *here = ouro__absolute(run.command.output);
+    bool same = here && strcmp(here, run.output.path) == 0;
+    free(here);
+    return same ? run.command.output : run.output.path;
+}
+
 static bool write_and_show(session *s, bool view) {
-    const char *file = run.command.output;
-    if (session_write(s, file)) {
+    const char *file = shown_output();
+    if (output_write(&run.output, s->profile)) {
         ouro__say(OURO_LUA ": cannot write %s: %s", file, strerror(errno));
+        if (run.output.live) ouro__say("The recording is in %s.", run.output.live);
         return false;
     }
     show_profile(s->profile, file, run.command.quiet, view,
@@ -90,11 +101,25 @@ static int protected_main(lua_State *L) {
     return 1;
 }
 
+// Before anything of the user's runs, which may change the working folder.
+static bool prepare_files(void) {
+    settings *s = &run.command.settings;
+    if (output_begin(&run.output, run.command.output)) {
+        ouro__say(OURO_LUA ": cannot write %s: %s; name another file with -o", run.command.output,
+                  strerror(errno));
+        return false;
+    }
+    s->output = &run.output;
+    if (s->live) s->live = ouro__absolute(s->live); // for as long as the program runs
+    return true;
+}
+
 int main(int count, char **arguments) {
     ouro__hold_streams();
     int ended = options_parse(&run.command, count, arguments);
     if (ended >= 0) return free(run.command.before), ended;
     run.pid = getpid();
+    if (!prepare_files()) return free(run.command.before), EXIT_FAILURE;
     lua_State *L = luaL_newstate();
     if (!L) {
         interpreter_complain("cannot create state: not enough memory");

@@ -39,7 +39,7 @@ static const char help[] = OURO_LUA
     "  --memory           count allocations and bytes; implies --precise\n"
     "  --slice FUNCTION   every call of it is a slice (ouro report --slices); implies --precise\n"
     "  --slice-by METRIC  which slices are slow: time, instructions, allocated... (duration)\n"
-    "  --live FILE        keep the profile in FILE while it grows, for `ouro view FILE`\n"
+    "  --live FILE        keep the profile in FILE while it grows, not beside the output\n"
     "  --max-nodes N      the most paths that are kept (1000000)\n"
     "  --compact RULE     loops, cycles, edges, edges:1 to edges:3, or none\n"
     "  --luajit           the same as `ouro luajit`\n"

@@ -22,7 +22,7 @@ build = {
             "hosts/lua/blocks.c", "hosts/lua/coroutines.c", "hosts/lua/frames.c", "hosts/lua/hooks.c",
             "hosts/lua/jit.c", "hosts/lua/memory.c", "hosts/lua/module.c", "hosts/lua/names.c", "hosts/lua/precise.c",
             "hosts/lua/report.c", "hosts/lua/resume.c", "hosts/lua/sample.c", "hosts/lua/session.c",
-            "hosts/lua/slices.c", "hosts/lua/source.c", "hosts/lua/ticker.c", "hosts/shared/gzip.c",
+            "hosts/lua/slices.c", "hosts/lua/source.c", "hosts/lua/ticker.c", "hosts/shared/gzip.c", "hosts/shared/output.c",
             "src/lib/atfork.c", "src/lib/blocks.c", "src/lib/clock.c", "src/lib/compaction.c", "src/lib/lane.c",
             "src/lib/live_again.c", "src/lib/live_file.c", "src/lib/live_image.c", "src/lib/live_lane.c",
             "src/lib/live_read.c", "src/lib/live_sites.c", "src/lib/live_slices.c", "src/lib/live_texts.c", "src/lib/live_write.c",

@@ -137,13 +137,15 @@ static bool profile_new(session *s) {
         errno = EDOM;
         return false;
     }
-    s->profile = ouro_profile_new(&(ouro_options){.compaction = wanted->compaction,
-                                                  .edge_length = wanted->edge_length,
-                                                  .max_nodes = wanted->max_nodes,
-                                                  .metrics = metrics,
-                                                  .metric_count = count,
-                                                  .path = wanted->live,
-                                                  .slices = slices});
+    ouro_options options = {.compaction = wanted->compaction,
+                            .edge_length = wanted->edge_length,
+                            .max_nodes = wanted->max_nodes,
+                            .metrics = metrics,
+                            .metric_count = count,
+                            .path = wanted->live,
+                            .slices = slices};
+    s->profile =
+        wanted->output ? output_profile(wanted->output, &options) : ouro_profile_new(&options);
     if (!s->profile) return false;
     s->blocks.profile = s->profile;
     s->gc = ouro_add_block(s->profile, &(ouro_block_info){.name = "(gc)"});
@@ -169,7 +171,8 @@ static session *session_new(const settings *wanted) {
     s->settings.slice = wanted->slice ? strdup(wanted->slice) : NULL;
     if (s->settings.period <= 0) s->settings.period = 1000;
     bool made = (s->settings.slice || !wanted->slice) && profile_new(s);
-    s->settings.live = s->settings.slice_by = NULL; // belong to the caller
+    s->settings.output = NULL; // belong to the caller
+    s->settings.live = s->settings.slice_by = NULL;
     if (!made) {
         int error = errno;
         session_free(s);

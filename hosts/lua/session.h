@@ -24,6 +24,7 @@
 #include "frames.h"
 #include "lua_api.h"
 #include "ouro.h"
+#include "output.h"
 #include "source.h"
 #include "ticker.h"
 
@@ -43,7 +44,8 @@ typedef struct {
     int period;         // of the instruction count
     uint32_t max_nodes; // 0 = the library's default
     int compaction, edge_length;
-    const char *live;     // NULL = none
+    output_file *output;  // NULL = none
+    const char *live;     // NULL = beside the output
     const char *slice;    // the function whose calls are slices; NULL = none
     const char *slice_by; // what slow ones have more of: a metric; NULL = the duration
 } settings;

@@ -5,13 +5,11 @@
 // library may be asked for a profile by any thread at any time, so what the interrupted threads
 // do, or which lock of Python they hold, does not matter.
 //
-// After SIGTERM and SIGHUP the keeper sends the signal again, with its default action. A thread
+// After SIGTERM and its like the keeper sends the signal again, with its default action. A thread
 // that crashes waits in the handler until the keeper has written, for five seconds at most, and
 // then crashes as it would have.
 
 #include "session.h"
-
-#include "gzip.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -32,12 +30,11 @@ static struct {
     _Atomic int ended_by; // a signal that ends the process
     _Atomic int crashed;
     _Atomic bool written;
-    char *path; // of the profile, when a signal ends the process
 } keeper;
 
-static const int ending[] = {SIGTERM, SIGHUP};
+static const int ending[] = {SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU};
 static const int crashing[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-enum { ENDING = 2, CRASHING = 5, PATIENCE_MS = 5000, ENDING_MS = 200 };
+enum { ENDING = sizeof ending / sizeof *ending, CRASHING = 5, PATIENCE_MS = 5000, ENDING_MS = 200 };
 static struct sigaction before_ending[ENDING], before_crashing[CRASHING];
 static struct sigaction ours_ending, ours_crashing;
 
@@ -48,7 +45,7 @@ void keeper_wake(void) {
 }
 
 static void write_now(void) {
-    if (!keeper.written && keeper.path) write_profile(the_session.profile, keeper.path);
+    if (!keeper.written) session_write();
     keeper.written = true;
 }
 
@@ -152,9 +149,7 @@ static void take_signals(void) {
     for (int i = 0; i < CRASHING; i++) take(crashing[i], &ours_crashing, &before_crashing[i]);
 }
 
-void keeper_guard(const char *path) {
-    free(keeper.path);
-    keeper.path = strdup(path);
+void keeper_guard(void) {
     if (keeper.guards) {
         keeper_begin(); // a child of fork has the handlers, but not the thread
     } else if (keeper_start()) {
@@ -168,7 +163,5 @@ void keeper_unguard(void) {
     keeper.guards = false;
     for (int i = 0; i < ENDING; i++) give_back(ending[i], &ours_ending, &before_ending[i]);
     for (int i = 0; i < CRASHING; i++) give_back(crashing[i], &ours_crashing, &before_crashing[i]);
-    free(keeper.path);
-    keeper.path = NULL;
     keeper_stop();
 }

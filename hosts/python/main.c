@@ -8,6 +8,7 @@
 // the real sitecustomize if there is one, and starts the recording.
 
 #include "descriptors.h"
+#include "live_name.h"
 #include "option_value.h"
 #include "own_path.h"
 #include "printable.h"
@@ -45,7 +46,7 @@ static const char help[] =
     "  --hz N             ticks per second (251)\n"
     "  --slice FUNCTION   every call of it is a slice (ouro report --slices); implies --precise\n"
     "  --slice-by METRIC  which slices are slow: time, allocated... (duration)\n"
-    "  --live FILE        keep the profile in FILE while it grows, for `ouro view FILE`\n"
+    "  --live FILE        keep the profile in FILE while it grows, not beside the output\n"
     "  --max-nodes N      the most paths that are kept (1000000)\n"
     "  --compact RULE     loops, cycles, edges, edges:1 to edges:3, or none\n"
     "  --python PATH      the Python to run; else that of the active virtual environment, else the "
@@ -64,7 +65,7 @@ static const char help[] =
 
 typedef struct {
     char settings[SETTINGS_MOST];
-    const char *python, *output;
+    const char *python, *output, *live;
 } command;
 
 static int usage(const char *message, const char *what) {
@@ -95,7 +96,7 @@ static int option_with_value(command *c, int count, char **arguments, int *at) {
         return *value ? 1 : (usage("--output needs a file", ""), -1);
     }
     if ((value = ouro__option_value(count, arguments, at, "--live"))) {
-        add(c, "live", value);
+        c->live = value;
         return *value ? 1 : (usage("--live needs a file", ""), -1);
     }
     if ((value = ouro__option_value(count, arguments, at, "--slice"))) {
@@ -209,7 +210,15 @@ static bool find_folder(char folder[static PATH_MAX]) {
 static bool set_environment(command *c, const char *folder) {
     const char *before = secure_getenv("PYTHONPATH");
     char *path = NULL;
-    add(c, "output", c->output);
+    char *output = ouro__absolute(c->output); // whatever is done before the recording begins
+    if (!output) return false;
+    add(c, "shown", c->output);
+    add(c, "output", output);
+    free(output);
+    char *live = c->live ? ouro__absolute(c->live) : NULL;
+    if (c->live && !live) return false;
+    if (live) add(c, "live", live);
+    free(live);
     add(c, "folder", folder);
     if (strlen(c->settings) + 1 >= sizeof c->settings) return false;
     if (asprintf(&path, "%s/start%s%s", folder, before ? ":" : "", before ? before : "") < 0)

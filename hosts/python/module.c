@@ -27,24 +27,27 @@ static bool take_rule(settings *s, const char *name) {
 
 static PyObject *start(PyObject *self, PyObject *arguments, PyObject *named) {
     (void)self;
-    static char *names[] = {"package",   "precise", "memory", "gil",   "cpu",      "hz", "live",
-                            "max_nodes", "compact", "waits",  "slice", "slice_by", NULL};
+    static char *names[] = {"package", "precise", "memory",   "gil",       "cpu",
+                            "hz",      "output",  "live",     "max_nodes", "compact",
+                            "waits",   "slice",   "slice_by", NULL};
     settings wanted = {0};
     const char *package, *compact = NULL;
     int precise = 0, memory = 0, gil = 0, cpu = 0, waits = 0;
-    PyObject *live = NULL;
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "s|$ppppIO&Izpzz", names, &package, &precise,
-                                     &memory, &gil, &cpu, &wanted.hz, PyUnicode_FSConverter, &live,
-                                     &wanted.max_nodes, &compact, &waits, &wanted.slice,
-                                     &wanted.slice_by))
+    PyObject *output = NULL, *live = NULL;
+    if (!PyArg_ParseTupleAndKeywords(
+            arguments, named, "s|$ppppIO&O&Izpzz", names, &package, &precise, &memory, &gil, &cpu,
+            &wanted.hz, PyUnicode_FSConverter, &output, PyUnicode_FSConverter, &live,
+            &wanted.max_nodes, &compact, &waits, &wanted.slice, &wanted.slice_by))
         return NULL;
     wanted.precise = precise || memory;
     wanted.memory = memory;
     wanted.gil = gil && !wanted.precise;
     wanted.cpu = cpu;
+    wanted.output = output ? PyBytes_AsString(output) : NULL;
     wanted.live = live ? PyBytes_AsString(live) : NULL;
     int failed =
         compact && !take_rule(&wanted, compact) ? -1 : session_start(&wanted, package, waits);
+    Py_XDECREF(output);
     Py_XDECREF(live);
     if (failed) return NULL;
     Py_RETURN_NONE;
@@ -62,6 +65,20 @@ static PyObject *running(PyObject *self, PyObject *unused) {
     (void)self;
     (void)unused;
     return PyBool_FromLong(the_session.running);
+}
+
+// Writes the output of the session that has ended. False: it has none.
+static PyObject *write_output(PyObject *self, PyObject *unused) {
+    (void)self;
+    (void)unused;
+    if (!the_session.profile || !the_session.output.path) Py_RETURN_FALSE;
+    int code;
+    Py_BEGIN_ALLOW_THREADS;
+    code = session_write() ? errno : 0;
+    Py_END_ALLOW_THREADS;
+    errno = code;
+    if (code) return PyErr_SetFromErrnoWithFilename(PyExc_OSError, the_session.output.path);
+    Py_RETURN_TRUE;
 }
 
 static PyObject *write_file(PyObject *self, PyObject *argument) {
@@ -105,24 +122,32 @@ static PyObject *before_fork(PyObject *self, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
-static PyObject *after_fork(PyObject *self, PyObject *in_child) {
+static PyObject *after_fork_in_parent(PyObject *self, PyObject *unused) {
     (void)self;
+    (void)unused;
     sample_release();
-    if (in_child == Py_True) session_after_fork();
+    Py_RETURN_NONE;
+}
+
+// Takes the name of a file for the child's own profile, or None.
+static PyObject *after_fork_in_child(PyObject *self, PyObject *argument) {
+    (void)self;
+    PyObject *path = NULL;
+    sample_release();
+    if (argument != Py_None && !PyUnicode_FSConverter(argument, &path)) PyErr_Clear();
+    session_after_fork(path ? PyBytes_AS_STRING(path) : NULL);
+    Py_XDECREF(path);
     Py_RETURN_NONE;
 }
 
 // ---------------------------------------------------------------- signals
 
-static PyObject *guard(PyObject *self, PyObject *argument) {
+static PyObject *guard(PyObject *self, PyObject *on) {
     (void)self;
-    PyObject *path;
-    if (argument == Py_None) {
-        keeper_unguard();
+    if (on == Py_True) {
+        keeper_guard();
     } else {
-        if (!PyUnicode_FSConverter(argument, &path)) return NULL;
-        keeper_guard(PyBytes_AS_STRING(path));
-        Py_DECREF(path);
+        keeper_unguard();
     }
     Py_RETURN_NONE;
 }
@@ -169,11 +194,13 @@ static PyMethodDef functions[] = {
     {"stop", stop, METH_NOARGS, NULL},
     {"running", running, METH_NOARGS, NULL},
     {"write", write_file, METH_O, NULL},
+    {"write_output", write_output, METH_NOARGS, NULL},
     {"stats", stats, METH_NOARGS, NULL},
     {"slice", slices_say, METH_VARARGS, NULL},
     {"slices_near", slices_near, METH_NOARGS, NULL},
     {"before_fork", before_fork, METH_NOARGS, NULL},
-    {"after_fork", after_fork, METH_O, NULL},
+    {"after_fork_in_parent", after_fork_in_parent, METH_NOARGS, NULL},
+    {"after_fork_in_child", after_fork_in_child, METH_O, NULL},
     {"guard", guard, METH_O, NULL},
     {"thread_starter", thread_starter, METH_O, NULL},
     {"stand_ins", precise_stand_ins, METH_VARARGS, NULL},

@@ -105,7 +105,7 @@ static ouro_profile *new_profile(session *s) {
                             .path = wanted->live,
                             .slices = {.name = wanted->slice, .by = by},
                             .clock = {.measures = wanted->cpu ? OURO_CLOCK_CPU : OURO_CLOCK_WALL}};
-    return ouro_profile_new(&options);
+    return output_profile(&s->output, &options);
 }
 
 void session_free(void) {
@@ -114,6 +114,7 @@ void session_free(void) {
     block_map_free(&s->by_text);
     free(s->package);
     free((char *)s->settings.slice);
+    output_end(&s->output);
     *s = (session){.number = s->number};
 }
 
@@ -171,15 +172,19 @@ int session_start(const settings *wanted, const char *package, bool waits) {
     s->settings = *wanted;
     s->pid = getpid();
     s->package = strdup(package);
+    if (wanted->output && output_begin(&s->output, wanted->output)) {
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, wanted->output);
+        return -1;
+    }
     s->settings.slice = wanted->slice ? strdup(wanted->slice) : NULL;
     s->profile = s->settings.slice || !wanted->slice ? new_profile(s) : NULL;
-    s->settings.live = s->settings.slice_by = NULL; // the caller's
+    s->settings.output = s->settings.live = s->settings.slice_by = NULL; // the caller's
     if (!s->profile && errno == EDOM) {
         PyErr_Format(PyExc_ValueError, "ouro: there is no metric %s to slice by", wanted->slice_by);
         return -1;
     }
     if (!s->profile) {
-        PyErr_SetFromErrnoWithFilename(PyExc_OSError, wanted->live);
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, wanted->live ? wanted->live : wanted->output);
         return -1;
     }
     s->running = true;
@@ -187,6 +192,7 @@ int session_start(const settings *wanted, const char *package, bool waits) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     session_stop();
+    output_discard(&s->output);
     PyErr_Restore(type, value, traceback);
     return -1;
 }
@@ -211,13 +217,21 @@ void session_stop(void) {
     s->running = false;
 }
 
+int session_write(void) {
+    session *s = &the_session;
+    return s->output.path && s->profile ? output_write(&s->output, s->profile) : 0;
+}
+
 // ---------------------------------------------------------------- fork
 
-// In the child: only this thread is left, without clocks, and its profile begins at zero.
-void session_after_fork(void) {
+// In the child: only this thread is left, without clocks, and its profile begins at zero. It is in
+// memory, because the live file is the parent's.
+void session_after_fork(const char *path) {
     session *s = &the_session;
     if (!s->running || s->pid == getpid()) return;
     s->pid = getpid();
+    output_end(&s->output);
+    if (path) s->output.path = strdup(path);
     PyThreadState *own = PyThreadState_Get();
     for (track *t = s->tracks, *next; t; t = next) {
         next = t->next;

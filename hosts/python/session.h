@@ -20,6 +20,7 @@
 
 #include "blocks.h"
 #include "ouro.h"
+#include "output.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,7 +35,8 @@ typedef struct {
     unsigned hz;        // ticks per second; 0 = 251
     uint32_t max_nodes; // 0 = the library's default
     int compaction, edge_length;
-    const char *live;     // NULL = none
+    const char *output;   // where session_write writes; NULL = nowhere
+    const char *live;     // NULL = beside the output
     const char *slice;    // the function whose calls are slices; NULL = none
     const char *slice_by; // what slow ones have more of: a metric; NULL = the duration
 } settings;
@@ -77,6 +79,7 @@ typedef struct session {
     pid_t pid;
     settings settings;
     ouro_profile *profile;
+    output_file output;
     ouro_metric time, resumes, native, gil_wait, allocations, allocated, samples;
     block_map by_text;
     track *tracks;
@@ -93,7 +96,10 @@ extern PyTypeObject track_type;
 int session_start(const settings *wanted, const char *package, bool waits);
 void session_stop(void);
 void session_free(void);
-void session_after_fork(void);
+// Writes the output, if there is one. 0, or -1 with errno.
+int session_write(void);
+// `path`: the child's own output.
+void session_after_fork(const char *path);
 
 // A track for a thread, with the frames that are open on it. NULL without memory.
 track *track_new(PyThreadState *tstate);
@@ -142,8 +148,8 @@ void sample_release(void);
 bool keeper_start(void);
 void keeper_stop(void);
 void keeper_wake(void); // async-signal-safe
-// When one of the fatal signals arrives, the profile is written to `path` first.
-void keeper_guard(const char *path);
+// When one of the fatal signals arrives, the output is written first.
+void keeper_guard(void);
 void keeper_unguard(void);
 
 PyObject *threads_starter(PyObject *function);

@@ -40,6 +40,7 @@ typedef struct {
 typedef struct {
     const char *command;
     names inputs;
+    names live; // what stands for inputs that were not written
     names select, exclude, fold, block;
     names select_match, exclude_match, fold_match; // regular expressions
     names label;                                   // KEY=VALUE or KEY!=VALUE
@@ -110,6 +111,10 @@ void use_store(options *o);
 char *nothing_chosen(const options *o, const char *where, const profile *p);
 void need_something(const options *o, const char *where, const profile *p);
 // Reads only: a file, or with --store what was chosen.
+// A recording that was not written to its file is read from the live file beside it: for the first
+// `count` inputs.
+void use_live_files(options *o, size_t count);
+
 profile *load_profile(const options *o, const char *path, bool keep_origin);
 // Any file, also perf.data: perf_data.c.
 profile *read_profile(const char *path, const format *from, const read_options *how, error *e);

@@ -93,6 +93,7 @@ void write_output(const options *o, const profile *p, const char *title, const p
 int cmd_convert(int argc, char **argv) {
     options o;
     options_parse(&o, argc, argv, "convert", allowed);
+    use_live_files(&o, 1);
     use_store(&o);
     if (o.inputs.count != 2)
         fail_usage("convert", "expected an input and an output, found %zu files", o.inputs.count);

@@ -288,6 +288,7 @@ static void same_decimals(profile *a, uint32_t m, profile *b, uint32_t n) {
 int cmd_diff(int argc, char **argv) {
     options o;
     options_parse(&o, argc, argv, "diff", allowed);
+    use_live_files(&o, o.inputs.count);
     use_store(&o);
     if (o.inputs.count < 1 || o.inputs.count > 2)
         fail_usage("diff", "expected two files, found %zu", o.inputs.count);

@@ -60,6 +60,7 @@ int cmd_merge(int argc, char **argv) {
     error e = {0};
     char *title = NULL;
     options_parse(&o, argc, argv, "merge", allowed);
+    use_live_files(&o, o.inputs.count);
     if (o.inputs.count == 0) fail_usage("merge", "expected at least one file");
     if (!o.out) fail_usage("merge", "expected -o OUT");
     const format *to = output_format(&o, o.out);

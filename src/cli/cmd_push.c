@@ -138,6 +138,7 @@ int cmd_push(int argc, char **argv) {
     options o;
     error e = {0};
     options_parse(&o, argc, argv, "push", allowed);
+    use_live_files(&o, o.inputs.count);
     if (!o.store) fail_usage("push", "expected --store FILE.db");
     if (o.inputs.count == 0) fail_usage("push", "expected at least one file");
     if ((o.every || o.once) && !o.follow) fail_usage("push", "--every and --once are for --follow");

@@ -433,6 +433,7 @@ static void report(const options *o, const loaded *l, output *out) {
 int cmd_report(int argc, char **argv) {
     options o;
     options_parse(&o, argc, argv, "report", allowed);
+    use_live_files(&o, o.inputs.count);
     use_store(&o);
     o.keep_labels |= o.show == SHOW_SLICES; // kept slices are labelled samples
     if (o.inputs.count != 1) fail_usage("report", "expected one file, found %zu", o.inputs.count);

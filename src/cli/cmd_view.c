@@ -329,6 +329,7 @@ static server_options load_all(options *o, const char *const *roots, size_t root
 int cmd_view(int argc, char **argv) {
     options o;
     options_parse(&o, argc, argv, "view", allowed);
+    use_live_files(&o, o.inputs.count);
     if (!o.store && (o.where || o.with))
         fail_usage("view", "--where chooses from a store: --store FILE.db");
     if (o.store && o.inputs.count) fail_usage("view", "expected a store or files, found both");

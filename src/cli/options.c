@@ -409,6 +409,8 @@ void print_version(void) { puts("ouro " OURO_VERSION); }
 
 void options_free(options *o) {
     free(o->inputs.items);
+    for (size_t i = 0; i < o->live.count; i++) free((char *)o->live.items[i]);
+    free(o->live.items);
     free(o->select.items);
     free(o->exclude.items);
     free(o->fold.items);

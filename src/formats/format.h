@@ -68,6 +68,8 @@ extern const size_t ouro__format_count;
 
 // By name, for --from and --to; NULL: there is none.
 const format *ouro__format_named(const char *name);
+// When a recording began, in nanoseconds since 1970. False: this is no live file.
+bool ouro__live_start_time(int fd, uint64_t *nanoseconds);
 // By the extension of a path, for writing; NULL: none fits.
 const format *ouro__format_of_path(const char *path);
 // By content. NULL with *e filled: a sentence about what the bytes are instead, if that can

@@ -4,6 +4,7 @@
 // killed one. The metrics are calls, recursions and direct (as ouro.h has them), then the profile's
 // own. [pruned] and [lost] are blocks like any other.
 
+#include "live_format.h"
 #include "live_read.h"
 #include "slices_message.h"
 
@@ -22,6 +23,13 @@
 
 bool ouro__live_probe(const unsigned char *bytes, size_t size) {
     return size >= 8 && memcmp(bytes, "OUROLIVE", 8) == 0;
+}
+
+bool ouro__live_start_time(int fd, uint64_t *nanoseconds) {
+    live_header header;
+    if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header) return false;
+    *nanoseconds = header.start_time;
+    return memcmp(header.magic, LIVE_MAGIC, sizeof header.magic) == 0;
 }
 
 // A pipe has no file to read again: its bytes go into one.

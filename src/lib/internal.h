@@ -443,6 +443,7 @@ void ouro__live_reset(struct ouro__live *live, uint64_t start_time, bool begin);
 uint32_t ouro__live_segment_nodes(uint32_t stride);
 void ouro__live_copy(struct ouro__live *live);
 void ouro__live_drop_copy(struct ouro__live *live);
+void ouro__live_leave(struct ouro__live *);
 void ouro__live_detach(struct ouro__live *live);
 void ouro__live_lock(struct ouro__live *live, bool lock);
 

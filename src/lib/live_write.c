@@ -446,6 +446,18 @@ void ouro__live_drop_copy(struct ouro__live *live) {
     }
 }
 
+// In a child without a copy, which sees what the parent had when they are alone with the file.
+void ouro__live_leave(struct ouro__live *live) {
+    if (!live || live->fd < 0) return;
+    for (size_t i = 0; i < live->mapping_count; i++) {
+        const mapping *m = &live->mappings[i];
+        mmap(m->address, m->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, live->fd,
+             (off_t)m->offset);
+    }
+    close(live->fd);
+    live->fd = -1;
+}
+
 // In the child: the profile goes on in memory, and the file is left to the parent.
 void ouro__live_detach(struct ouro__live *live) {
     if (!live || live->fd < 0) return;

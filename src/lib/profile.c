@@ -125,6 +125,10 @@ ouro_profile *ouro_profile_new(const ouro_options *options) {
     return profile;
 }
 
+void ouro_profile_detach(ouro_profile *profile) {
+    if (profile) ouro__live_leave(profile->live);
+}
+
 void ouro_profile_free(ouro_profile *profile) {
     if (!profile) return;
     ouro__fork_forget(profile);

@@ -111,6 +111,7 @@ TEST(null_is_off_everywhere) {
     CHECK_EQUAL(ouro_profile_reset(NULL), 0);
     ouro_profile_enable(NULL, true);
     ouro_profile_free(NULL);
+    ouro_profile_detach(NULL);
 }
 
 TEST(a_disabled_profile_gives_no_threads) {

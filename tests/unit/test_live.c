@@ -425,13 +425,13 @@ TEST(a_child_of_fork_resets_its_own_copy) {
 
 // ---------------------------------------------------------------- fork(2), other files, full disks
 
-TEST(a_child_of_fork_leaves_the_file_to_its_parent) {
-    const char *path = test_path("forked.ouro");
+static void leaves_the_file(const char *path, pid_t make_child(void)) {
     ouro_profile *profile = live_profile(path, 100, OURO_LOOPS);
     program p = {.thread = ouro_thread_new(profile), .first = add_blocks(profile)};
     for (int i = 0; i < 1000; i++) one_call(&p);
-    pid_t child = fork();
+    pid_t child = make_child();
     if (child == 0) {
+        if (make_child != fork) ouro_profile_detach(profile);
         uint64_t before = ouro_profile_stats(profile).calls;
         for (int i = 0; i < 5000; i++) one_call(&p);
         add_blocks(profile);
@@ -449,6 +449,14 @@ TEST(a_child_of_fork_leaves_the_file_to_its_parent) {
     CHECK_EQUAL(ouro_profile_stats(profile).calls, 2000);
     ouro_thread_free(p.thread);
     ouro_profile_free(profile);
+}
+
+TEST(a_child_of_fork_leaves_the_file_to_its_parent) {
+    leaves_the_file(test_path("forked.ouro"), fork);
+}
+
+TEST(a_child_without_handlers_leaves_the_file_when_it_is_told_to) {
+    leaves_the_file(test_path("cloned.ouro"), _Fork);
 }
 
 // The parent goes on before the child runs, and the child must not see that.

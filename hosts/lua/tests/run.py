@@ -514,6 +514,79 @@ def a_signal_that_ends_the_script_writes_the_profile():
                 os.remove("term.pb")
 
 
+def ended_abruptly(number, options):
+    """The next command has the profile, from the output or from the live file beside it."""
+    spin = "local function spin() for i = 1, 1e5 do end end "
+    write("t.lua", spin + "local e = os.clock() + 0.05 repeat spin() until os.clock() > e print('ready') io.flush() "
+          "while true do spin() end")
+    command = [HOST, *options, "--quiet", "-o", "end.pb.gz", "t.lua"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT) as child:
+        child.stdout.readline()
+        child.send_signal(number)
+        _, errors = child.communicate(timeout=60)
+    if "asan" not in HOST:  # which reports crashes
+        same((child.returncode, errors), (-number, ""))
+    assert folded("end.pb.gz", "time").get("spin", 0) > 10e6, folded("end.pb.gz", "time")
+    run(OURO, "convert", "end.pb.gz", "end.pb.gz")
+    same(run(OURO, "report", "end.pb.gz").err, "")
+
+
+for name in "KILL", "QUIT", "USR1", "ALRM", "XCPU", "SEGV", "TRAP", "RTMIN":
+    for options in ([], ["--precise"]):
+        case(ended_abruptly, f"sig{name.lower()}_leaves_a_profile_{(options or ['--sampling'])[0][2:]}",
+             getattr(signal, f"SIG{name}"), options)
+
+
+@case
+def the_newer_one_of_the_output_and_the_live_file_is_read():
+    write("t.lua", "local function f() end for i = 1, tonumber(arg[1]) do f() end "
+          "if arg[2] then print('ready') io.flush() while true do end end")
+    for words, calls in ((["1"], 1), (["2", "kill"], 2), (["3"], 3)):
+        with subprocess.Popen([HOST, "--precise", "--quiet", "-o", "x.pb", "t.lua", *words], stdout=subprocess.PIPE,
+                              env=ENVIRONMENT) as child:
+            if len(words) > 1:
+                child.stdout.readline()
+                same(run(OURO, "report", "x.pb").err, "ouro: x.pb: its program still runs: reading x.pb.live\n")
+                child.kill()
+        same(folded("x.pb")["f"], calls)
+        told = "ouro: x.pb: its program ended without writing it: reading x.pb.live\n"
+        same(run(OURO, "report", "x.pb").err, told if len(words) > 1 else "")
+        same(os.path.exists("x.pb.live"), len(words) > 1)
+
+
+@case
+def an_output_that_cannot_be_written_is_refused_before_the_script_begins():
+    write("t.lua", "print('begun')")
+    os.mkdir("folder")
+    for name, reason in (("nowhere/x.pb", "No such file or directory"), ("folder", "Is a directory"),
+                         ("t.lua/x.pb", "Not a directory")):
+        same(run(HOST, "-o", name, "t.lua", status=1),
+             (1, "", f"ouro {NAME}: cannot write {name}: {reason}; name another file with -o\n"))
+    same(sorted(os.listdir(".")), ["folder", "t.lua"])
+
+
+@case
+def a_change_of_the_working_folder_does_not_move_the_output():
+    """By LUA_INIT and by the script: a program in C that gives Lua a chdir."""
+    os.mkdir("other")
+    write("chdir.c", """
+        #include <lua.h>
+        #include <unistd.h>
+        static int change(lua_State *L) { return lua_pushinteger(L, chdir(lua_tostring(L, 1))), 1; }
+        int luaopen_chdir(lua_State *L) { return lua_pushcfunction(L, change), 1; }
+    """)
+    flags = suite.run("pkg-config", "--cflags", LUA, status=0).out.split()
+    run("cc", "-shared", "-fPIC", *flags, "chdir.c", "-o", "chdir.so")
+    write("t.lua", "assert(require 'chdir' '..' == 0)")
+    more = dict(ENVIRONMENT, LUA_CPATH=os.path.abspath("?.so"))
+    for options, files in ((["-o", "x.pb"], ["x.pb"]), ([], ["t.pb.gz"]),
+                           (["-o", "y.pb", "--live", "l"], ["l", "y.pb"])):
+        before = set(os.listdir("."))
+        said = suite.run(HOST, "--precise", *options, "t.lua", status=0, timeout=60, env=more).err
+        same(sorted(set(os.listdir(".")) - before), files)
+        has(said, f"the profile is in {os.path.abspath(files[-1])}\n")
+
+
 @case
 def a_live_file_survives_a_kill():
     write("t.lua", "local function spin() while true do end end print('ready') io.flush() spin()")

@@ -286,4 +286,18 @@ def luajit_keeps_its_profile_when_a_signal_ends_it():
     assert sum(n for path, n in got.items() if "spin" in path) > 50e6, got
 
 
+
+@case
+def luajit_leaves_a_profile_however_it_ends():
+    """By C functions that end the process, or become another one."""
+    ready = ("local ffi = require 'ffi' ffi.cdef[[int raise(int); void _exit(int); void exit(int); "
+             "int execv(const char *, const char *const *);]] local e = os.clock() + 0.1 "
+             "local function spin() repeat until os.clock() > e end spin() ")
+    for text, status in (("ffi.C.raise(9)", -9), ("ffi.C.raise(11)", -11), ("ffi.C._exit(3)", 3), ("ffi.C.exit(4)", 4),
+                         ("ffi.C.execv('/bin/true', ffi.new('const char *[2]', {'true'}))", 0)):
+        run(host("luajit"), "--quiet", "-o", "end.pb", write("t.lua", ready + text), status=status)
+        assert folded("end.pb", "cpu").get("spin", 0) > 10e6, (text, folded("end.pb", "cpu"))
+        run(OURO, "convert", "end.pb", "end.pb")
+
+
 main()

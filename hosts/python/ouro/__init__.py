@@ -23,7 +23,7 @@ __version__ = _ouro.version
 __all__ = ["profile", "start", "stop", "snapshot", "running", "report", "slice", "load_ipython_extension"]
 
 _HERE = _os.path.dirname(_os.path.abspath(__file__)) + _os.sep
-_state = {"output": None, "options": None, "guarded": False, "pid": None}
+_state = {"output": None, "guarded": False}
 _replaced = []
 
 
@@ -79,16 +79,14 @@ def _beside(path, word):
 
 def _after_fork():
     """A child of fork records from zero, and writes a file of its own."""
-    _ouro.after_fork(True)
-    if not _ouro.running():
-        return
     if _state["output"]:
         _state["output"] = _beside(_state["output"], _os.getpid())
-    if _state["guarded"]:
-        _ouro.guard(_state["output"])
+    _ouro.after_fork_in_child(_state["output"])
+    if _ouro.running() and _state["guarded"]:
+        _ouro.guard(True)
 
 
-_os.register_at_fork(before=_ouro.before_fork, after_in_parent=lambda: _ouro.after_fork(False),
+_os.register_at_fork(before=_ouro.before_fork, after_in_parent=_ouro.after_fork_in_parent,
                      after_in_child=_after_fork)
 
 
@@ -98,13 +96,14 @@ def start(output=None, *, precise=False, memory=False, gil=False, clock="wall", 
           compact=None, slice=None, slice_by=None, _waits=False):
     """Begins to record every thread of this process. One recording runs at a time.
 
-    output     where stop() writes the profile: pprof, packed if the name ends in .gz
+    output     where stop() writes the profile: pprof, packed if the name ends in .gz. Until then the recording is in a
+               live file beside it, OUTPUT.live
     precise    record every call, instead of sampling
     memory     count allocations and bytes as well; implies precise
     gil        sampling: tell waiting for the GIL and native time apart
     clock      "wall", or "cpu" for processor time
     hz         samples per second (251)
-    live       a file that has the profile while it grows, for `ouro view`, and after kill -9
+    live       a file that has the profile while it grows, in place of OUTPUT.live; it stays
     max_nodes  the most paths that are kept (1000000)
     compact    the rule of compaction: loops, cycles, edges, edges:1 to edges:3, none
     slice      the function whose calls are slices, for `ouro report --slices`; implies precise
@@ -116,7 +115,7 @@ def start(output=None, *, precise=False, memory=False, gil=False, clock="wall", 
         raise RuntimeError("ouro: a recording runs already; stop it first")
     precise = precise or memory or slice is not None
     output = _os.path.abspath(output) if output is not None else None
-    more = {"live": live} if live is not None else {}
+    more = {name: value for name, value in (("output", output), ("live", live)) if value is not None}
     _install(precise)
     _state["output"] = output
     try:
@@ -131,9 +130,9 @@ def stop():
     """Ends the recording and writes the output, if start() was given one. False: nothing was recorded."""
     ran = _ouro.stop()
     _remove()
-    output, _state["output"] = _state["output"], None
-    if ran and output:
-        _ouro.write(output)
+    _state["output"] = None
+    if ran:
+        _ouro.write_output()
     return ran
 
 
@@ -162,10 +161,10 @@ def finish():
         return False
 
 
-def guard(path):
-    """When a signal ends the process, or a crash, the profile is written to this file first."""
-    _state["guarded"] = True
-    _ouro.guard(path)
+def guard(on):
+    """While this is on, the output is written first when a signal or a crash ends the process."""
+    _state["guarded"] = on
+    _ouro.guard(on)
 
 
 def report(path=None):

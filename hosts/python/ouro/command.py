@@ -57,14 +57,13 @@ def explain_slices(name):
 
 def begin(settings, refuse):
     view, quiet = settings.pop("view", False), settings.pop("quiet", False)
-    parent, shown = os.getpid(), settings.pop("output")
-    output = os.path.abspath(shown)
+    parent, shown, output = os.getpid(), settings.pop("shown"), settings.pop("output")
 
     def end():
         if not ouro.running():
             return
         written = ouro.finish()
-        ouro._ouro.guard(None)
+        ouro.guard(False)
         if os.getpid() != parent or not written:
             return
         flush()
@@ -77,7 +76,11 @@ def begin(settings, refuse):
 
     atexit.register(end)  # the first one to be registered is the last one to be called
     try:
-        ouro.guard(output)
+        ouro.guard(True)  # first, so that the sampler's handler of faults calls this one
         ouro.start(output, _waits=True, **settings)
+    except OSError as error:
+        if error.filename != output:
+            refuse("cannot record: %s" % error)
+        refuse("cannot write %s: %s; name another file with -o" % (ascii(shown)[1:-1], error.strerror))
     except Exception as error:
         refuse("cannot record: %s" % error)

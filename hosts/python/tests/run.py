@@ -362,6 +362,124 @@ for name, text in ENDS.items():
     case(ends_as_without_us, f"{name}_ends_the_program_as_without_us_sampling", text, [])
 
 
+SLOW = """
+    import os, signal, sys, time
+    def work():
+        sum(range(1000))
+    def busy():
+        end = time.process_time() + 0.05
+        while time.process_time() < end: work()
+    work(); busy()
+"""
+# What comes after it. None of these leaves Python a moment.
+ABRUPT = {f"sig{name}": f"os.kill(os.getpid(), signal.SIG{name.upper()}); time.sleep(60)" for name in
+          ("kill", "quit", "usr1", "usr2", "alrm", "xcpu", "segv", "trap", "sys", "poll", "rtmin")}
+ABRUPT |= {
+    "a_c_stack_overflow": "sys.setrecursionlimit(10**9)\ndef f(_): return list(map(f, [0]))\nf(0)",
+    "exec": "os.execv('/bin/true', ['true'])",
+    "libcs_exit": "import ctypes; ctypes.CDLL(None).exit(5)",
+    "libcs__exit": "import ctypes; ctypes.CDLL(None)._exit(6)",
+}
+
+
+def ends_abruptly(text, mode):
+    """The next command has the profile, from the output or from the live file beside it."""
+    write("script.py", textwrap.dedent(SLOW) + text + "\n")
+    want = python("script.py", status=None)
+    same(ouro("-q", *mode, "-o", "script.pb", "script.py", status=None), want)
+    if mode:
+        assert calls_of("script.pb", "work") > 1
+    assert calls_of("script.pb", "work" if not mode else "builtins.sum", "time") > 0
+    suite.run(OURO, "convert", "script.pb", "script.pb", status=0)
+    same(suite.run(OURO, "report", "script.pb", status=0).err, "")
+
+
+for name, text in ABRUPT.items():
+    case(ends_abruptly, f"{name}_leaves_a_profile_precise", text, ["--precise"])
+    case(ends_abruptly, f"{name}_leaves_a_profile_sampling", text, [])
+
+
+@case
+def the_newer_one_of_the_output_and_the_live_file_is_read():
+    write("script.py", "import os, sys\ndef work(): pass\nfor _ in range(int(sys.argv[1])): work()\n"
+          "if len(sys.argv) > 2: os.kill(os.getpid(), 9)\n")
+    record = ["-q", "--precise", "-o", "x.pb.gz", "script.py"]
+    for words, calls, files in ((["1"], 1, ["x.pb.gz"]), (["2", "kill"], 2, ["x.pb.gz", "x.pb.gz.live"]),
+                                (["3", "kill"], 3, ["x.pb.gz", "x.pb.gz.live"]), (["4"], 4, ["x.pb.gz"])):
+        ouro(*record, *words, status=-9 if "kill" in words else 0)
+        same(sorted(glob.glob("x.pb.gz*")), files)
+        same(calls_of("x.pb.gz", "work"), calls)
+        told = suite.run(OURO, "report", "x.pb.gz", status=0).err
+        same(told, "ouro: x.pb.gz: its program ended without writing it: reading x.pb.gz.live\n" * ("kill" in words))
+    if os.geteuid() == 0:  # a live file of somebody else's is none
+        ouro(*record, "5", "kill", status=-9)
+        os.chown("x.pb.gz.live", 65534, 65534)
+        same(calls_of("x.pb.gz", "work"), 4)
+
+
+@case
+def a_recording_that_goes_on_is_read_from_its_live_file():
+    write("script.py", "def work(): pass\nwork()\nprint('ready', flush=True)\ninput()\n")
+    command = [OURO, "python", "--python", PYTHON, "-q", "--precise", "-o", "x.pb", "script.py"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": BARE}
+    with subprocess.Popen(command, **pipes) as first:
+        first.stdout.readline()
+        done = suite.run(OURO, "report", "--metric", "calls", "x.pb", status=0)
+        has(done.out, "work")
+        same(done.err, "ouro: x.pb: its program still runs: reading x.pb.live\n")
+        with subprocess.Popen(command, **pipes) as second:  # the same output
+            second.stdout.readline()
+            first.communicate("\n", timeout=PATIENCE)
+            same(calls_of("x.pb", "work"), 1)
+            assert os.path.exists("x.pb.live"), "the second one's live file is gone"
+            second.kill()
+    same((first.returncode, second.returncode), (0, -9))
+
+
+@case
+def an_output_that_cannot_be_written_is_refused_before_the_program_begins():
+    os.mkdir("folder")
+    for name, reason in (("nowhere/x.pb", "No such file or directory"), ("folder", "Is a directory"),
+                         ("/proc/x.pb", "No such file or directory"), ("script.py/x.pb", "Not a directory")):
+        write("script.py", "print('begun')")
+        same(ouro("-o", name, "script.py", status=1),
+             (1, "", f"ouro python: cannot write {name}: {reason}; name another file with -o\n"))
+    same(sorted(os.listdir(".")), ["folder", "script.py"])
+    module("""
+        import ouro
+        try: ouro.start("nowhere/x.pb")
+        except FileNotFoundError as error: assert error.filename.endswith("nowhere/x.pb")
+        assert not ouro.running()
+        try: ouro.start("x.pb", live="nowhere/x")
+        except FileNotFoundError as error: assert error.filename == "nowhere/x"
+    """)
+
+
+@case
+def a_change_of_the_working_folder_does_not_move_the_output():
+    os.mkdir("other")
+    write("script.py", "import os\nos.chdir('other')\n")
+    for options, files in ((["-o", "x.pb"], ["x.pb"]), ([], ["script.pb.gz"]),
+                           (["-o", "y.pb", "--live", "l"], ["l", "y.pb"])):
+        before = set(os.listdir("."))
+        said = ouro("--precise", *options, "script.py").err
+        same(sorted(set(os.listdir(".")) - before), files)
+        has(said, f"the profile is in {os.path.abspath(files[-1])}\n")
+    same(os.listdir("other"), [])
+
+
+@case
+def a_device_or_a_pipe_has_no_live_file():
+    write("script.py", "def work(): pass\nwork()\n")
+    before = os.listdir("/dev")
+    ouro("-q", "--precise", "-o", "/dev/null", "script.py")
+    same(os.listdir("/dev"), before)
+    os.mkfifo("pipe")
+    with open("read.pb", "wb") as to, subprocess.Popen(["cat", "pipe"], stdout=to):
+        ouro("-q", "--precise", "-o", "pipe", "script.py")
+    same((calls_of("read.pb", "work"), sorted(os.listdir("."))), (1, ["pipe", "read.pb", "script.py"]))
+
+
 @case
 def a_live_file_survives_kill_9():
     text = "import os, signal\ndef work(): pass\nfor _ in range(100): work()\nos.kill(os.getpid(), signal.SIGKILL)\n"
