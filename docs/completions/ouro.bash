@@ -54,7 +54,7 @@ _ouro() {
                     --symbolise --pid --duration --cpu --wall --sample --timer --by --off --tiny --without
                     --slice --slice-by --help --version' ;;
         record) words='on off --help' ;;
-        cc | c++) words='--hooks --tiny --all --sleds --xray --help' ;;
+        cc | c++) words='--hooks --tiny --all --xray --help' ;;
         help) words=$commands ;;
         esac
         if [ "$command" != help ] && [ "${current#-}" = "$current" ]; then

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The functions of a module that have a name, by its symbols. C++: the name without parameters,
-// with or without its classes and namespaces. Symbols are compared as they are mangled: Game::frame
-// is 4Game5frame, at the end of a nested name or before the parameters.
+// The functions of a module that have a name, by its symbols. C++: the name without parameters and
+// arguments of templates, with or without its classes and namespaces. Only as much of a mangled
+// symbol is read as that takes: Game::frame is N4Game5frameE.
 
 #include "native.h"
 
@@ -10,48 +10,137 @@
 
 #include <elf.h>
 #include <link.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME_MOST = 512 };
-
 // ---------------------------------------------------------------- names
 
-// a::b::c -> 1a1b1c. False: it is too long.
-static bool mangle(const char *name, char mangled[static NAME_MOST]) {
-    size_t used = 0;
-    for (const char *at = name; *at;) {
-        const char *end = strstr(at, "::");
-        size_t length = end ? (size_t)(end - at) : strlen(at);
-        int n = snprintf(mangled + used, NAME_MOST - used, "%zu%.*s", length, (int)length, at);
-        if (n < 0 || (used += (size_t)n) >= NAME_MOST) return false;
-        at += length + (end ? 2 : 0);
+enum { PARTS_MOST = 32 };
+
+// A name in parts: classes, namespaces and the name itself, without arguments of templates.
+typedef struct {
+    const char *text;
+    size_t length;
+} name_part;
+
+typedef struct {
+    name_part parts[PARTS_MOST];
+    size_t count;
+} split_name;
+
+static void add_part(split_name *name, const char *text, size_t length) {
+    if (name->count < PARTS_MOST) name->parts[name->count] = (name_part){text, length};
+    name->count++;
+}
+
+// a::b::c. A name of this form may come with the arguments of templates, which are left out.
+static split_name split(const char *text) {
+    static const char hidden[] = "(anonymous namespace)";
+    split_name name = {.count = 0};
+    while (*text) {
+        text += *text == '~';
+        size_t length = strncmp(text, hidden, sizeof hidden - 1) ? strcspn(text, ":<") : 0;
+        if (length)
+            add_part(&name, text, length);
+        else
+            add_part(&name, "_GLOBAL__N_1", 12);
+        text += length ? length : sizeof hidden - 1;
+        text += strcspn(text, ":");
+        text += strspn(text, ":");
     }
-    return used > 0;
+    return name;
 }
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Behind a name come the end of a nested one, or what it is a template of, or parameters.
-static bool is_mangled(const char *symbol, const char *mangled) {
+// 5frame
+static const char *read_part(const char *at, split_name *name) {
+    char *text;
+    size_t length = strtoul(at, &text, 10);
+    if (length > strlen(text)) return NULL;
+    add_part(name, text, length);
+    return text + length;
+}
+
+// S_, T0_
+static const char *behind_number(const char *at) {
+    const char *end = strchr(at, '_');
+    return end ? end + 1 : NULL;
+}
+
+// Behind the arguments of a template, which begin with I and end with E, as do others inside.
+static const char *behind_arguments(const char *at) {
+    split_name ignored = {.count = 0};
+    for (int depth = 0; at && *at;) {
+        if (is_digit(*at)) {
+            at = read_part(at, &ignored);
+        } else if (*at == 'L' && at[1] != '_') { // a number
+            at = strchr(at, 'E');
+            at += at != NULL;
+        } else if (*at == 'T' || (*at == 'S' && (is_digit(at[1]) || at[1] == '_'))) {
+            at = behind_number(at);
+        } else if (*at == 'S') {
+            at += 2;
+        } else {
+            if (strchr("INXJFL", *at)) depth++;
+            if (*at == 'E' && --depth == 0) return at + 1;
+            at++;
+        }
+    }
+    return NULL;
+}
+
+// The next piece of a name; NULL at its end, or where it is of another kind, such as an operator.
+static const char *read_piece(const char *at, split_name *name) {
+    const name_part *last = name->count ? &name->parts[name->count - 1] : NULL;
+    if (is_digit(*at)) return read_part(at, name);
+    if (*at == 'I') return behind_arguments(at);
+    if (*at == 'L' && is_digit(at[1])) return at + 1; // static
+    if (*at == 'B') return read_part(at + 1, &(split_name){.count = 0});
+    if (strncmp(at, "St", 2) == 0) return add_part(name, "std", 3), at + 2;
+    if (*at == 'S' && strchr("absiod", at[1])) return add_part(name, "", 0), at + 2;
+    if ((*at == 'C' || *at == 'D') && is_digit(at[1]) && last && name->count < PARTS_MOST) {
+        add_part(name, last->text, last->length); // a constructor; ~ is left out of a name, too
+        return at + 2;
+    }
+    return NULL;
+}
+
+// _ZN4Game5frameEv, _Z5framev, _ZSt4sortIPiEvT_S1_
+static bool read_symbol(const char *symbol, split_name *name) {
+    *name = (split_name){.count = 0};
     if (strncmp(symbol, "_Z", 2) != 0) return false;
-    bool nested = symbol[2] == 'N';
-    const char *at = strstr(symbol + 2, mangled);
-    if (!at || is_digit(at[-1])) return false;
-    char after = at[strlen(mangled)];
-    if (nested) return after == 'E' || after == 'I';
-    return at - symbol <= 3 && !is_digit(after); // _Z5frame, or _ZL5frame if it is static
+    const char *at = symbol + 2, *next;
+    bool nested = *at == 'N';
+    if (nested) at += 1 + strspn(at + 1, "KVrRO");
+    while ((next = read_piece(at, name))) {
+        at = next;
+        bool is_whole = !nested && name->count && name->parts[name->count - 1].length &&
+                        strncmp(symbol + 2, "St", 2) != 0;
+        if (is_whole || (!nested && name->count > 1)) break;
+    }
+    return name->count > 0 && name->count <= PARTS_MOST && (!nested || *at == 'E');
+}
+
+static bool ends_with(const split_name *whole, const split_name *end) {
+    if (end->count > whole->count || !end->count || end->count > PARTS_MOST) return false;
+    for (size_t i = 0; i < end->count; i++) {
+        const name_part *a = &whole->parts[whole->count - end->count + i], *b = &end->parts[i];
+        if (a->length != b->length || memcmp(a->text, b->text, a->length) != 0) return false;
+    }
+    return true;
 }
 
 // Parts of a function that the compiler has split have a dot behind the name.
-static bool is_named(const char *symbol, const char *name, const char *mangled) {
+static bool is_named(const char *symbol, const char *name, const split_name *parts) {
     size_t length = strlen(name);
+    split_name whole;
     if (strncmp(symbol, name, length) == 0 && (!symbol[length] || symbol[length] == '.'))
         return true;
-    return is_mangled(symbol, mangled);
+    return read_symbol(symbol, &whole) && ends_with(&whole, parts);
 }
 
 // ---------------------------------------------------------------- symbols
@@ -73,7 +162,7 @@ static const void *part(const file *f, uint64_t offset, uint64_t size) {
 // What is looked for, and what was found.
 typedef struct {
     const char *name;
-    char mangled[NAME_MOST];
+    split_name parts;
     uintptr_t base, *functions;
     size_t count, most;
 } search;
@@ -87,7 +176,7 @@ static void take_symbols(search *s, const file *f, const ElfW(Shdr) * table,
         const ElfW(Sym) *at = &symbols[i];
         if ((at->st_info & 15) != STT_FUNC || !at->st_value || at->st_name >= texts->sh_size)
             continue;
-        if (s->count < s->most && is_named(strings + at->st_name, s->name, s->mangled))
+        if (s->count < s->most && is_named(strings + at->st_name, s->name, &s->parts))
             s->functions[s->count++] = s->base + at->st_value;
     }
 }
@@ -108,9 +197,10 @@ static void take_file(search *s, const file *f) {
 
 size_t ouro_native_functions_named(uintptr_t base, const char *path, const char *name,
                                    uintptr_t *functions, size_t most) {
-    search s = {.name = name, .base = base, .functions = functions, .most = most};
+    search s = {
+        .name = name, .parts = split(name), .base = base, .functions = functions, .most = most};
     struct stat status;
-    int fd = mangle(name, s.mangled) ? ouro__open(path, O_RDONLY, 0) : -1;
+    int fd = *name ? ouro__open(path, O_RDONLY, 0) : -1;
     if (fd < 0) return 0;
     if (fstat(fd, &status) == 0 && status.st_size > 0) {
         file f = {.size = (size_t)status.st_size};

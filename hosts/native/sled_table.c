@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Linked by `ouro cc` into each program and each shared library: tells the recorder, if there is
-// one, where the sleds are. Before other constructors, so that they are recorded.
+// one, where the sleds are: those that the linker has listed, and in which module. Before other
+// constructors, so that they are recorded.
 
 #include <stdint.h>
 
@@ -20,4 +21,5 @@ __attribute__((constructor(101))) static void ouro_native_tell(void) {
     if (ouro_native_sleds_)
         ouro_native_sleds_(__start___patchable_function_entries,
                            __stop___patchable_function_entries);
+    __asm__ volatile(""); // no tail call: the recorder asks where it was called from
 }

@@ -19,6 +19,7 @@
 // find them (put_frame_info), for all gates of a module alike.
 
 #include "sleds.h"
+#include "code_table.h"
 #include "sled_layout.h"
 #include "tiny_code.h"
 #include "top_frame.h"
@@ -273,7 +274,7 @@ static void *map_near(uintptr_t low, uintptr_t high, size_t size) {
 
 typedef struct {
     uintptr_t *sleds; // sorted
-    size_t count;
+    size_t count, bytes;
     uintptr_t low, high; // the first and the last
 } table;
 
@@ -282,16 +283,33 @@ static int compare(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-// A 0 is a function that the linker has left out.
-static bool look_at(table *t, const uintptr_t *from, const uintptr_t *to) {
-    size_t bytes = (size_t)((const char *)to - (const char *)from);
-    void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+static void sort(table *t) {
+    size_t kept = 0;
+    qsort(t->sleds, t->count, sizeof *t->sleds, compare);
+    for (size_t i = 0; i < t->count; i++)
+        if (!kept || t->sleds[i] != t->sleds[kept - 1]) t->sleds[kept++] = t->sleds[i];
+    t->count = kept;
+    if (kept) t->low = t->sleds[0], t->high = t->sleds[kept - 1];
+}
+
+// A 0 is a function that the linker has left out. Some versions of gcc (12.2) list all sleds of a
+// file in a section that belongs to one function, and is dropped with it. So we also look where
+// functions begin.
+static bool look_at(table *t, const uintptr_t *from, const uintptr_t *to, const code_table *code) {
+    t->bytes = ((size_t)(to - from) + code->count) * sizeof *t->sleds;
+    void *copy =
+        t->bytes ? mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                 : MAP_FAILED;
     if (copy == MAP_FAILED) return false;
-    *t = (table){.sleds = copy};
+    t->sleds = copy;
     for (; from < to; from++)
         if (*from) t->sleds[t->count++] = *from;
-    qsort(t->sleds, t->count, sizeof *t->sleds, compare);
-    if (t->count) t->low = t->sleds[0], t->high = t->sleds[t->count - 1];
+    for (size_t i = 0; i < code->count; i++) {
+        uintptr_t at = ouro_native_code_start(code, i);
+        if (is_landing((const unsigned char *)at)) at += LANDING_BYTES;
+        if (ouro_native_is_sled((const unsigned char *)at)) t->sleds[t->count++] = at;
+    }
+    sort(t);
     return t->count > 0;
 }
 
@@ -325,14 +343,20 @@ static void leave_out(uintptr_t base, const char *path) {
     }
 }
 
+typedef struct {
+    uintptr_t at; // in the module
+    code_table code;
+} search;
+
 static int find_module(struct dl_phdr_info *info, size_t bytes, void *user) {
-    const uintptr_t *sled = user;
+    search *s = user;
     (void)bytes;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        if (p->p_type != PT_LOAD || *sled - (info->dlpi_addr + p->p_vaddr) >= p->p_memsz) continue;
+        if (p->p_type != PT_LOAD || s->at - (info->dlpi_addr + p->p_vaddr) >= p->p_memsz) continue;
         bool named = info->dlpi_name && *info->dlpi_name;
         leave_out(info->dlpi_addr, named ? info->dlpi_name : "/proc/self/exe");
+        ouro_native_code_table(info, &s->code);
         return 1;
     }
     return 0;
@@ -434,14 +458,14 @@ static void add_module(const table *t) {
 
 void ouro_native_sleds_(const uintptr_t *from, const uintptr_t *to) {
     const char *folder = secure_getenv("OURO_NATIVE");
-    if (!folder || !*folder || from == to) return;
-    table t;
-    if (!look_at(&t, from, to)) return;
+    if (!folder || !*folder) return;
+    table t = {0};
+    search s = {.at = from != to ? (uintptr_t)from : (uintptr_t)__builtin_return_address(0)};
     pthread_mutex_lock(&lock);
-    dl_iterate_phdr(find_module, &t.low);
-    add_module(&t);
+    dl_iterate_phdr(find_module, &s);
+    if (look_at(&t, from, to, &s.code)) add_module(&t);
     pthread_mutex_unlock(&lock);
-    munmap(t.sleds, (size_t)((const char *)to - (const char *)from));
+    if (t.sleds) munmap(t.sleds, t.bytes);
 }
 
 #else

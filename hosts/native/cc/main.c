@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 static const char help[] =
-    "ouro cc [--hooks] [--tiny] [--all] [--sleds] [--xray] [arguments of the compiler]\n"
-    "ouro c++ [--hooks] [--tiny] [--all] [--sleds] [--xray] [arguments of the compiler]\n"
+    "ouro cc [--hooks] [--tiny] [--all] [--xray] [arguments of the compiler]\n"
+    "ouro c++ [--hooks] [--tiny] [--all] [--xray] [arguments of the compiler]\n"
     "\n"
     "Compiles and links as cc and c++ do, so that `ouro run` can profile the program. Each\n"
     "function begins with a sled: five nops, which cost next to nothing, and of which `ouro run`\n"
@@ -30,15 +30,13 @@ static const char help[] =
     "  --hooks   hooks in place of sleds (-finstrument-functions): they cost time also while\n"
     "            nothing records, and tail calls become calls; gcc's count inlined functions,\n"
     "            too. They are used in any case with sanitizers, -pg, -m32, -mcmodel= and the\n"
-    "            like, on processors other than x86-64, and where a gcc that does not sort its\n"
-    "            sleds, such as 12.2, compiles C++ or with -ffunction-sections.\n"
+    "            like, and on processors other than x86-64.\n"
     "  --tiny    hooks, in tiny functions too. Without it, optimised code has none in functions\n"
     "            without loops that make no call and have at most 64 bytes of code, or that are\n"
     "            only inlined, with at most 256 bytes (gcc; each file is compiled twice to find\n"
     "            them; clang: all that are inlined). With sleds it is `ouro run --tiny`.\n"
     "  --all     hooks, in tiny functions and those of system headers too, such as inline ones\n"
     "            of std::\n"
-    "  --sleds   sleds also with such a gcc: some programs do not link then\n"
     "  --xray    clang in place of cc, with sleds; XRay itself is not used\n"
     "\n"
     "The compiler underneath is $OURO_CC or $OURO_CXX, else $CC or $CXX unless that is this\n"
@@ -57,13 +55,15 @@ static const char help[] =
 #endif
 
 typedef struct {
-    bool cxx, hooks, sleds, xray, tiny, all;
+    bool cxx, hooks, xray, tiny, all;
     bool links;      // an executable
     bool shares;     // a shared library
     bool is_static;  // without shared libraries
     bool has_inputs; // else the command only asks for a version or the like
     bool compiles;   // makes code, that is
-    bool has_g, has_sections;
+    bool has_g, has_sections, has_gold, has_mold;
+    bool has_no_tables; // for unwinders
+    bool mixes;         // its compiler mixes the sleds of functions
     char **arguments;
     size_t count;
 } command;
@@ -129,8 +129,10 @@ static void look_at(command *c, int argc, char **argv) {
         if (strcmp(a, "-static") == 0 || strcmp(a, "-static-pie") == 0) c->is_static = true;
         if (begins(a, "-g") && !begins(a, "-gcc") && !begins(a, "-gen")) c->has_g = true;
         if (strcmp(a, "-ffunction-sections") == 0) c->has_sections = true;
+        if (strcmp(a, "-fuse-ld=gold") == 0) c->has_gold = true;
+        if (strcmp(a, "-fuse-ld=mold") == 0) c->has_mold = true;
+        if (strcmp(a, "-fno-asynchronous-unwind-tables") == 0) c->has_no_tables = true;
         if (strcmp(a, "--xray") == 0) c->xray = true;
-        if (strcmp(a, "--sleds") == 0) c->sleds = true;
         if (strcmp(a, "--hooks") == 0 || forbids_sleds(a)) c->hooks = true;
         if (strcmp(a, "--tiny") == 0) c->hooks = c->tiny = true;
         if (strcmp(a, "--all") == 0) c->hooks = c->all = c->tiny = true;
@@ -186,7 +188,8 @@ static void add_left_out(command *c, char *const *words) {
 
 // Some versions of gcc (12.2) say of all sleds of a file that they belong to one function. Then
 // inline functions of C++, of which the linker keeps one copy, do not link, and if the linker drops
-// that function, it drops all sleds.
+// that function, it drops all sleds. So C++ is linked without that list, and the recorder finds the
+// sleds by the unwinding tables.
 static bool mixes_sleds(const char *compiler) {
     char text[PATH_MAX + 256], line[256];
     int count = 0;
@@ -205,8 +208,9 @@ static bool mixes_sleds(const char *compiler) {
 static void add_flags(command *c, char *const *words) {
     if (!c->has_g) add(c, "-g");
     bool clang = is_clang(c->arguments[0]);
-    if (!c->hooks && !clang && !c->sleds && (c->cxx || c->has_sections))
-        c->hooks = mixes_sleds(c->arguments[0]);
+    bool mixes = !c->hooks && !clang && (c->cxx || c->has_sections) && mixes_sleds(c->arguments[0]);
+    c->mixes = mixes && c->cxx;
+    if (mixes && c->has_no_tables) c->hooks = true;
     if (c->hooks) {
         // clang's other flag makes hooks of functions that are only inlined refer to functions
         // that only other files have: programs with the standard library do not link then.
@@ -225,14 +229,25 @@ static void add_flags(command *c, char *const *words) {
     add(c, "-fno-ipa-ra");
 }
 
+// --sleds is the default, and may still be in build files.
 static bool is_ours(const char *word) {
     static const char *const words[] = {"--hooks", "--sleds", "--xray", "--tiny", "--all", NULL};
     return is_one_of(word, words);
 }
 
+static void add_link_script(command *c) {
+    static char script[PATH_MAX + 8] = "-Wl,-T,";
+    if (c->has_mold || !find_library("ouro-native-sleds.ld", script + strlen(script))) return;
+    if (c->has_gold) add(c, "-fuse-ld=bfd"); // gold has no such scripts
+    add(c, script);
+}
+
 static void add_sled_table(command *c) {
     static char table[PATH_MAX];
     if (!find_library("libouro-native-sleds.a", table)) return;
+    if (c->mixes) add_link_script(c);
+    // gcc and clang want it for shared libraries only.
+    if (c->is_static) add(c, "-Wl,--eh-frame-hdr");
     add(c, "-Wl,-u,ouro_sled_table_");
     // Else a language given by -x would apply to the library, too.
     add(c, "-x");

@@ -130,17 +130,20 @@ bool sleds_has(const char *program) {
     int fd;
     GElf_Shdr head;
     Elf *elf = open_elf(program, &fd);
+    sleds all = {0};
     bool has = elf && section_named(elf, "__patchable_function_entries", &head);
+    if (elf && !has) add_symbols(&all, elf);
+    has = has || all.count;
+    free(all.items);
     close_elf(elf, fd);
     return has;
 }
 
 void sleds_tiny(const char *program, void (*add_name)(void *user, const char *name), void *user) {
     int fd;
-    GElf_Shdr head;
     sleds all = {0};
     Elf *elf = open_elf(program, &fd);
-    if (elf && section_named(elf, "__patchable_function_entries", &head)) add_symbols(&all, elf);
+    if (elf) add_symbols(&all, elf);
     if (all.count) qsort(all.items, all.count, sizeof *all.items, compare);
     tell(&all, add_name, user);
     free(all.items);

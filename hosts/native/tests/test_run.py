@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`ouro run`, `ouro cc` and `ouro c++` as commands, and names for addresses: test_run.py BUILD [WORD...]"""
-import io, os, re, resource, shutil, signal, subprocess, tarfile, tempfile, time
+import io, os, re, resource, shlex, shutil, signal, subprocess, tarfile, tempfile, time
 import real, sources
 from native import BUILD, OURO, build, paths, record, totals
 from suite import ROOT, case, has, lacks, main, read, run, same, skip, write
@@ -789,7 +789,7 @@ __attribute__((noinline)) int box::far() { int sum = 0; for (int i = 0; i < 9; i
 }
 int main() { here::box b{3}; return b.far() != 63; }
 """)
-    run(OURO, "c++", "--sleds", "-O2", source, "-o", "t", status=0)
+    run(OURO, "c++", "-O2", source, "-o", "t", status=0)
     record("./t")
     same(totals(), {"main": 1, "here::box::far()": 1, "here::box::get()": 9})
     for name in "here::box::get", "get", "box::get":
@@ -813,6 +813,105 @@ int main(void) { return seldom() != 2000000; }
     exe = build("sleds", [source], "often")
     said = run(OURO, "run", "-o", "x.pb", "--tiny", "--clock", "off", exe, status=0).err
     has(said, "\n  ouro run --without often\n")
+
+
+MANY = """#define APART __attribute__((noinline))
+#define STAY(n) __asm__ volatile("" : "+r"(n))
+namespace level {
+template <class T> struct table {
+    T n = 0;
+    APART T next(T by) { STAY(by); return n += by; }
+};
+namespace {
+APART int hidden(int n) { STAY(n); return n + 1; }
+}
+struct box {
+    int n = 0;
+    APART int put(int by) { STAY(by); return n += by; }
+    APART int put_all(int by) { STAY(by); return n += 2 * by; }
+};
+APART int many(int times) {
+    table<int> t;
+    box b;
+    int sum = 0;
+    for (int i = 0; i < times; i++) sum += t.next(i) + hidden(i) + b.put(i) + b.put_all(i);
+    return sum;
+}
+}
+int main() { return level::many(400000) == 1; }
+"""
+MANY_CALLED = {"main", "level::many(int)", "level::table<int>::next(int)", "level::(anonymous namespace)::hidden(int)",
+               "level::box::put(int)", "level::box::put_all(int)"}
+
+
+def advice(exe):
+    """What is called most, as it is said: how many functions, and the line that leaves them out."""
+    said = run(OURO, "run", "-o", "x.pb", "--tiny", "--clock", "off", exe, status=0).err
+    found = re.search(r"(\d+) functions? makes? (\d+)% of the calls. Leave (?:it|them) out with\n  (.*)\n", said)
+    assert found, said
+    return int(found[1]), int(found[2]), found[3]
+
+
+@case
+def advice_for_sleds_of_cxx_leaves_out_what_it_names():
+    for way in "sleds", "sleds-clang":
+        exe = build(way, [write("many.cpp", MANY)], "many")
+        count, percent, line = advice(exe)
+        same((count, percent), (4, 100))
+        same(set(totals(output="x.pb")), MANY_CALLED)
+        run("sh", "-c", line.replace("ouro run", f"{OURO} run --tiny -q -o out.pb", 1) + " " + exe, status=0)
+        same(set(totals()), {"main", "level::many(int)"})
+
+
+@case
+def advice_for_hooks_of_cxx_is_for_the_compiler_of_cxx_and_no_part_of_another_name():
+    exe = build("hooks", [write("many.cpp", MANY)], "many", "-fno-inline")
+    run(OURO, "c++", "--tiny", "-O2", "many.cpp", "-o", "many", status=0)
+    count, percent, line = advice(exe)
+    same((count, percent), (3, 75))  # `put` is a part of `put_all`
+    # A Makefile has what is said in its variable.
+    write("Makefile", "many: many.cpp\n\t$(CXX) $(CXXFLAGS) $< -o $@\n")
+    run("make", "-B", "many", f"CXX={OURO} c++ --tiny -O2", *shlex.split(line), status=0)
+    record(exe)
+    same(set(totals()), {"main", "level::many(int)", "level::box::put(int)"})
+
+
+@case
+def cxx_by_any_linker_has_sleds():
+    """Two files with the same inline functions and templates; some versions of gcc mix up their sleds."""
+    write("both.h", """#include <algorithm>
+#include <vector>
+template <class T> __attribute__((noinline)) T sum(const std::vector<T> &v) {
+    T s = 0;
+    for (auto x : v) s += x;
+    return s;
+}
+inline __attribute__((noinline)) int inlined(int n) { for (int i = 0; i < n; i++) n ^= i * 3; return n; }
+static __attribute__((noinline)) int sorted(int n) {
+    std::vector<int> v;
+    for (int i = 0; i < 10000; i++) v.push_back(i * n % 10007);
+    std::sort(v.begin(), v.end());
+    return sum(v) + inlined(n);
+}
+""")
+    write("one.cpp", '#include "both.h"\nint other(int);\nint main() { return sorted(7919) + other(7) == 1; }\n')
+    write("two.cpp", '#include "both.h"\nint other(int n) { return sorted(n) + sorted(n + 1); }\n')
+    tried = 0
+    for flags in (["-fuse-ld=bfd"], ["-fuse-ld=lld"], ["-fuse-ld=gold"], ["-fuse-ld=mold"], ["-static"],
+                  ["-ffunction-sections", "-Wl,--gc-sections"], ["-s"]):
+        if flags[0].startswith("-fuse-ld=") and not shutil.which("ld." + flags[0][9:]):
+            continue
+        run(OURO, "c++", "-O2", "one.cpp", "two.cpp", "-o", "both", *flags, status=0)
+        record("./both")
+        if flags == ["-s"]:  # no names
+            assert sum(totals().values()) > 3000 and len(totals()) >= 8, totals()
+            continue
+        found = {name.split("(")[0].split("<")[0]: n for name, n in totals().items()}
+        same({name: found.get(name) for name in ("main", "other", "int sum", "inlined")},
+             {"main": 1, "other": 1, "int sum": 3, "inlined": 3})
+        assert found.get("void std::__introsort_loop", 0) > 1000, found
+        tried += 1
+    assert tried >= 3, tried
 
 
 @case
