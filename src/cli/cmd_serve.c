@@ -5,12 +5,12 @@
 // all users of the machine.
 
 #include "cli.h"
+#include "heap.h"
 
 #include "listener.h"
 #include "printable.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ int cmd_serve(int argc, char **argv) {
         fail_usage("serve", "other machines reach %s: give a token, with --token-file", host);
     how.host = host;
     how.token = token;
-    mallopt(M_ARENA_MAX, 1); // memory that one request freed is there for the next
+    ouro__heap_is_shared();
     sigset_t ending = block_signals();
     listener *l = ouro__listener_start(&how, &e);
     if (!l) fail_with(o.store, &e);

@@ -5,13 +5,13 @@
 // show does.
 
 #include "cli.h"
+#include "heap.h"
 #include "pattern.h"
 #include "printable.h"
 #include "server.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -243,9 +243,9 @@ static void fetch_pages(void) {
 static void give_back(void *user) {
     char *pieces[PIECES_MOST];
     (void)user;
-    if (mallinfo2().fordblks < kept_bytes + LEFT_MOST) return;
+    if (ouro__heap_free_bytes() < kept_bytes + LEFT_MOST) return;
     size_t count = take_pieces(pieces, kept_bytes);
-    malloc_trim(0);
+    ouro__heap_give_back();
     while (count > 0) free(pieces[--count]);
 }
 
@@ -344,7 +344,7 @@ int cmd_view(int argc, char **argv) {
     if (o.inputs.count == 2 && strcmp(o.inputs.items[0], "-") == 0 &&
         strcmp(o.inputs.items[1], "-") == 0)
         fail_usage("view", "standard input can be read once only");
-    mallopt(M_ARENA_MAX, 1); // memory that one request freed is there for the next
+    ouro__heap_is_shared();
     find_extensions(&o);
     o.keep_labels = true;
     check_maps(&o);

@@ -6,11 +6,11 @@
 
 #include "follow.h"
 #include "cli.h"
+#include "heap.h"
 
 #include "printable.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,8 +107,7 @@ static void set_limits(void) {
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);
     }
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    mallopt(M_TRIM_THRESHOLD, 32 << 20);
+    ouro__heap_keeps(32 << 20);
 }
 
 static uint32_t patience_of(uint64_t every) {

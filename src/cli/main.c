@@ -7,12 +7,12 @@
 #include "cli.h"
 
 #include "descriptors.h"
+#include "heap.h"
 #include "host.h"
 #include "http_client.h"
 
 #include <limits.h>
 #include <locale.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static const struct {
 // does none of it, and would write to the shadow of the whole heap, which takes longer
 // than a small command.
 static void prepare_memory(void) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
     mallopt(M_TOP_PAD, HEAP_STEP);
     mallopt(M_MMAP_MAX, 0); // so that this one is the heap

@@ -15,11 +15,11 @@
 #include "listener.h"
 
 #include "connections.h"
+#include "heap.h"
 #include "journal.h"
 #include "sha256.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <math.h>
 #include <microhttpd.h>
 #include <netdb.h>
@@ -103,7 +103,7 @@ static void rest(listener *l) {
     if (!l->used || l->in_flight) return;
     l->used = false;
     pthread_mutex_unlock(&l->lock);
-    malloc_trim(0);
+    ouro__heap_give_back();
     pthread_mutex_lock(&l->lock);
 }
 

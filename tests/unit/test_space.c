@@ -3,10 +3,10 @@
 // Recording where address space is limited: each case in a child of its own, with the limit of
 // `ulimit -v 2000000`.
 
+#include "heap.h"
 #include "ouro.h"
 #include "test.h"
 
-#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void limited(bool (*body)(void)) {
     pid_t child = fork();
     if (child == 0) {
         struct rlimit limit = {LIMIT, LIMIT};
-        mallopt(M_ARENA_MAX, 1); // each arena would take 64 MB of it
+        ouro__heap_is_shared(); // each arena would take 64 MB of it
         setrlimit(RLIMIT_AS, &limit);
         _exit(body() ? 0 : 1);
     }
