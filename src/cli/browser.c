@@ -43,7 +43,6 @@ static void start(const char *browser, const char *address) {
     char *arguments[] = {(char *)(uintptr_t)browser, (char *)(uintptr_t)address, NULL};
     sigemptyset(&none);
     sigemptyset(&usual);
-    sigaddset(&usual, SIGCHLD);
     sigaddset(&usual, SIGPIPE);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -260,11 +261,19 @@ static size_t bytes_of_filters(const server_options *s) {
 
 // Blocked before any thread starts, so that only the wait below gets them.
 static sigset_t block_signals(void) {
-    sigset_t ending = ending_signals();
-    pthread_sigmask(SIG_BLOCK, &ending, NULL);
+    sigset_t awaited = ending_signals();
+    sigaddset(&awaited, SIGCHLD); // of the browser
+    pthread_sigmask(SIG_BLOCK, &awaited, NULL);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGCHLD, SIG_IGN); // nobody waits for the browser
-    return ending;
+    return awaited;
+}
+
+// A sanitizer forks at the end and waits for its child, so SIGCHLD is not ignored.
+static void wait_for_ending(const sigset_t *awaited) {
+    int which;
+    while (sigwait(awaited, &which) == 0 && which == SIGCHLD) {
+        while (waitpid(-1, NULL, WNOHANG) > 0) continue;
+    }
 }
 
 // The folders of --source with all links followed, so that they stay what they are.
@@ -353,7 +362,7 @@ int cmd_view(int argc, char **argv) {
     if (o.store) open_store(&o, &start);
     if (!o.store) check_start(&o, &start);
     kept_bytes = bytes_of_filters(&start);
-    sigset_t ending = block_signals();
+    sigset_t awaited = block_signals();
     error e = {0};
     server *s = ouro__server_start(&start, &e);
     if (!s) {
@@ -365,8 +374,7 @@ int cmd_view(int argc, char **argv) {
     fflush(stdout);
     if (!o.no_open) browser_open(address, !o.no_secret);
     fetch_pages();
-    int which;
-    sigwait(&ending, &which);
+    wait_for_ending(&awaited);
     browser_end();
     free(address);
     if (!ouro__server_stop(s)) _exit(EXIT_GOOD); // a request was still at work; nothing is lost

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Starting, following a live file, and ending."""
-import http.client, json, os, random, shutil, signal, socket, stat, subprocess, threading, time
+import http.client, json, os, random, re, shutil, signal, socket, stat, subprocess, threading, time
 import harness
 from harness import Server, becomes
 from suite import ROOT, case, has, lacks, read, run, same, skip, write
@@ -107,6 +107,10 @@ def opened(*arguments, **env):
     becomes(lambda: os.path.exists("opened"), True)
     text = read("opened")
     os.unlink("opened")
+    # The browser is waited for, and so is the process that a sanitizer forks at the end: SIGCHLD is not ignored.
+    becomes(lambda: read(f"/proc/{child.pid}/task/{child.pid}/children"), "")
+    ignored = int(re.search(r"SigIgn:\s*(\S+)", read(f"/proc/{child.pid}/status"))[1], 16)
+    assert not ignored >> signal.SIGCHLD - 1 & 1
     child.terminate()
     same(child.communicate(timeout=60), (b"", b""))
     same(child.returncode, 0)
