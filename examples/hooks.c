@@ -15,7 +15,7 @@
 
 typedef enum { SUM, PRODUCT, ATOM, RULES } rule;
 typedef enum { RULE_BEGINS, RULE_ENDS } event;
-typedef void hook(void *user, event event, rule rule);
+typedef void hook(void *user, event what, rule which);
 
 typedef struct {
     const char *at;
@@ -72,10 +72,10 @@ typedef struct {
     ouro_block first; // rule r is block first + r
 } recorder;
 
-static void on_event(void *user, event event, rule rule) {
+static void on_event(void *user, event what, rule which) {
     recorder *r = user;
-    if (event == RULE_BEGINS) {
-        ouro_stack_push(&r->stack, r->first + (ouro_block)rule);
+    if (what == RULE_BEGINS) {
+        ouro_stack_push(&r->stack, r->first + (ouro_block)which);
         ouro_sample(r->stack.thread, 1);
     } else {
         ouro_stack_pop(&r->stack);
