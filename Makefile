@@ -53,7 +53,7 @@ firefox: ## the browser tests in Debian's firefox-esr instead of Chromium (WORD=
 	@$(call ninja,suites)
 	@tests/web/firefox/run $(BUILD) $(WORD)
 
-portable: ## build for arm64 and s390x, run the unit suites there under qemu; some minutes
+portable: ## build for arm64, s390x and with musl, run the unit suites there; some minutes
 	@tools/bootstrap portable
 	@$(MAKE) --no-print-directory build
 	@tools/portable $(BUILD) build-portable

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Sources of programs that we did not write, for tests and benchmarks: sources.py fetches what is missing.
+"""Sources of programs that we did not write, for tests and benchmarks: sources.py fetches what is missing. With names
+of Debian's packages, it prints the folders of their sources.
 
 They come from Debian's packages and from packages of the npm registry that carry C and C++ sources, into
 $OURO_CACHE (~/.cache/ouro). Nothing of them is in this repository. A package of npm must have the hash that stands
@@ -15,10 +16,12 @@ NPM = {  # version and SHA-256 of the archive
     "duktape": ("0.3.0", "bac1bccdc262582cb8b01e27424af6f2f53a9096bf5102d9dd4e8d030ad30fdb"),
 }
 
-DEBIAN = {  # the archive in the folder of the package of that name, and its SHA-256
+DEBIAN = {  # the archive of sources that a package was built from, and its SHA-256
     "cmark": ("cmark_0.30.2.orig.tar.gz", "6c7d2bcaea1433d977d8fed0b55b71c9d045a7cdf616e3cd2dce9007da753db3"),
+    "libjansson-dev": ("jansson_2.14.orig.tar.gz", "c739578bf6b764aa0752db9a2fdadcfe921c78f1228c7ec0bb47fa804c55d17b"),
     "lua5.4": ("lua5.4_5.4.4.orig.tar.gz", "164c7849653b80ae67bec4b7473b884bf5cc8d2dca05653475ec2ed27b9ebf61"),
     "pigz": ("pigz_2.8.orig.tar.xz", "bec34f9d61e28b9b069da9efd53e73d22cd207a4798ed664832dc9b17aa486aa"),
+    "zlib1g-dev": ("zlib_1.2.13.dfsg.orig.tar.bz2", "71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1"),
 }
 
 
@@ -115,5 +118,7 @@ def minigzip():
 
 
 if __name__ == "__main__":
-    for get in (sqlite, zopfli, duktape, minigzip):
+    for name in sys.argv[1:]:
+        print(debian_source(name))
+    for get in (sqlite, zopfli, duktape, minigzip) if len(sys.argv) == 1 else ():
         get()
