@@ -33,7 +33,8 @@
 #include <unistd.h>
 
 enum {
-    CONNECTIONS_MOST = 256,
+    CROWDED = 192,           // open connections from which on slow ones make room for new ones
+    CONNECTIONS_MOST = 1024, // with those that were shut and did not end yet; more are reset
     IN_FLIGHT_MOST = 64,     // requests whose body is read, or which are at work
     AT_WORK_MOST = 4,        // requests whose profiles are made
     BODY_MOST = 16 << 20,    // bytes
@@ -82,7 +83,7 @@ static void connection_changed(void *user, struct MHD_Connection *c, void **cont
     pthread_mutex_lock(&l->lock);
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         int socket = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        *context = ouro__connection_open(&l->connections, socket);
+        *context = ouro__connection_open(&l->connections, socket, CROWDED);
     } else if (*context) {
         ouro__connection_close(&l->connections, *context);
         *context = NULL;
@@ -90,11 +91,11 @@ static void connection_changed(void *user, struct MHD_Connection *c, void **cont
     pthread_mutex_unlock(&l->lock);
 }
 
-static void note_step(listener *l, struct MHD_Connection *c, bool at_work) {
+static void note_step(listener *l, struct MHD_Connection *c, connection_step step) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     pthread_mutex_lock(&l->lock);
-    ouro__connection_step(info ? info->socket_context : NULL, at_work);
+    ouro__connection_step(info ? info->socket_context : NULL, step);
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -448,7 +449,8 @@ static void begin(listener *l, struct MHD_Connection *c, incoming *in, const cha
     in->begun = true;
     in->got = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
     if (status) refuse(in, status, reason);
-    if (in->got) return;
+    if (in->got || status) return; // a stranger's request takes nobody's place
+    note_step(l, c, AWAITS_BODY);
     pthread_mutex_lock(&l->lock);
     bool full = l->in_flight >= IN_FLIGHT_MOST, stopping = l->stopping;
     in->counted = true;
@@ -477,7 +479,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *c, const char *
         *upload_size = 0;
         return ok ? MHD_YES : MHD_NO;
     }
-    note_step(l, c, true);
+    note_step(l, c, IS_ANSWERED);
     return answer_request(l, c, in);
 }
 
@@ -486,7 +488,7 @@ static void completed(void *user, struct MHD_Connection *c, void **context,
     listener *l = user;
     incoming *in = *context;
     (void)how;
-    note_step(l, c, false);
+    note_step(l, c, AWAITS_HEADERS);
     if (!in) return;
     if (in->room) forget_body(l, in);
     pthread_mutex_lock(&l->lock);
@@ -515,7 +517,7 @@ static int open_socket(const listener_options *o, error *e) {
     }
     int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
     if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, 64) != 0) {
+    if (fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, SOMAXCONN) != 0) {
         ouro__error_set(e, errno, "cannot listen on %s port %u: %s", o->host, o->port,
                         strerror(errno));
         if (fd >= 0) close(fd);

@@ -13,11 +13,34 @@
 struct connection {
     connection *next, **before;
     int socket;
-    bool answering;
+    connection_step step;
+    bool shut;
     double since;
 };
 
-connection *ouro__connection_open(connections *all, int socket) {
+static void shut(connections *all, connection *one) {
+    if (one->shut) return;
+    one->shut = true;
+    all->shut++;
+    shutdown(one->socket, SHUT_RDWR);
+}
+
+static bool is_slower(const connection *a, const connection *b) {
+    if (!b) return true;
+    return a->step != b->step ? a->step < b->step : a->since < b->since;
+}
+
+static void make_room(connections *all, unsigned most) {
+    connection *slowest = NULL;
+    if (all->count - all->shut <= most) return;
+    for (connection *one = all->first; one; one = one->next) {
+        if (!one->shut && one->step != IS_ANSWERED && is_slower(one, slowest)) slowest = one;
+    }
+    if (slowest) shut(all, slowest);
+}
+
+connection *ouro__connection_open(connections *all, int socket, unsigned most) {
+    make_room(all, most);
     connection *one = calloc(1, sizeof *one);
     if (!one) return NULL;
     *one = (connection){.next = all->first, .before = &all->first, .socket = socket};
@@ -32,19 +55,19 @@ void ouro__connection_close(connections *all, connection *one) {
     *one->before = one->next;
     if (one->next) one->next->before = one->before;
     all->count--;
+    all->shut -= one->shut;
     free(one);
 }
 
-void ouro__connection_step(connection *one, bool answering) {
+void ouro__connection_step(connection *one, connection_step step) {
     if (!one) return;
-    one->answering = answering;
-    one->since = ouro__seconds();
+    one->step = step;
+    if (step != AWAITS_BODY) one->since = ouro__seconds();
 }
 
-void ouro__connections_shut_slow(const connections *all, double reading, double answering) {
+void ouro__connections_shut_slow(connections *all, double reading, double answering) {
     double now = ouro__seconds();
-    for (const connection *one = all->first; one; one = one->next) {
-        if (now - one->since > (one->answering ? answering : reading))
-            shutdown(one->socket, SHUT_RDWR);
+    for (connection *one = all->first; one; one = one->next) {
+        if (now - one->since > (one->step == IS_ANSWERED ? answering : reading)) shut(all, one);
     }
 }

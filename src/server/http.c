@@ -31,7 +31,8 @@
 #include <unistd.h>
 
 enum {
-    CONNECTIONS_MOST = 100,
+    CROWDED = 75,           // open connections from which on slow ones make room for new ones
+    CONNECTIONS_MOST = 400, // with those that were shut and did not end yet; more are reset
     AT_WORK_MOST = 8,
     MEMORY_PER_CONNECTION = 160 << 10, // headers and target; more is refused by the library
     NAMES_MOST = 6,
@@ -41,7 +42,6 @@ enum {
 
 #define STORE_VIEWS_BYTES ((size_t)64 << 20)
 #define READING_SECONDS 10.0 // for a whole request, and between two of them
-#define CROWDED_SECONDS 2.0  // the same when half of the connections are taken
 #define ANSWERING_SECONDS 120.0
 #define ROOM_SECONDS 2.0 // that a large answer waits for others to be sent
 #define STOPPING_SECONDS 1.0
@@ -90,7 +90,7 @@ static void connection_changed(void *user, struct MHD_Connection *c, void **cont
     pthread_mutex_lock(&s->lock);
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         int socket = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        *context = ouro__connection_open(&s->connections, socket);
+        *context = ouro__connection_open(&s->connections, socket, CROWDED);
     } else if (*context) {
         ouro__connection_close(&s->connections, *context);
         *context = NULL;
@@ -98,19 +98,12 @@ static void connection_changed(void *user, struct MHD_Connection *c, void **cont
     pthread_mutex_unlock(&s->lock);
 }
 
-static void note_step(server *s, struct MHD_Connection *c, bool at_work) {
+static void note_step(server *s, struct MHD_Connection *c, connection_step step) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     pthread_mutex_lock(&s->lock);
-    ouro__connection_step(info ? info->socket_context : NULL, at_work);
+    ouro__connection_step(info ? info->socket_context : NULL, step);
     pthread_mutex_unlock(&s->lock);
-}
-
-// With the lock.
-static void shut_slow(const server *s) {
-    bool crowded = s->connections.count > CONNECTIONS_MOST / 2;
-    ouro__connections_shut_slow(&s->connections, crowded ? CROWDED_SECONDS : READING_SECONDS,
-                                ANSWERING_SECONDS);
 }
 
 // With the lock, which is released meanwhile.
@@ -128,7 +121,7 @@ static void *watch(void *user) {
     while (!s->stopping) {
         struct timespec until = after(0.25);
         pthread_cond_timedwait(&s->changed, &s->lock, &until);
-        shut_slow(s);
+        ouro__connections_shut_slow(&s->connections, READING_SECONDS, ANSWERING_SECONDS);
         rest(s);
     }
     pthread_mutex_unlock(&s->lock);
@@ -410,7 +403,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *c, const char *
         in->begun = true;
         return MHD_YES;
     }
-    note_step(s, c, true);
+    note_step(s, c, IS_ANSWERED);
     if (!begin_work(s)) return MHD_NO;
     decide(s, c, in->target, method, !in->begun, &a);
     wait_for_room(s, in, &a);
@@ -423,7 +416,7 @@ static void completed(void *user, struct MHD_Connection *c, void **context,
     server *s = user;
     incoming *in = *context;
     (void)how;
-    note_step(s, c, false);
+    note_step(s, c, AWAITS_HEADERS);
     if (in && in->unsent) {
         pthread_mutex_lock(&s->lock);
         s->unsent -= in->unsent;
@@ -447,7 +440,7 @@ static int open_socket(const server_options *o, server *s, error *e) {
     }
     int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
     if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, 64) != 0) {
+    if (fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, SOMAXCONN) != 0) {
         ouro__error_set(e, errno, "cannot listen on %s port %u: %s", s->host, o->port,
                         strerror(errno));
         if (fd >= 0) close(fd);

@@ -5,11 +5,11 @@
 `ouro serve` with requests in every layout that agents have, held against `ouro merge` of the same profiles; with a
 real agent, Pyroscope's for Node; and with who sends too much, or may not.
 """
-import base64, gzip, json, os, random, resource, socket, sys, threading, time
+import base64, gzip, http.client, json, os, random, resource, socket, sys, threading, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../cli", HERE + "/../support"]
-from harness import Serve, form, status_from
+from harness import SLOW, Serve, form, status_from
 from pprof import msg, random_profile
 from suite import arguments, case, has, lacks, main, run, same, write
 
@@ -246,6 +246,59 @@ def too_many_requests_are_told_to_come_again():
         for c in held:
             c.close()
     same(chosen("", "--metric", "objects"), {"main;g": 5})
+
+
+def still_open(c):
+    """Nothing came on a connection, not even its end."""
+    try:
+        c.setblocking(False)
+        return c.recv(1) is None
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+FLOODS = {"headers": b"POST /ingest?name=web HTTP/1.1\r\nHost: x\r\n",
+          "bodies_of_strangers": b"POST /ingest?name=web HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nmain",
+          "nothing": b""}
+
+
+def locks_nobody_out(sent):
+    """The agent gives up long before the time that a request may take, so it waits for no crowd to go. An agent that
+    is sending when the crowd comes is not cut off, and of the crowd the oldest are."""
+    token = "Bearer abc"
+    with Serve("--token", "abc") as s:
+        sending = socket.create_connection(("127.0.0.1", s.port), timeout=SLOW)
+        sending.sendall(b"POST /ingest?name=web&units=objects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer abc\r\n"
+                        b"Content-Length: 9\r\n\r\nmain")
+        until(lambda: s.counters()["in_flight"] == 1)
+        crowd = []
+        for _ in range(1000):
+            c = socket.create_connection(("127.0.0.1", s.port), timeout=SLOW)
+            try:
+                c.sendall(sent)
+            except OSError:
+                pass
+            crowd.append(c)
+        for i in range(20):
+            c = http.client.HTTPConnection("127.0.0.1", s.port, timeout=15)
+            c.request("POST", "/ingest?name=web&units=objects", f"main;g{i} 1\n", {"Authorization": token})
+            same(c.getresponse().status, 200, f"post {i}")
+            c.close()
+        kept = [i for i, c in enumerate(crowd) if still_open(c)]
+        assert kept, "all of the crowd is gone"
+        assert len(kept) <= 192, f"{len(kept)} connections are open"
+        same(kept, list(range(1000 - len(kept), 1000)), "the last of the crowd are left")
+        sending.sendall(b";f 3\n")
+        same(status_from(sending), 200)
+        for c in [sending, *crowd]:
+            c.close()
+    same(sum(chosen("", "--metric", "objects").values()), 23)
+
+
+for name, sent in FLOODS.items():
+    case(locks_nobody_out, f"a_flood_of_connections_locks_no_agent_out_that_sends_{name}", sent)
 
 
 @case
