@@ -17,6 +17,7 @@
 #include "connections.h"
 #include "heap.h"
 #include "journal.h"
+#include "request.h"
 #include "sha256.h"
 
 #include <errno.h>
@@ -435,6 +436,7 @@ static void *note_target(void *user, const char *target, struct MHD_Connection *
     (void)user;
     (void)c;
     if (in) memcpy(in->target, target, size);
+    ouro__request_hide_query(target);
     return in;
 }
 

@@ -40,6 +40,7 @@ enum {
     UNSENT_MOST = 128 << 20 // bytes of such answers, unless it is one alone
 };
 
+#define MISSING_PAGE "/missing.html"
 #define STORE_VIEWS_BYTES ((size_t)64 << 20)
 #define READING_SECONDS 10.0 // for a whole request, and between two of them
 #define ANSWERING_SECONDS 120.0
@@ -134,7 +135,8 @@ typedef struct {
     const server *server;
     const char *host, *origin, *site, *etag;
     unsigned hosts;
-    bool trusted; // whoever asks knows the secret
+    bool trusted;       // whoever asks knows the secret
+    bool accepts_pages; // a browser that opens an address
 } headers;
 
 static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind, const char *name,
@@ -148,6 +150,8 @@ static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind, const ch
         h->origin = value ? value : "";
     } else if (strcasecmp(name, "Sec-Fetch-Site") == 0) {
         h->site = value ? value : "";
+    } else if (strcasecmp(name, "Accept") == 0) {
+        h->accepts_pages = value && strstr(value, "text/html");
     } else if (strcasecmp(name, "If-None-Match") == 0) {
         h->etag = value;
     } else if (strcasecmp(name, "Cookie") == 0 && value) {
@@ -251,7 +255,10 @@ static void answer_request(server *s, const request *r, const headers *h, bool i
     if (is_api) {
         ouro__api_answer(&s->api, r, h->etag, to);
     } else if (!ouro__asset_answer(s->assets, r->path, h->etag, to)) {
-        ouro__answer_error(to, 404, "no-such-page", "there is no such page");
+        bool is_page = h->accepts_pages && ouro__asset_answer(s->assets, MISSING_PAGE, NULL, to);
+        if (!is_page) ouro__answer_error(to, 404, "no-such-page", "there is no such page");
+        to->status = 404;
+        to->etag[0] = '\0';
     }
 }
 
@@ -347,6 +354,7 @@ static void *note_target(void *user, const char *target, struct MHD_Connection *
     in->begun = false;
     in->unsent = 0;
     memcpy(in->target, target, size);
+    ouro__request_hide_query(target);
     return in;
 }
 

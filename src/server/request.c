@@ -68,6 +68,12 @@ static int parse_query(request *r, char *query) {
     return 0;
 }
 
+// The library's own memory, which it writes to as well.
+void ouro__request_hide_query(const char *target) {
+    char *query = strchr((char *)(uintptr_t)target, '?');
+    if (query) memset(query + 1, 'x', strlen(query + 1));
+}
+
 int ouro__request_parse(request *r, const char *target) {
     *r = (request){0};
     if (strlen(target) > TARGET_LONGEST) return 414;

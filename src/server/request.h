@@ -9,6 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// The library keeps each parameter of a target in its memory for the connection. When many small
+// ones fill that, it closes the connection without an answer. None of them is asked for there, so
+// once the target was copied, the library sees one long parameter instead.
+void ouro__request_hide_query(const char *target);
+
 enum { TARGET_LONGEST = 1 << 16, PARAMETERS_MOST = 1024 };
 
 typedef struct {

@@ -515,6 +515,28 @@ def too_long_is_refused_and_the_server_lives():
 
 
 @case
+def filters_in_any_number_are_answered_or_too_long():
+    """Many small parameters take more of the library's memory than one long one."""
+    with small() as s:
+        for part, few in ("fold=eval&", 200), ("search=some_function_with_a_long_name%28int%29&", 200), ("&", 200), \
+                ("x&", 200), ("fold=%65val&", 200), ("?", 200), ("?a&", 200):
+            for size, want in (900, (few,)), (8000, (few, 400)), (30000, (few, 400)), (55000, (few, 400)), \
+                    (100000, (414,)), (158000, (414,)), (400000, (414,)):
+                has(want, s.line("/api/v1/blocks?" + part * (size // len(part))), about=(part, size))
+
+
+@case
+def an_address_of_no_page_is_a_page_for_browsers():
+    with small() as s:
+        for path in "/nosuch", "/nosuch/deeper?fold=eval", "/index.php":
+            status, h, data = s.get(path, headers={"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"})
+            same((status, h["Content-Type"]), (404, "text/html; charset=utf-8"), path)
+            has(data, b"There is no such page", b'href="/"')
+            status, h, data = s.get(path)
+            same((status, json.loads(data)["error"]["code"]), (404, "no-such-page"), path)
+
+
+@case
 def random_targets_are_answered():
     rnd = random.Random(7)
     words = ["blocks", "flame", "around", "tree", "sequences", "find", "total", "source", "files", "overview", "knots",
