@@ -6,8 +6,7 @@
 #include "ouro.h"
 
 #include "api.h"
-#include "choices.h"
-#include "store.h"
+#include "shared.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,14 +16,17 @@ enum { VALUES_USUAL = 12, VALUES_OFFERED = 20, STEPS_USUAL = 120 };
 
 // ---------------------------------------------------------------- parameters
 
-// The choice of the parameter `where`; without it, everything. false: refused.
-static bool read_choice(question *q, choice *c) {
+// The choice of the parameter `where`; without it, everything.
+static const char *where_of(const question *q) {
     const char *where = ouro__request_value(q->request, "where");
+    return where ? where : "";
+}
+
+// false: refused.
+static bool read_choice(question *q, choice *c) {
     error e = {0};
-    if (!ouro__choice_parse(where ? where : "", ouro__choices_now(), c, &e))
-        return ouro__refuse_error(q, 400, "bad-choice", &e);
-    c->strict = q->api->shelf->options.strict;
-    return true;
+    return ouro__choice_parse(where_of(q), ouro__choices_now(), c, &e) ||
+           ouro__refuse_error(q, 400, "bad-choice", &e);
 }
 
 static bool refuse_store(question *q, const error *e) {
@@ -103,33 +105,34 @@ static void write_labels(question *q, const store_offer *o) {
     ouro__write_end(&q->json);
 }
 
-static bool ask_offer(question *q, const choice *c, store_offer *o) {
+// What can be chosen, or without a choice the metrics; released by ouro__shared_release. NULL:
+// refused.
+static const shared *ask_offer(question *q, const char *where) {
     error e = {0};
-    choices *from = q->api->shelf->choices;
-    bool ok = ouro__store_offer(ouro__choices_take(from), c, o, &e);
-    ouro__choices_give_back(from);
-    return ok || refuse_store(q, &e);
+    const shared *s = ouro__choices_offer(q->api->shelf->choices, where, &e);
+    if (!s) refuse_store(q, &e);
+    return s;
 }
 
 bool ouro__api_offer(question *q) {
     choice c;
-    store_offer o;
     if (!read_choice(q, &c)) return false;
-    bool ok = ask_offer(q, &c, &o);
-    if (ok) {
+    const shared *s = ask_offer(q, where_of(q));
+    if (s) {
+        const store_offer *o = &s->offer;
         write_time(q, "now", ouro__choices_now());
         write_time(q, "since", c.since);
         write_time(q, "until", c.until);
-        ouro__write_integer(&q->json, "slices", (int64_t)o.slices);
-        write_time(q, "first", o.first);
-        write_time(q, "last", o.last);
-        ouro__write_text(&q->json, "missing", o.missing);
-        write_store_metrics(q, &o);
-        write_labels(q, &o);
-        ouro__store_offer_free(&o);
+        ouro__write_integer(&q->json, "slices", (int64_t)o->slices);
+        write_time(q, "first", o->first);
+        write_time(q, "last", o->last);
+        ouro__write_text(&q->json, "missing", o->missing);
+        write_store_metrics(q, o);
+        write_labels(q, o);
+        ouro__shared_release(q->api->shelf->choices, s);
     }
     ouro__choice_free(&c);
-    return ok;
+    return s != NULL;
 }
 
 // ---------------------------------------------------------------- a chart
@@ -210,32 +213,31 @@ static void write_series(question *q, const series_question *asked, const series
 }
 
 // A store without metrics has an empty chart.
-static bool ask_series(question *q, const choice *c, const series_question *asked, series *s) {
+static bool answer_series(question *q, const series_question *asked) {
     error e = {0};
     choices *from = q->api->shelf->choices;
-    *s = (series){.steps = asked->steps};
-    if (!asked->metric) return true;
-    bool ok = ouro__store_series(ouro__choices_take(from), c, asked, s, &e);
-    ouro__choices_give_back(from);
-    return ok || refuse_store(q, &e);
+    if (!asked->metric) {
+        write_series(q, asked, &(series){.steps = asked->steps});
+        return true;
+    }
+    const shared *s = ouro__choices_series(from, where_of(q), asked, &e);
+    if (!s) return refuse_store(q, &e);
+    write_series(q, asked, &s->series);
+    ouro__shared_release(from, s);
+    return true;
 }
 
 bool ouro__api_series(question *q) {
     choice c;
-    store_offer o;
     series_question asked;
-    series s;
+    bool timed =
+        ouro__request_value(q->request, "from") && ouro__request_value(q->request, "until");
     if (!read_choice(q, &c)) return false;
-    bool ok = ask_offer(q, &c, &o);
-    if (ok) {
-        ok = read_series(q, &o, &asked) && ask_series(q, &c, &asked, &s);
-        if (ok) {
-            write_series(q, &asked, &s);
-            ouro__series_free(&s);
-        }
-        ouro__store_offer_free(&o);
-    }
     ouro__choice_free(&c);
+    const shared *s = ask_offer(q, timed ? NULL : where_of(q));
+    if (!s) return false;
+    bool ok = read_series(q, &s->offer, &asked) && answer_series(q, &asked);
+    ouro__shared_release(q->api->shelf->choices, s);
     return ok;
 }
 
@@ -261,15 +263,15 @@ static void write_whole(question *q, const store_offer *o) {
 }
 
 bool ouro__api_store(question *q) {
-    store_offer o;
-    if (!ask_offer(q, &(choice){0}, &o)) return false;
+    const shared *s = ask_offer(q, "");
+    if (!s) return false;
     ouro__write_text(&q->json, "version", OURO_VERSION);
     ouro__write_bool(&q->json, "compare", false);
     ouro__write_array(&q->json, "files");
-    write_whole(q, &o);
+    write_whole(q, &s->offer);
     ouro__write_end(&q->json);
     ouro__write_source(q);
     ouro__write_store(q);
-    ouro__store_offer_free(&o);
+    ouro__shared_release(q->api->shelf->choices, s);
     return true;
 }

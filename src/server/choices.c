@@ -3,19 +3,19 @@
 // A least-recently-used list of generations by the text of their choices. Sides are shared: what a
 // page shows alone and what it compares with another choice is asked once.
 //
-// The store is asked by one request at a time, because an answer takes memory while it is made. Who
-// finds an answer that is there does not wait for another that is being made.
+// An answer takes memory while it is made, so at most STORES_MOST requests ask the store at the
+// same time, each over a connection of its own. A request whose question is being answered for
+// another request waits for that answer. A request that finds an answer waits for nothing.
 
-#include "choices.h"
-
-#include "store.h"
+#include "shared.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { HELD_MOST = 16 };
+enum { HELD_MOST = 16, STORES_MOST = 4 };
 
 #define HELD_BYTES ((size_t)48 << 20) // of the profiles that are kept, but for the last one
 #define ASKING_SHARE 5                // at most a fifth of the time is spent asking for news
@@ -28,14 +28,18 @@ typedef struct {
 } held;
 
 struct choices {
-    store *store;
     uint32_t paths_most;
     bool strict;
-    pthread_mutex_t asking; // held while the store is used
     // Under the shelf's lock.
     held list[HELD_MOST];
     unsigned count;
     uint64_t clock;
+
+    pthread_mutex_t lock; // of all below
+    pthread_cond_t changed;
+    store *first, *idle[STORES_MOST]; // the first is the caller's
+    unsigned idle_count, store_count;
+    shared *made; // the answers that are being made
 };
 
 uint64_t ouro__choices_now(void) {
@@ -47,10 +51,12 @@ uint64_t ouro__choices_now(void) {
 choices *ouro__choices_new(store *s, uint32_t paths_most, bool strict) {
     choices *c = calloc(1, sizeof *c);
     if (!c) return NULL;
-    c->store = s;
+    c->first = c->idle[0] = s;
+    c->idle_count = c->store_count = 1;
     c->paths_most = paths_most;
     c->strict = strict;
-    pthread_mutex_init(&c->asking, NULL);
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->changed, NULL);
     return c;
 }
 
@@ -63,16 +69,164 @@ static void held_free(shelf *s, held *h) {
 void ouro__choices_free(choices *c, shelf *s) {
     if (!c) return;
     for (unsigned i = 0; i < c->count; i++) held_free(s, &c->list[i]);
-    pthread_mutex_destroy(&c->asking);
+    for (unsigned i = 0; i < c->idle_count; i++) {
+        if (c->idle[i] != c->first) ouro__store_close(c->idle[i]);
+    }
+    pthread_cond_destroy(&c->changed);
+    pthread_mutex_destroy(&c->lock);
     free(c);
 }
 
-store *ouro__choices_take(choices *c) {
-    pthread_mutex_lock(&c->asking);
-    return c->store;
+// ---------------------------------------------------------------- stores
+
+// Opens one more. The caller holds the lock, which is released while the store is opened. Returns
+// NULL if it cannot be opened.
+static store *open_another(choices *c) {
+    error e = {0};
+    c->store_count++;
+    pthread_mutex_unlock(&c->lock);
+    store *another = ouro__store_again(c->first, &e);
+    pthread_mutex_lock(&c->lock);
+    if (!another) c->store_count--;
+    return another;
 }
 
-void ouro__choices_give_back(choices *c) { pthread_mutex_unlock(&c->asking); }
+// A store for this thread. If no other can be opened, the thread waits for one that is there.
+static store *take_store(choices *c) {
+    store *taken = NULL;
+    pthread_mutex_lock(&c->lock);
+    if (!c->idle_count && c->store_count < STORES_MOST) taken = open_another(c);
+    while (!taken && !c->idle_count) pthread_cond_wait(&c->changed, &c->lock);
+    if (!taken) taken = c->idle[--c->idle_count];
+    pthread_mutex_unlock(&c->lock);
+    return taken;
+}
+
+static void give_back(choices *c, store *s) {
+    pthread_mutex_lock(&c->lock);
+    c->idle[c->idle_count++] = s;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+}
+
+// ---------------------------------------------------------------- shared answers
+
+static shared *shared_new(const char *question) {
+    shared *s = calloc(1, sizeof *s);
+    if (s && !(s->question = strdup(question))) {
+        free(s);
+        s = NULL;
+    }
+    return s;
+}
+
+// Returns the answer to this question that is being made, or NULL. The caller holds the lock.
+static shared *find_shared(const choices *c, const char *question) {
+    shared *s = c->made;
+    while (s && strcmp(s->question, question) != 0) s = s->next;
+    return s;
+}
+
+// Returns the answer to a question, or NULL if memory runs out. If *make is set, the caller must
+// make it and then call end_shared; otherwise another request has made it.
+static shared *join_shared(choices *c, const char *question, bool *make) {
+    pthread_mutex_lock(&c->lock);
+    shared *s = find_shared(c, question);
+    *make = !s;
+    if (*make && (s = shared_new(question))) {
+        s->next = c->made;
+        c->made = s;
+    }
+    if (s) s->users++;
+    while (s && !*make && !s->done) pthread_cond_wait(&c->changed, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+    return s;
+}
+
+// Wakes the requests that share the answer; each gets a reference to its generation, which is one
+// of the shelf `of`. A request that comes later asks anew.
+static void end_shared(choices *c, shared *s, shelf *of) {
+    pthread_mutex_lock(&c->lock);
+    shared **at = &c->made;
+    while (*at != s) at = &(*at)->next;
+    *at = s->next;
+    if (s->generation) {
+        pthread_mutex_lock(&of->lock);
+        s->generation->references += s->users - 1;
+        pthread_mutex_unlock(&of->lock);
+    }
+    s->done = true;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void ouro__shared_release(choices *c, const shared *given) {
+    shared *s = (shared *)given;
+    pthread_mutex_lock(&c->lock);
+    bool last = --s->users == 0;
+    pthread_mutex_unlock(&c->lock);
+    if (!last) return;
+    ouro__store_offer_free(&s->offer);
+    ouro__series_free(&s->series);
+    free(s->question);
+    free(s);
+}
+
+// Asks for a chart, without `q` for what can be chosen, without a choice for metrics.
+static void ask_store(choices *c, shared *s, const char *where, const series_question *q) {
+    choice meant = {0};
+    if (where && !ouro__choice_parse(where, ouro__choices_now(), &meant, &s->problem)) return;
+    meant.strict = c->strict;
+    store *taken = take_store(c);
+    if (!where)
+        ouro__store_metrics(taken, &s->offer, &s->problem);
+    else if (q)
+        ouro__store_series(taken, &meant, q, &s->series, &s->problem);
+    else
+        ouro__store_offer(taken, &meant, &s->offer, &s->problem);
+    give_back(c, taken);
+    ouro__choice_free(&meant);
+}
+
+static const shared *ask_shared(choices *c, const char *question, const char *where,
+                                const series_question *q, error *e) {
+    bool make;
+    shared *s = question ? join_shared(c, question, &make) : NULL;
+    if (!s) {
+        ouro__error_memory(e);
+        return NULL;
+    }
+    if (make) {
+        ask_store(c, s, where, q);
+        end_shared(c, s, NULL);
+    }
+    if (!s->problem.code) return s;
+    *e = s->problem;
+    ouro__shared_release(c, s);
+    return NULL;
+}
+
+const shared *ouro__choices_offer(choices *c, const char *where, error *e) {
+    char *question = NULL;
+    if (asprintf(&question, where ? "offer %s" : "metrics", where) < 0) question = NULL;
+    const shared *s = ask_shared(c, question, where, NULL, e);
+    free(question);
+    return s;
+}
+
+const shared *ouro__choices_series(choices *c, const char *where, const series_question *q,
+                                   error *e) {
+    const store_metric *m = q->metric;
+    char *question = NULL;
+    if (asprintf(&question, "series %llu %llu %u %u %u %zu %s %zu %s %s %s",
+                 (unsigned long long)q->from, (unsigned long long)q->step, q->steps, q->most,
+                 m->decimals, strlen(m->name), m->name, q->label ? strlen(q->label) : 0,
+                 q->label ? q->label : "", m->unit, where) < 0)
+        question = NULL;
+    const shared *s = ask_shared(c, question, where, q, e);
+    free(question);
+    return s;
+}
 
 // ---------------------------------------------------------------- what is there
 
@@ -156,7 +310,9 @@ static side *ask(choices *c, const char *where, error *e) {
     if (!ouro__choice_parse(where, ouro__choices_now(), &meant, e)) return NULL;
     meant.paths_most = c->paths_most;
     meant.strict = c->strict;
-    profile *p = ouro__store_ask(c->store, &meant, e);
+    store *taken = take_store(c);
+    profile *p = ouro__store_ask(taken, &meant, e);
+    give_back(c, taken);
     ouro__choice_free(&meant);
     side *one = p ? ouro__side_new(p, NULL, e) : NULL;
     if (one && !(one->choice = strdup(where))) {
@@ -250,6 +406,7 @@ static generation *keep(choices *c, shelf *s, const chosen_sides *asked, side *c
             gone = *h;
             gone.generation->old = true;
         } else {
+            if (c->count == HELD_MOST) gone = take_oldest(c); // other requests took the room
             h = &c->list[c->count++];
         }
         *h = new_one;
@@ -267,7 +424,6 @@ static generation *keep(choices *c, shelf *s, const chosen_sides *asked, side *c
     return g;
 }
 
-// With the store taken.
 static generation *make(choices *c, cache *views, const chosen_sides *asked, error *e) {
     shelf *s = views->shelf;
     side *sides[2] = {0};
@@ -283,20 +439,55 @@ static generation *make(choices *c, cache *views, const chosen_sides *asked, err
     return g;
 }
 
+// The name of a generation among the shared answers; freed by the caller.
+static char *question_of(const chosen_sides *asked) {
+    char *question = NULL;
+    const char *with = asked->with;
+    int size = asprintf(&question, "profile %zu %s%s%s", strlen(asked->where), asked->where,
+                        with ? " with " : "", with ? with : "");
+    return size < 0 ? NULL : question;
+}
+
+// Made by this request, or by another one that asks the same at the same time.
+static generation *share_generation(choices *c, cache *views, const chosen_sides *asked,
+                                    const char *question, error *e) {
+    bool mine, due = true;
+    shared *s = join_shared(c, question, &mine);
+    if (!s) {
+        ouro__error_memory(e);
+        return NULL;
+    }
+    if (mine) {
+        generation *there = look_up(c, views->shelf, asked, &due); // made just before
+        if (due && there) ouro__generation_release(views->shelf, there);
+        s->generation = due ? make(c, views, asked, &s->problem) : there;
+        end_shared(c, s, views->shelf);
+    }
+    generation *g = s->generation;
+    if (!g) *e = s->problem;
+    ouro__shared_release(c, s);
+    return g;
+}
+
+static bool is_being_made(choices *c, const char *question) {
+    pthread_mutex_lock(&c->lock);
+    bool found = find_shared(c, question) != NULL;
+    pthread_mutex_unlock(&c->lock);
+    return found;
+}
+
 generation *ouro__choices_generation(choices *c, cache *views, const chosen_sides *asked,
                                      error *e) {
     bool due;
     shelf *s = views->shelf;
     generation *there = look_up(c, s, asked, &due);
     if (there && !due) return there;
-    if (there && pthread_mutex_trylock(&c->asking) != 0) return there; // somebody asks already
-    if (!there) {
-        pthread_mutex_lock(&c->asking);
-        there = look_up(c, s, asked, &due); // the one before may have asked the same
-    }
-    generation *g = due ? make(c, views, asked, e) : NULL;
-    pthread_mutex_unlock(&c->asking);
-    if (!g && !due) return there;
+    char *question = question_of(asked);
+    bool waits = question && !(there && is_being_made(c, question));
+    generation *g = waits ? share_generation(c, views, asked, question, e) : NULL;
+    if (!question) ouro__error_memory(e);
+    free(question);
+    if (there && !waits) return there; // another request asks already
     if (there) ouro__generation_release(s, there);
     return g;
 }

@@ -21,17 +21,13 @@ typedef struct {
     double fresh;     // seconds that the answer may be old; negative: any
 } chosen_sides;
 
-// NULL: out of memory. The store stays the caller's, and is used by one thread at a time. `strict`:
-// an answer of which a part is missing is an error.
+// Returns NULL if memory runs out. The store stays the caller's, and is opened a few times more for
+// requests that ask at the same time. With `strict`, an answer with a missing part is an error.
 choices *ouro__choices_new(struct store *s, uint32_t paths_most, bool strict);
 void ouro__choices_free(choices *c, shelf *s);
 
 // Given back by ouro__generation_release. NULL with *e filled; EINVAL: the choice makes no sense.
 generation *ouro__choices_generation(choices *c, cache *views, const chosen_sides *asked, error *e);
-
-// The store for other questions, until it is given back.
-struct store *ouro__choices_take(choices *c);
-void ouro__choices_give_back(choices *c);
 
 // Milliseconds since 1970.
 uint64_t ouro__choices_now(void);

@@ -41,8 +41,8 @@ static void set_patience(void *opened, uint32_t milliseconds) {
         .scheme = (name), .open = open_link, .close = close_link, .patience = set_patience, \
         .put_many = ouro__clickhouse_put, .recorded = ouro__clickhouse_recorded,            \
         .ask = ouro__clickhouse_ask, .offer = ouro__clickhouse_offer,                       \
-        .series = ouro__clickhouse_series, .summary = ouro__clickhouse_summary,             \
-        .keep = ouro__clickhouse_keep                                                       \
+        .metrics = ouro__clickhouse_metrics, .series = ouro__clickhouse_series,             \
+        .summary = ouro__clickhouse_summary, .keep = ouro__clickhouse_keep                  \
     }
 
 const engine ouro__clickhouse = CLICKHOUSE("http"), ouro__clickhouse_tls = CLICKHOUSE("https");

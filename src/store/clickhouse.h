@@ -103,6 +103,7 @@ bool ouro__clickhouse_put(void *opened, const slice *slices, size_t count, bool 
 bool ouro__clickhouse_recorded(void *opened, key recording, uint64_t *next, answer *a, error *e);
 bool ouro__clickhouse_ask(void *opened, const choice *c, answer *a, error *e);
 bool ouro__clickhouse_offer(void *opened, const choice *c, offering *o, error *e);
+bool ouro__clickhouse_metrics(void *opened, offering *o, error *e);
 bool ouro__clickhouse_series(void *opened, const choice *c, const series_question *q, charting *to,
                              error *e);
 bool ouro__clickhouse_summary(void *opened, bool strict, store_summary *to, error *e);
@@ -130,10 +131,11 @@ typedef struct {
 } chosen_set;
 
 // The slices of a choice as a statement selects them: columns `first` (its id), `last` (when it
-// ended), `labels` (the key of its labels).
+// ended), `labels` (the key of its labels), and with `sum`, an expression, its `value`.
 typedef struct {
     const choice *choice;
-    bool skip; // shards that do not answer
+    const char *sum; // may be NULL
+    bool skip;       // shards that do not answer
     chosen_set *sets;
     size_t set_count;
     bool all;  // of the label sets: then none is listed in `keys`
@@ -144,7 +146,8 @@ typedef struct {
 } selection;
 
 // `labels`: they are needed even if the choice has no terms.
-bool ouro__select(clickhouse *c, const choice *of, bool labels, bool skip, selection *s, error *e);
+bool ouro__select(clickhouse *c, const choice *of, const char *sum, bool labels, bool skip,
+                  selection *s, error *e);
 void ouro__selection_free(selection *s);
 
 // The values of answers by metric and path, and what the paths are. What two answers have of the

@@ -321,7 +321,7 @@ bool ouro__clickhouse_tell(clickhouse *c, answer *to, const http_answer values[2
 
 static bool run_choice(clickhouse *c, const choice *of, bool skip, http_answer *a, error *e) {
     selection s;
-    if (!ouro__select(c, of, false, skip, &s, e)) return false;
+    if (!ouro__select(c, of, NULL, false, skip, &s, e)) return false;
     bool ok = run_sums(c, &s, a, e);
     ouro__selection_free(&s);
     return ok;

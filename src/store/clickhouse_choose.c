@@ -66,11 +66,11 @@ static char *slices_select(const clickhouse *c, const selection *s) {
     FILE *to = open_memstream(&text, &size);
     if (!to) return NULL;
     fprintf(to,
-            "SELECT first, last, labels, ids, sums FROM (SELECT min(slice) AS first,"
-            " argMin(ended, slice) AS last, argMin(label_set, slice) AS labels,"
-            " argMin(metrics, slice) AS ids, argMin(totals, slice) AS sums FROM ouro_slices%s"
-            " WHERE ",
-            ouro__clickhouse_suffix(c));
+            "SELECT first, last, labels%s FROM (SELECT min(slice) AS first,"
+            " argMin(ended, slice) AS last, argMin(label_set, slice) AS labels",
+            s->sum ? ", value" : "");
+    if (s->sum) fprintf(to, ", argMin(%s, slice) AS value", s->sum);
+    fprintf(to, " FROM ouro_slices%s WHERE ", ouro__clickhouse_suffix(c));
     put_hours(to, of, of->since || of->until ? DAY : 0);
     bool ok = put_services(to, s);
     fprintf(to, " GROUP BY recording, number) WHERE last > %llu", (unsigned long long)of->since);
@@ -145,8 +145,9 @@ static bool choose_sets(clickhouse *c, selection *s, error *e) {
     return ok || ouro__fail_memory(e);
 }
 
-bool ouro__select(clickhouse *c, const choice *of, bool labels, bool skip, selection *s, error *e) {
-    *s = (selection){.choice = of, .skip = skip, .all = of->term_count == 0 && !labels};
+bool ouro__select(clickhouse *c, const choice *of, const char *sum, bool labels, bool skip,
+                  selection *s, error *e) {
+    *s = (selection){.choice = of, .sum = sum, .skip = skip, .all = of->term_count == 0 && !labels};
     s->keys = malloc(sizeof *s->keys); // an empty table is a table
     bool ok = s->keys || ouro__fail_memory(e);
     ok = ok && (s->all || choose_sets(c, s, e));

@@ -32,9 +32,9 @@ static bool offer_set(const selection *s, row_reader *r, offering *to, error *e)
     return ok || ouro__fail_memory(e);
 }
 
-static bool offer_metrics(clickhouse *c, offering *to, error *e) {
+bool ouro__clickhouse_metrics(void *opened, offering *to, error *e) {
     http_answer a;
-    bool ok = ouro__clickhouse_runf(c, (statement){0}, &a, e,
+    bool ok = ouro__clickhouse_runf(opened, (statement){0}, &a, e,
                                     "SELECT name, unit, decimals FROM ouro_metrics"
                                     " ORDER BY name, unit, decimals LIMIT 1 BY metric"
                                     " FORMAT RowBinary");
@@ -71,8 +71,8 @@ static bool offer_sets(clickhouse *c, selection *s, offering *to, error *e) {
 
 static bool offer_choice(clickhouse *c, const choice *of, bool skip, offering *to, error *e) {
     selection s;
-    if (!ouro__select(c, of, true, skip, &s, e)) return false;
-    bool ok = offer_sets(c, &s, to, e) && offer_metrics(c, to, e);
+    if (!ouro__select(c, of, NULL, true, skip, &s, e)) return false;
+    bool ok = offer_sets(c, &s, to, e);
     ouro__selection_free(&s);
     return ok;
 }

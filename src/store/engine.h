@@ -62,7 +62,8 @@ typedef struct {
     bool (*put_many)(void *engine, const slice *slices, size_t count, bool *known, error *e);
     bool (*recorded)(void *engine, key recording, uint64_t *next, answer *a, error *e);
     bool (*ask)(void *engine, const choice *c, answer *a, error *e);
-    bool (*offer)(void *engine, const choice *c, offering *o, error *e);
+    bool (*offer)(void *engine, const choice *c, offering *o, error *e); // but for metrics
+    bool (*metrics)(void *engine, offering *o, error *e);
     bool (*series)(void *engine, const choice *c, const series_question *q, charting *to, error *e);
     bool (*summary)(void *engine, bool strict, store_summary *to, error *e);
     bool (*keep)(void *engine, uint64_t since, uint64_t *slices, error *e);
@@ -71,6 +72,7 @@ typedef struct {
 
 // What store.c asks an engine for.
 bool ouro__offer_make(const engine *how, void *opened, const choice *c, store_offer *to, error *e);
+bool ouro__offer_metrics(const engine *how, void *opened, store_offer *to, error *e);
 bool ouro__series_make(const engine *how, void *opened, const choice *c, const series_question *q,
                        series *to, error *e);
 

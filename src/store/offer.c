@@ -105,7 +105,7 @@ static void cut_labels(store_offer *o) {
 bool ouro__offer_make(const engine *how, void *opened, const choice *c, store_offer *to, error *e) {
     offering o = {.to = to};
     *to = (store_offer){0};
-    bool ok = how->offer(opened, c, &o, e);
+    bool ok = how->offer(opened, c, &o, e) && how->metrics(opened, &o, e);
     ouro__lookup_free(&o.lookup);
     if (!ok) {
         ouro__store_offer_free(to);
@@ -114,6 +114,14 @@ bool ouro__offer_make(const engine *how, void *opened, const choice *c, store_of
     if (to->label_count) qsort(to->labels, to->label_count, sizeof *to->labels, by_name);
     cut_labels(to);
     return true;
+}
+
+bool ouro__offer_metrics(const engine *how, void *opened, store_offer *to, error *e) {
+    offering o = {.to = to};
+    *to = (store_offer){0};
+    bool ok = how->metrics(opened, &o, e);
+    if (!ok) ouro__store_offer_free(to);
+    return ok;
 }
 
 void ouro__store_offer_free(store_offer *o) {

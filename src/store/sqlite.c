@@ -209,6 +209,7 @@ const engine ouro__sqlite = {.scheme = "sqlite",
                              .recorded = ouro__sqlite_recorded,
                              .ask = ouro__sqlite_ask,
                              .offer = ouro__sqlite_offer,
+                             .metrics = ouro__sqlite_metrics,
                              .series = ouro__sqlite_series,
                              .summary = ouro__sqlite_summary,
                              .keep = ouro__sqlite_keep};

@@ -98,6 +98,7 @@ bool ouro__sqlite_put(void *opened, const slice *s, bool *known, error *e);
 bool ouro__sqlite_recorded(void *opened, key recording, uint64_t *next, answer *a, error *e);
 bool ouro__sqlite_ask(void *opened, const choice *c, answer *a, error *e);
 bool ouro__sqlite_offer(void *opened, const choice *c, offering *to, error *e);
+bool ouro__sqlite_metrics(void *opened, offering *to, error *e);
 bool ouro__sqlite_series(void *opened, const choice *of, const series_question *q, charting *to,
                          error *e);
 bool ouro__sqlite_summary(void *opened, bool strict, store_summary *to, error *e);

@@ -41,7 +41,8 @@ static bool offer_labels(sqlite_store *f, const chosen *sets, const uint64_t *co
     return ok;
 }
 
-static bool offer_metrics(sqlite_store *f, offering *to, error *e) {
+bool ouro__sqlite_metrics(void *opened, offering *to, error *e) {
+    sqlite_store *f = opened;
     sqlite3_stmt *s = ouro__sqlite_prepared(f, METRICS, e);
     bool row, ok = s && ouro__sqlite_next(f, s, &row, e);
     for (; ok && row; ok = ok && ouro__sqlite_next(f, s, &row, e))
@@ -59,8 +60,7 @@ bool ouro__sqlite_offer(void *opened, const choice *c, offering *to, error *e) {
     if (!ouro__sqlite_execute(f, "BEGIN", e)) return false;
     bool ok = ouro__sqlite_choose(f, &sets, e);
     if (ok && !(counts = calloc((size_t)sets.count + 1, sizeof *counts))) ok = ouro__fail_memory(e);
-    ok = ok && count_slices(f, &sets, counts, to, e) && offer_labels(f, &sets, counts, to, e) &&
-         offer_metrics(f, to, e);
+    ok = ok && count_slices(f, &sets, counts, to, e) && offer_labels(f, &sets, counts, to, e);
     free(counts);
     ouro__sqlite_chosen_free(&sets);
     ouro__sqlite_execute(f, "COMMIT", NULL);

@@ -15,6 +15,8 @@
 struct store {
     const engine *engine;
     void *open;
+    char *url;
+    uint64_t limit;
 };
 
 // ---------------------------------------------------------------- answers
@@ -195,6 +197,13 @@ static bool check_labels(const label_count *labels, size_t count, error *e) {
     return i == count || check_count(labels[i].slices, e);
 }
 
+static bool check_metrics(const store_offer *o, error *e) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < o->metric_count; i++)
+        ok = check_decimals(o->metrics[i].decimals, e);
+    return ok;
+}
+
 // Enters a node whose parent is in the profile.
 static bool build_node(answer *a, builder *b, answer_node *n, uint32_t parent, error *e) {
     uint32_t block = find_block(a, n->block);
@@ -327,6 +336,13 @@ bool ouro__store_follows(const char *url, error *e) {
     return found && (found->recorded || fail_forgetful(e));
 }
 
+// The URL may have a password in it.
+static void store_free(store *s) {
+    if (s->url) explicit_bzero(s->url, strlen(s->url));
+    free(s->url);
+    free(s);
+}
+
 store *ouro__store_open(const char *url, bool make, error *e) {
     const engine *found = known_engine(url, e);
     if (!found) return NULL;
@@ -340,16 +356,26 @@ store *ouro__store_open(const char *url, bool make, error *e) {
         return NULL;
     }
     s->engine = found;
-    s->open = found->open(url, make, e);
+    s->url = strdup(url);
+    if (s->url)
+        s->open = found->open(url, make, e);
+    else
+        ouro__error_memory(e);
     if (s->open) return s;
-    free(s);
+    store_free(s);
     return NULL;
+}
+
+store *ouro__store_again(const store *s, error *e) {
+    store *another = ouro__store_open(s->url, false, e);
+    if (another) ouro__store_limit(another, s->limit);
+    return another;
 }
 
 void ouro__store_close(store *s) {
     if (!s) return;
     s->engine->close(s->open);
-    free(s);
+    store_free(s);
 }
 
 void ouro__store_patience(store *s, uint32_t milliseconds) {
@@ -357,6 +383,7 @@ void ouro__store_patience(store *s, uint32_t milliseconds) {
 }
 
 void ouro__store_limit(store *s, uint64_t bytes) {
+    s->limit = bytes;
     if (s->engine->limit) s->engine->limit(s->open, bytes);
 }
 
@@ -407,9 +434,14 @@ profile *ouro__store_ask(store *s, const choice *c, error *e) {
 bool ouro__store_offer(store *s, const choice *c, store_offer *to, error *e) {
     if (!ouro__offer_make(s->engine, s->open, c, to, e)) return false;
     bool ok = check_count(to->slices, e) && check_times(to->first, to->last, e) &&
-              check_labels(to->labels, to->label_count, e);
-    for (size_t i = 0; ok && i < to->metric_count; i++)
-        ok = check_decimals(to->metrics[i].decimals, e);
+              check_labels(to->labels, to->label_count, e) && check_metrics(to, e);
+    if (!ok) ouro__store_offer_free(to);
+    return ok;
+}
+
+bool ouro__store_metrics(store *s, store_offer *to, error *e) {
+    if (!ouro__offer_metrics(s->engine, s->open, to, e)) return false;
+    bool ok = check_metrics(to, e);
     if (!ok) ouro__store_offer_free(to);
     return ok;
 }

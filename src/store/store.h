@@ -103,8 +103,11 @@ bool ouro__choice_holds(const choice *c, const label_set *labels, uint64_t until
 
 typedef struct store store;
 
-// Opens a store, and makes it if `make` is set and it is not there.
+// Opens a store, and makes it if `make` is set and it is not there. A store that is open is for one
+// thread at a time.
 store *ouro__store_open(const char *url, bool make, error *e);
+// Opens the same store once more, for another thread.
+store *ouro__store_again(const store *s, error *e);
 // Whether a store of this kind can say what it has of a live file. It is not opened.
 bool ouro__store_follows(const char *url, error *e);
 void ouro__store_close(store *s);
@@ -185,6 +188,8 @@ typedef struct {
 } store_offer;
 
 bool ouro__store_offer(store *s, const choice *c, store_offer *to, error *e);
+// The metrics alone.
+bool ouro__store_metrics(store *s, store_offer *to, error *e);
 void ouro__store_offer_free(store_offer *o);
 // By name; NULL: time, cpu or samples, else the first. NULL: there is no such metric.
 const store_metric *ouro__offer_metric(const store_offer *o, const char *name);

@@ -399,18 +399,23 @@ def a_store_of_the_first_days_gets_the_table_that_forgetting_needs():
 
 # ---------------------------------------------------------------- much of it
 
-@case
-def a_hundred_thousand_values_of_a_label_are_no_problem():
+def push_values(count):
+    """A slice with the label id=v0, and as many more whose labels differ and whose samples are not there."""
     push(one(), "--label", "id=v0")
     ask = lambda sql: servers()[0].ask(sql, database=database())
     ask("INSERT INTO ouro_label_sets SELECT copy, substring(MD5(toString(number)), 1, 16), names,"
         " arrayMap((n, t) -> if(n = 'id', concat('v', toString(number)), t), names, texts)"
         " FROM (SELECT copy, names, texts, number FROM (SELECT 1 AS one, * FROM ouro_label_sets) AS sets"
-        " ALL INNER JOIN (SELECT 1 AS one, number + 1 AS number FROM numbers(100000)) AS ids USING one)")
+        f" ALL INNER JOIN (SELECT 1 AS one, number + 1 AS number FROM numbers({count})) AS ids USING one)")
     ask("INSERT INTO ouro_slices SELECT MD5(concat('r', toString(number))), 0, slice + 1 + number, hour, began, ended,"
         " service, MD5(toString(number)), 0, metrics, totals FROM (SELECT * FROM (SELECT 1 AS one, slice, hour, began,"
         " ended, service, metrics, totals FROM ouro_slices) AS slices"
-        " ALL INNER JOIN (SELECT 1 AS one, number + 1 AS number FROM numbers(100000)) AS ids USING one)")
+        f" ALL INNER JOIN (SELECT 1 AS one, number + 1 AS number FROM numbers({count})) AS ids USING one)")
+
+
+@case
+def a_hundred_thousand_values_of_a_label_are_no_problem():
+    push_values(100000)
     same(folded(one(), "id=v0"), PATHS)
     has(ouro("convert", "--store", one(), "--where", "id=v77,v78", "none.pb", status=1), "matches id=v77,v78;")
     same(folded(one(), "id=v*"), PATHS)

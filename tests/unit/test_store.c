@@ -737,6 +737,11 @@ static bool makes_sense(const profile *p) {
     return ouro__profile_is_valid(p);
 }
 
+static void check_metrics(const store_offer *offer) {
+    for (size_t i = 0; i < offer->metric_count; i++)
+        CHECK(offer->metrics[i].decimals <= DECIMALS_MOST);
+}
+
 // Each question ends with an answer that makes sense or with a message. How many had a message.
 static int questions_refused(const char *path) {
     error e[4] = {{0}};
@@ -750,8 +755,11 @@ static int questions_refused(const char *path) {
     ouro__profile_free(p);
     if (ouro__store_summary(s, true, &summary, &e[1])) ouro__store_summary_free(&summary);
     if (ouro__store_offer(s, &all, &offer, &e[2])) {
-        for (size_t i = 0; i < offer.metric_count; i++)
-            CHECK(offer.metrics[i].decimals <= DECIMALS_MOST);
+        check_metrics(&offer);
+        ouro__store_offer_free(&offer);
+    }
+    if (ouro__store_metrics(s, &offer, &e[3])) {
+        check_metrics(&offer);
         ouro__store_offer_free(&offer);
     }
     chart_damaged(s);

@@ -47,6 +47,12 @@ function spanOf(span, now) {
   return from ? {from: from + "000", until: until + "000"} : {};
 }
 
+/** The time between the first slice and the last one, so that a chart need not ask for it.
+ * @param {any} [offer] */
+function timeOf(offer) {
+  return offer?.first ? {from: String(offer.first - 1), until: String(offer.last)} : {};
+}
+
 /** The label that tells most apart. @param {State} state @param {any[]} labels */
 function stackedBy(state, labels) {
   if (state.by) return state.by === "none" ? "" : state.by;
@@ -195,30 +201,32 @@ class Fleet {
   /** @param {State} state @param {AbortSignal} signal */
   async load(state, signal) {
     const text = choiceOf(state, state.side);
-    const labels = withoutTime(text);
-    const [everything, all, chosen] = await Promise.all([
-      labels ? ask("offer", query({}), signal) : null,
-      ask("offer", query({where: labels}), signal),
-      ask("offer", query({where: text}), signal),
-    ]);
+    const labels = withoutTime(text),
+      any = withoutLabel(text, "service");
+    const choices = [...new Set(["", labels, text])];
+    const offers = await Promise.all(choices.map(where => ask("offer", query({where}), signal)));
+    const offer = where => offers[choices.indexOf(where)];
+    const all = offer(labels),
+      chosen = offer(text);
     const by = stackedBy(state, all.labels);
     const {metric} = state;
     const [chart, services] = await Promise.all([
-      askChart({where: labels, metric, by, ...spanOf(state.span, all.now)}, signal),
+      askChart({where: labels, metric, by, ...timeOf(all), ...spanOf(state.span, all.now)}, signal),
       ask(
         "series",
         query({
-          where: withoutLabel(text, "service"),
+          where: any,
           metric,
           by: "service",
           values: SERVICES,
           steps: SPARK.steps,
+          ...timeOf(offer(any)),
         }),
         signal,
       ),
     ]);
     return {
-      everything: everything ?? all,
+      everything: offer(""),
       all,
       chosen,
       by,

@@ -80,6 +80,21 @@ async function shards() {
   return {url, tell, stop: () => stop(child)};
 }
 
+test("the_page_asks_the_store_no_question_twice", async page => {
+  const server = await fleet("once");
+  /** @type {string[]} */ const asked = [];
+  page.on("request", request => {
+    const {pathname, search} = new URL(request.url());
+    if (/\/(offer|series)$/.test(pathname)) asked.push(pathname + search);
+  });
+  await open(page, server.address);
+  assert.match((await rowOf(page, "web"))[0], /^400 80\.0%/);
+  assert.deepEqual([...new Set(asked)], asked);
+  assert.equal(asked.filter(path => path.includes("offer")).length, 1);
+  for (const path of asked.filter(path => path.includes("series"))) assert.match(path, /from=\d+.*until=\d+/);
+  await end(page, server);
+});
+
 test("a_shard_that_is_down_is_named_on_the_page_until_it_is_back", async page => {
   const store = await shards();
   const file = write("shards.folded", "main;f 3\nmain;g 4\n");
