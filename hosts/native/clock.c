@@ -64,11 +64,6 @@ static bool open_event(native_clock *clock) {
 static bool open_event(native_clock *clock) { return (void)clock, false; }
 #endif
 
-static void close_event(native_clock *clock) {
-    munmap(clock->event, PAGE);
-    clock->event = NULL;
-}
-
 // ---------------------------------------------------------------- timers
 
 static bool make_timer(native_clock *clock, clockid_t measures, timer_t *timer) {
@@ -189,25 +184,10 @@ void ouro_native_clock_start(native_self *self) {
 
 void ouro_native_clock_stop(native_self *self) {
     native_clock *clock = &self->clock;
-    if (clock->event) close_event(clock);
+    if (clock->event) munmap(clock->event, PAGE);
+    clock->event = NULL;
     if (clock->timers > 0) timer_delete(clock->timer);
     if (clock->timers > 1) timer_delete(clock->processor);
     clock->timers = 0;
     clock->thread = 0;
 }
-
-// exec keeps signals that wait, and lets an event go on for a moment: a tick would end the new
-// program, which has no handler. Timers and their signals do not survive it. A child of vfork has
-// the memory of its parent, whose clock goes on.
-bool ouro_native_clock_before_exec(void) {
-    native_clock *clock = &ouro_native_self.clock;
-    sigset_t ticks;
-    if (!clock->event || clock->thread != syscall(SYS_gettid)) return false;
-    close_event(clock);
-    sigemptyset(&ticks);
-    sigaddset(&ticks, TICK_SIGNAL);
-    ouro_native_real_sigtimedwait(&ticks, NULL, &(struct timespec){0}); // if it is blocked
-    return true;
-}
-
-void ouro_native_clock_after_exec(void) { open_event(&ouro_native_self.clock); }

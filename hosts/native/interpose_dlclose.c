@@ -9,14 +9,14 @@ DECLARE(dlclose);
 REAL_OF(dlclose)
 
 extern const char ouro_native_part_longjmp, ouro_native_part_context, ouro_native_part_exception,
-    ouro_native_part_signal, ouro_native_part_exec;
+    ouro_native_part_signal;
 
 // Named on the linker's command line (-u), so that a static library brings its interposers along
 // even if another library has functions of the same names.
 extern INTERPOSED const char *const ouro_native_interposed_[];
 const char *const ouro_native_interposed_[] = {&ouro_native_part_longjmp, &ouro_native_part_context,
                                                &ouro_native_part_exception,
-                                               &ouro_native_part_signal, &ouro_native_part_exec};
+                                               &ouro_native_part_signal};
 
 int dlclose(void *handle) {
     int result = real_dlclose()(handle);

@@ -36,11 +36,6 @@ int ouro_native_real_sigaction(int number, const struct sigaction *action,
     return real_sigaction()(number, action, before);
 }
 
-int ouro_native_real_sigtimedwait(const sigset_t *set, siginfo_t *info,
-                                  const struct timespec *time) {
-    return real_sigtimedwait()(set, info, time);
-}
-
 #ifndef OURO_NATIVE_WRAP
 // A constructor, because signal handlers call some of these.
 __attribute__((constructor)) static void find(void) {

@@ -198,16 +198,11 @@ const char *ouro_native_mark(void);
 // clock.c: of the calling OS thread.
 void ouro_native_clock_start(native_self *self);
 void ouro_native_clock_stop(native_self *self);
-bool ouro_native_clock_before_exec(void); // true: `after` starts it again
-void ouro_native_clock_after_exec(void);
 
-// signals.c. A handler returns whether the signal was for it. The kernel must not queue ticks while
-// they are blocked, so theirs is none of the real-time signals. No program is known that uses it.
-#ifdef SIGSTKFLT
-#define TICK_SIGNAL SIGSTKFLT
-#else
-#define TICK_SIGNAL SIGPROF
-#endif
+// signals.c. A handler returns whether the signal was for it. SIGURG is for ticks: programs without
+// a handler for it ignore it, also after exec; the kernel does not queue it, so ticks do not pile
+// up where they are blocked; and debuggers pass it on.
+#define TICK_SIGNAL SIGURG
 #define SWITCH_SIGNAL (SIGRTMAX - 3)
 typedef bool native_signal_handler(const siginfo_t *info, void *context);
 bool ouro_native_signal_take(int number, native_signal_handler *handler);
@@ -219,8 +214,6 @@ sigset_t ouro_native_signals_without(const sigset_t *set);
 // interpose_signal.c: the C library's.
 int ouro_native_real_sigaction(int number, const struct sigaction *action,
                                struct sigaction *before);
-int ouro_native_real_sigtimedwait(const sigset_t *set, siginfo_t *info,
-                                  const struct timespec *time);
 
 // switch.c: recording is switched on and off by a signal. While it is off, events go to a profile
 // that nobody reads, so that frames stay true and the hot path stays as it is.

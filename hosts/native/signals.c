@@ -39,9 +39,11 @@ static void wish(own_signal *s, struct sigaction action) {
     __atomic_store_n(&s->turn, other, __ATOMIC_RELEASE);
 }
 
-// By default these signals end a program: when the handler returns, because ours is blocked in it.
-static void die_of(int number) {
+// By default a program ignores SIGURG, and the others end it: when the handler returns, because
+// they are blocked in it.
+static void do_default(int number) {
     struct sigaction ends = {.sa_handler = SIG_DFL};
+    if (number == SIGURG) return;
     ouro_native_real_sigaction(number, &ends, NULL);
     raise(number);
 }
@@ -49,7 +51,7 @@ static void die_of(int number) {
 static void give_to_program(own_signal *s, int number, siginfo_t *info, void *context) {
     struct sigaction action = *wish_of(s);
     sigset_t before, during = ((ucontext_t *)context)->uc_sigmask;
-    if (action.sa_handler == SIG_DFL) die_of(number);
+    if (action.sa_handler == SIG_DFL) do_default(number);
     if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) return;
     if (action.sa_flags & (int)SA_RESETHAND) wish(s, (struct sigaction){.sa_handler = SIG_DFL});
     sigorset(&during, &during, &action.sa_mask);

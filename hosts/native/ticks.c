@@ -178,9 +178,8 @@ static bool open_ring(const char *folder) {
 
 static bool start_timer(void) {
     timer_t timer;
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL,
-                             .sigev_signo = TICK_SIGNAL,
-                             .sigev_value.sival_ptr = &ring};
+    struct sigevent event = {
+        .sigev_notify = SIGEV_SIGNAL, .sigev_signo = TICK_SIGNAL, .sigev_value.sival_ptr = &ring};
     struct itimerspec often = {.it_interval = {0, (long)period}, .it_value = {0, (long)period}};
     return timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) == 0 &&
            timer_settime(timer, 0, &often, NULL) == 0;

@@ -266,10 +266,7 @@ static void add_library(command *c) {
         "-Wl,--wrap=aligned_alloc", "-Wl,--wrap=posix_memalign", "-Wl,--wrap=memalign",
         "-Wl,--wrap=sigaction",     "-Wl,--wrap=signal",         "-Wl,--wrap=__sysv_signal",
         "-Wl,--wrap=sigset",        "-Wl,--wrap=sigignore",      "-Wl,--wrap=sigwait",
-        "-Wl,--wrap=sigwaitinfo",   "-Wl,--wrap=sigtimedwait",   "-Wl,--wrap=signalfd",
-        "-Wl,--wrap=execve",        "-Wl,--wrap=execv",          "-Wl,--wrap=execvp",
-        "-Wl,--wrap=execvpe",       "-Wl,--wrap=fexecve",        "-Wl,--wrap=execl",
-        "-Wl,--wrap=execlp",        "-Wl,--wrap=execle"};
+        "-Wl,--wrap=sigwaitinfo",   "-Wl,--wrap=sigtimedwait",   "-Wl,--wrap=signalfd"};
     if (!find_library(c->is_static ? "libouro-native-wrap.a" : "libouro-native.a", library)) return;
     add(c, "-Wl,-u,ouro_native_profile,-u,ouro_native_sleds_");
     if (c->is_static) {

@@ -265,7 +265,7 @@ def signals_of_the_same_numbers_are_the_programs(way):
     """It gets those that it sends to itself, once each: all but five that no program handles."""
     done = record(ticks_program(way), "50", "own", "50", options=("--hz", "5000"))
     assert done.out.startswith(f"handled {signal.NSIG - 1 - 4}, "), done.out
-    record(ticks_program(way), "50", "die", status=128 + signal.SIGSTKFLT, options=("--hz", "5000"))
+    record(ticks_program(way), "50", "die", status=128 + signal.SIGRTMAX - 3, options=("--hz", "5000"))
     assert ms_charged()[0] > 25, ms_charged()
 
 

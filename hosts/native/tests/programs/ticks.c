@@ -104,7 +104,7 @@ int main(int argc, char **argv) {
                 if (number != SIGKILL && number != SIGSTOP && number != 32 && number != 33)
                     raise(number);
         }
-        if (!strcmp(how, "die")) raise(SIGSTKFLT);
+        if (!strcmp(how, "die")) raise(SIGRTMAX - 3);
         if (!strcmp(how, "sleep")) sleep_often(20);
         if (!strcmp(how, "exec") && atoi(argv[i + 1]) > 0) again(argv, atoi(argv[i + 1]));
         if (!strcmp(how, "close"))
