@@ -4,8 +4,8 @@
 // A tick that comes while a hook runs is charged to the metric `recording`, any other to `time`, at
 // the position where the thread stands. So `time` has no part of the hooks, on neither side of a
 // call, and nobody has to estimate what a hook costs: time is never negative, and both metrics add
-// up to the processor time that was used. In a library without hooks a tick goes to that library,
-// see libraries.c.
+// up to the processor time that was used. A tick in a function that is not counted goes to that
+// function, see uncounted.c.
 //
 // A hook runs if the instruction that was interrupted is one of the hooks' own (they are in a
 // section by themselves) or of a gate, if an enter has begun, or if the thread is on a slow path.
@@ -50,7 +50,7 @@ void ouro_native_charge(ouro_thread *thread, ouro_metric metric, uint64_t amount
                         const void *context) {
     if (hits_hook(context)) {
         ouro_count(thread, METRIC_RECORDING, amount);
-    } else if (!ouro_native_library_tick(interrupted(context), thread, metric, amount)) {
+    } else if (!ouro_native_uncounted_tick(interrupted(context), thread, amount)) {
         ouro_native_count_tick(thread, metric, amount);
     }
 }

@@ -285,7 +285,7 @@ static bool prepare(native_self *self) {
         if (ouro_native_session.profile == ouro_native_session.counted)
             ouro_native_clock_start(self);
     }
-    ouro_native_library_settle(self);
+    ouro_native_uncounted_settle(self);
     for (size_t i = 0; i < self->queued; i++) take(self, self->queue[i]);
     self->queued = 0;
     return true;

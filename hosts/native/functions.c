@@ -24,6 +24,7 @@ enum { TABLE_FIRST = 1024, BUILD_ID_MOST = 32 };
 typedef struct {
     uintptr_t function; // 0: free; 1: its module is gone
     ouro_block block;
+    bool entered;
 } entry;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -169,33 +170,46 @@ static void cache_put(uintptr_t function, ouro_block block) {
     __atomic_store_n(cache_place(function), function << CACHE_BLOCK_BITS | block, __ATOMIC_RELAXED);
 }
 
-static ouro_block add(const module *m) {
+static entry *add(const module *m) {
     entry *e = find(m->address); // another thread may have added it
-    if (e) return e->block;
+    if (e) return e;
     ouro_block block = reserve() ? block_new(m) : OURO_PHANTOM;
-    if (block == OURO_PHANTOM) return block;
-    insert(table, size - 1, (entry){m->address, block});
+    if (block == OURO_PHANTOM) return NULL;
+    insert(table, size - 1, (entry){m->address, block, false});
     used++;
-    ouro_native_library_hooked(m->address);
+    return find(m->address);
+}
+
+// Without memory NULL, and the next call tries again. The loader is asked before we take our lock:
+// a thread that holds the loader's lock may wait for ours.
+static entry *find_or_add(uintptr_t function) {
+    pthread_mutex_lock(&lock);
+    entry *e = find(function);
+    if (e) return e;
+    module m = {.address = function};
+    pthread_mutex_unlock(&lock);
+    dl_iterate_phdr(look_at, &m);
+    pthread_mutex_lock(&lock);
+    return add(&m);
+}
+
+ouro_block ouro_native_block_of(uintptr_t function) {
+    entry *e = find_or_add(function);
+    ouro_block block = e ? e->block : OURO_PHANTOM;
+    if (e && !e->entered) {
+        e->entered = true;
+        ouro_native_uncounted_entered(function);
+    }
+    if (e) cache_put(function, block);
+    pthread_mutex_unlock(&lock);
     return block;
 }
 
-// Without memory the result is OURO_PHANTOM, and the next call tries again. The loader is asked
-// before we take our lock: a thread that holds the loader's lock may wait for ours.
-ouro_block ouro_native_block_of(uintptr_t function) {
-    pthread_mutex_lock(&lock);
-    entry *e = find(function);
-    ouro_block block = e ? e->block : OURO_PHANTOM;
-    if (!e) {
-        module m = {.address = function};
-        pthread_mutex_unlock(&lock);
-        dl_iterate_phdr(look_at, &m);
-        pthread_mutex_lock(&lock);
-        block = add(&m);
-    }
-    if (block != OURO_PHANTOM) cache_put(function, block);
+bool ouro_native_block_of_uncounted(uintptr_t function, ouro_block *block) {
+    const entry *e = find_or_add(function);
+    if (e) *block = e->entered ? OURO_PHANTOM : e->block;
     pthread_mutex_unlock(&lock);
-    return block;
+    return e != NULL;
 }
 
 // Threads of one name share a block. There are few names.
@@ -231,12 +245,6 @@ ouro_block ouro_native_block_by_key(uint32_t key) {
     }
     pthread_mutex_unlock(&lock);
     return block;
-}
-
-bool ouro_native_has_functions(uintptr_t start, uintptr_t bytes) {
-    for (size_t i = 0; i < size; i++)
-        if (table[i].function > 1 && table[i].function - start < bytes) return true;
-    return false;
 }
 
 // ---------------------------------------------------------------- dlclose
@@ -278,7 +286,7 @@ static void forget(const loaded *all) {
         table[i].function = 1;
         __atomic_store_n(cache_place(function), 0, __ATOMIC_RELAXED);
     }
-    ouro_native_libraries_forget(is_loaded, all);
+    ouro_native_uncounted_forget(is_loaded, all);
     pthread_mutex_unlock(&lock);
 }
 

@@ -61,12 +61,14 @@ typedef struct {
     int kind;
 } native_event;
 
-// Of the clock, in a library without hooks; see libraries.c.
+// Ticks in a function that has no block yet; see uncounted.c.
 typedef struct {
-    uintptr_t at; // the instruction; 0: none
-    ouro_metric metric;
-    uint64_t amount;
+    uintptr_t at;     // the function, or an instruction of a module that is not known
+    ouro_block block; // they were charged to, below the caller; OURO_PHANTOM: to the caller
+    uint32_t count;
+    uint64_t time;
 } native_tick;
+enum { NATIVE_TICKS = 16 };
 
 // Of an OS thread, see clock.c.
 typedef struct {
@@ -95,7 +97,8 @@ typedef struct native_self {
     uint64_t number; // of the OS thread, never reused
     native_event *queue;
     size_t queued, queue_room;
-    native_tick tick; // one that waits for the next event
+    native_tick ticks[NATIVE_TICKS]; // that wait for the next event
+    size_t tick_count;
     native_stack own;
     native_clock clock;
     native_stack *slice_stack; // the open slice ends with a frame of this one; NULL: it does not
@@ -228,22 +231,22 @@ void ouro_native_switch_lock(bool lock);
 void ouro_native_switch_rename(void); // some thread has another name
 void ouro_native_switch_slow(void);   // all take the slow path at their next event
 
-// functions.c
+// functions.c: of a function that is entered; of one that is not, for its time. False: no memory.
+// *block is OURO_PHANTOM if it was ever entered.
 ouro_block ouro_native_block_of(uintptr_t function);
+bool ouro_native_block_of_uncounted(uintptr_t function, ouro_block *block);
 ouro_block ouro_native_block_by_key(uint32_t key);
-ouro_block ouro_native_block_of_name(const char *name);          // of a thread
-bool ouro_native_has_functions(uintptr_t start, uintptr_t size); // under the lock
+ouro_block ouro_native_block_of_name(const char *name); // of a thread
 void ouro_native_forget_unloaded(void);
 void ouro_native_functions_lock(bool lock);
 
-// libraries.c
-void ouro_native_libraries_start(void);
+// uncounted.c
+void ouro_native_uncounted_start(void);
 // In the handler of the clock: false if the tick is for where the thread stands.
-bool ouro_native_library_tick(uintptr_t at, ouro_thread *thread, ouro_metric metric,
-                              uint64_t amount);
-void ouro_native_library_settle(native_self *self);  // charges the tick that waits
-void ouro_native_library_hooked(uintptr_t function); // was entered; under the lock of functions.c
-void ouro_native_libraries_forget(bool (*is_loaded)(const void *user, uintptr_t at),
+bool ouro_native_uncounted_tick(uintptr_t at, ouro_thread *thread, uint64_t time);
+void ouro_native_uncounted_settle(native_self *self);   // moves the ticks that wait
+void ouro_native_uncounted_entered(uintptr_t function); // under the lock of functions.c
+void ouro_native_uncounted_forget(bool (*is_loaded)(const void *user, uintptr_t at),
                                   const void *user); // under that lock
 
 // named.c: how many there are; at most `most`.

@@ -181,7 +181,7 @@ static void in_child(void) {
     ouro_native_session.profile = ouro_native_session.counted = NULL;
     ouro_native_session.forked = ++ouro_native_session.generation;
     ouro_native_switch_in_child(self);
-    self->tick.at = 0;
+    self->tick_count = 0;
     self->clock = (native_clock){0}; // not inherited
     self->limit = NULL;
 }
@@ -230,7 +230,7 @@ bool ouro_native_thread_begin(void) {
     pthread_setspecific(thread_key, self);
     self->started = true;
     ouro_native_switch_add(self);
-    if (self->number == 1) ouro_native_libraries_start();
+    if (self->number == 1) ouro_native_uncounted_start();
     return true;
 }
 

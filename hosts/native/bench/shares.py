@@ -7,7 +7,7 @@ cmark, Lua and pigz (zopfli), built with -O2. Three questions, a table each:
    of clang, beside clang's plain program.
    Shares are self, as perf has them: of functions that both builds have, without what they spend in libraries.
    What is inlined counts for its caller, the kernel for the function that it was entered from. All libraries are one
-   row, [libraries], because ours knows no functions of them, and the difference of that row counts as any other.
+   row, [libraries], because each tool has other names for their functions, and that row counts as any other.
    Libraries by caller are told, too, but not judged: a function that ends by a jump into a library (l_alloc of Lua, to
    realloc) has left the plain program's stack by then, and its caller gets the time. Ours knows it. So a function that
    has such a jump is left out of paths that end in a library, on both sides.
