@@ -119,7 +119,7 @@ enum {
 
 typedef struct {
     int measures; // OURO_CLOCK_WALL ...
-    int signal;   // the timer's signal; 0 = SIGPROF
+    int signal;   // the timer's signal; 0: a real-time signal that is free
     // Charges a tick in place of the clock, by ouro_count: for a host that tells ticks apart.
     // Called in the signal handler, whose third argument is `context`. NULL: the clock charges.
     void (*charge)(ouro_thread *thread, ouro_metric metric, uint64_t amount, const void *context);
@@ -329,14 +329,19 @@ OURO_INLINE_ void ouro_slice_stop(ouro_thread *thread);
 // it runs. System calls may end early with EINTR, although SA_RESTART is set; under OURO_CLOCK_CPU
 // a thread that waits gets no signal, and its waiting is not charged. A child of fork(2) has no
 // clock. One clock per thread. 0, or -1 with errno: EINVAL (no such metric, hz above 100,000),
-// EBUSY (this thread has a clock, or the program handles the signal itself: choose another), EAGAIN
-// (too many timers).
+// EBUSY (this thread has a clock, or the program handles the chosen signal, or each that would do),
+// EAGAIN (too many timers).
 OURO_API int ouro_clock_start(ouro_thread *thread, ouro_metric metric, unsigned hz);
 
 // Lets the clock of `from` charge `to` from now on: for a scheduler that switches green threads.
 // Without a system call. Both must be of one lane; if `to` has a clock already, or `from` has none,
 // nothing happens. `to` NULL: the clock charges nobody and stays with `from`, until it is moved on.
 OURO_API void ouro_clock_move(ouro_thread *from, ouro_thread *to);
+
+// The program is about to use this signal itself: clocks that send it change to another one.
+// Returns the signal that they send now, `signal_number` if no clock sends it, or 0 if none is
+// free; the clocks stand still then. A tick may be on its way to other threads. Not for signal handlers.
+OURO_API int ouro_clock_leave(int signal_number);
 
 // Stops the clock, if there is one: on the OS thread that started it, or when that has ended.
 OURO_API void ouro_clock_stop(ouro_thread *thread);

@@ -252,7 +252,8 @@ session *session_start(lua_State *L, const settings *wanted) {
     if (status == LUA_OK) {
         lua_pop(L, 1);
         lua_pushfstring(L, "cannot start the clock: %s%s", strerror(error),
-                        error == EBUSY ? " (the program handles its signal itself)" : "");
+                        error == EBUSY ? " (the program uses every signal that ticks could come by)"
+                                       : "");
     }
     return NULL;
 }

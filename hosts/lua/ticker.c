@@ -19,13 +19,14 @@
 #include "ticker.h"
 
 #include "session.h"
+#include "tick_signal.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { TICKERS = 256, LATE = 15000, SHARE = 100, ASLEEP = 10, HZ = 251, SIGNAL = SIGVTALRM };
+enum { TICKERS = 256, LATE = 15000, SHARE = 100, ASLEEP = 10, HZ = 251 };
 
 static ticker tickers[TICKERS];
 
@@ -50,9 +51,9 @@ static void rest_after(ticker *t, uint64_t now, uint64_t cost, uint32_t ticks) {
 }
 
 static void on_tick(int signal_number, siginfo_t *info, void *context) {
-    (void)signal_number;
     (void)context;
     int error = errno;
+    if (info->si_code != SI_TIMER) ouro__obey_default(signal_number);
     ticker *t = ticker_of_ticket(info->si_value.sival_ptr);
     if (info->si_code == SI_TIMER && t) {
         t->ticks = t->ticks + 1 + (uint32_t)(info->si_overrun > 0 ? info->si_overrun : 0);
@@ -86,29 +87,11 @@ bool ticker_was_late(const ticker *t, uint64_t now) {
 
 // ---------------------------------------------------------------- start and stop
 
-// Installs the handler, unless the program has its own for this signal.
-static bool handler_install(void) {
-    struct sigaction action, before;
-    if (sigaction(SIGNAL, NULL, &before)) return false;
-    bool ours = (before.sa_flags & SA_SIGINFO) && before.sa_sigaction == on_tick;
-    if (ours) return true;
-    if ((before.sa_flags & SA_SIGINFO) ||
-        (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)) {
-        errno = EBUSY;
-        return false;
-    }
-    memset(&action, 0, sizeof action);
-    action.sa_sigaction = on_tick;
-    action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-    sigemptyset(&action.sa_mask);
-    return sigaction(SIGNAL, &action, NULL) == 0;
-}
-
-static bool timer_begin(ticker *t, unsigned hz, bool cpu) {
+static bool timer_begin(ticker *t, int signal_number, unsigned hz, bool cpu) {
     struct sigevent event;
     memset(&event, 0, sizeof event);
     event.sigev_notify = SIGEV_THREAD_ID;
-    event.sigev_signo = SIGNAL;
+    event.sigev_signo = signal_number;
     event.sigev_value.sival_ptr = (void *)t->ticket;
 #ifdef sigev_notify_thread_id
     event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
@@ -146,9 +129,9 @@ static ticker *ticker_new(session *s) {
 }
 
 ticker *ticker_start(session *s, unsigned hz, bool cpu) {
-    if (!handler_install()) return NULL;
-    ticker *t = ticker_new(s);
-    if (!t || timer_begin(t, hz ? hz : HZ, cpu)) return t;
+    int signal_number = ouro__take_tick_signal(on_tick, 0);
+    ticker *t = signal_number ? ticker_new(s) : NULL;
+    if (!t || timer_begin(t, signal_number, hz ? hz : HZ, cpu)) return t;
     int error = errno;
     ticker_stop(t);
     errno = error;

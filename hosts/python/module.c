@@ -106,12 +106,12 @@ static PyObject *stats(PyObject *self, PyObject *unused) {
     (void)unused;
     if (!the_session.profile) Py_RETURN_NONE;
     ouro_stats s = ouro_profile_stats(the_session.profile);
-    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "calls", (unsigned long long)s.calls,
-                         "time", (unsigned long long)s.totals[0], "nodes",
-                         (unsigned long long)s.nodes, "blocks", (unsigned long long)s.blocks,
-                         "taken", (unsigned long long)the_session.taken, "clockless",
-                         (unsigned long long)the_session.clockless, "slices",
-                         (unsigned long long)the_session.slices);
+    return Py_BuildValue(
+        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:i,s:i}", "calls", (unsigned long long)s.calls, "time",
+        (unsigned long long)s.totals[0], "nodes", (unsigned long long)s.nodes, "blocks",
+        (unsigned long long)s.blocks, "taken", (unsigned long long)the_session.taken, "clockless",
+        (unsigned long long)the_session.clockless, "slices", (unsigned long long)the_session.slices,
+        "left", the_session.left, "sends", the_session.sends);
 }
 
 // What is done around fork, as os.register_at_fork says it.
@@ -150,6 +150,20 @@ static PyObject *guard(PyObject *self, PyObject *on) {
         keeper_unguard();
     }
     Py_RETURN_NONE;
+}
+
+// The program is about to use this signal. True: ticks came by it until now.
+static PyObject *leave_signal(PyObject *self, PyObject *argument) {
+    (void)self;
+    int number = PyLong_Check(argument) ? (int)PyLong_AsLong(argument) : 0;
+    if (PyErr_Occurred()) PyErr_Clear();
+    session *s = &the_session;
+    if (!s->running || number <= 0) Py_RETURN_FALSE;
+    int sends = s->settings.precise ? ouro_clock_leave(number) : sample_leave(number);
+    if (sends == number) Py_RETURN_FALSE;
+    s->left = number;
+    s->sends = sends;
+    Py_RETURN_TRUE;
 }
 
 // ---------------------------------------------------------------- what is replaced
@@ -202,6 +216,7 @@ static PyMethodDef functions[] = {
     {"after_fork_in_parent", after_fork_in_parent, METH_NOARGS, NULL},
     {"after_fork_in_child", after_fork_in_child, METH_O, NULL},
     {"guard", guard, METH_O, NULL},
+    {"leave_signal", leave_signal, METH_O, NULL},
     {"thread_starter", thread_starter, METH_O, NULL},
     {"stand_ins", precise_stand_ins, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

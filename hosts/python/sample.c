@@ -18,6 +18,8 @@
 
 #include "session.h"
 
+#include "tick_signal.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -32,7 +34,6 @@
 #include <unistd.h>
 
 enum {
-    SIGNAL = SIGVTALRM,
     HZ = 251,
     SHARE = 100,
     FRAMES_MOST = 1 << 20,
@@ -67,6 +68,7 @@ typedef struct sampler {
     unsigned long owner; // the OS thread, as pthread_self tells it
     clockid_t clock;
     timer_t timer;
+    pid_t os_thread;
     bool has_timer;
     struct sampler *next;
 } sampler;
@@ -79,6 +81,7 @@ static struct {
     size_t length, room; // of the path that was charged last
     block_map by_key;
     ouro_block unreadable, cut;
+    int signal; // of the timers; 0: none is free
 } all;
 
 // ---------------------------------------------------------------- the handler
@@ -229,8 +232,8 @@ static void take_sample(sampler *s, uint64_t start, const ucontext_t *context) {
 }
 
 static void on_tick(int number, siginfo_t *info, void *context) {
-    (void)number;
     int error = errno;
+    if (info->si_code != SI_TIMER) ouro__obey_default(number);
     sampler *s = info->si_code == SI_TIMER ? info->si_value.sival_ptr : NULL;
     if (s && !s->stopped && s->owner == (unsigned long)pthread_self()) {
         s->busy = true;
@@ -399,19 +402,17 @@ static clockid_t cpu_clock(pid_t thread) {
     return (clockid_t)(~(unsigned)thread << 3 | PER_THREAD | SCHEDULED);
 }
 
-static bool timer_begin(sampler *s, pid_t thread) {
+static bool timer_begin(sampler *s) {
     struct sigevent event;
     memset(&event, 0, sizeof event);
     event.sigev_notify = SIGEV_THREAD_ID;
-    event.sigev_signo = SIGNAL;
+    event.sigev_signo = all.signal;
     event.sigev_value.sival_ptr = s;
 #ifdef sigev_notify_thread_id
-    event.sigev_notify_thread_id = thread;
+    event.sigev_notify_thread_id = s->os_thread;
 #else
-    event._sigev_un._tid = thread;
+    event._sigev_un._tid = s->os_thread;
 #endif
-    s->clock = s->cpu ? cpu_clock(thread) : CLOCK_MONOTONIC;
-    s->last = nanoseconds(s->clock);
     if (timer_create(s->clock, &event, &s->timer)) return false;
     s->has_timer = true;
     unsigned hz = the_session.settings.hz ? the_session.settings.hz : HZ;
@@ -444,7 +445,10 @@ int sample_attach(track *t, PyThreadState *tstate, PyObject *function) {
     s->next = all.list;
     all.list = s;
     t->sampler = s;
-    if (timer_begin(s, (pid_t)tstate->native_thread_id)) return 0;
+    s->os_thread = (pid_t)tstate->native_thread_id;
+    s->clock = s->cpu ? cpu_clock(s->os_thread) : CLOCK_MONOTONIC;
+    s->last = nanoseconds(s->clock);
+    if (timer_begin(s)) return 0;
     PyErr_SetFromErrno(PyExc_OSError);
     return -1;
 }
@@ -462,24 +466,24 @@ void sample_detach(track *t) {
 
 // ---------------------------------------------------------------- start and stop of a session
 
-static bool handler_install(void) {
-    struct sigaction before;
-    if (sigaction(SIGNAL, NULL, &before)) return false;
-    if ((before.sa_flags & SA_SIGINFO) && before.sa_sigaction == on_tick) return true;
-    if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
-        errno = EBUSY;
-        return false;
+// The threads that are recorded change to another signal.
+int sample_leave(int number) {
+    if (number != all.signal) return number;
+    for (sampler *s = all.list; s; s = s->next) {
+        if (s->has_timer) timer_delete(s->timer);
     }
-    struct sigaction ours = {.sa_sigaction = on_tick,
-                             .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    sigemptyset(&ours.sa_mask);
-    return sigaction(SIGNAL, &ours, NULL) == 0;
+    all.signal = ouro__take_tick_signal(on_tick, number);
+    for (sampler *s = all.list; s; s = s->next) {
+        if (s->has_timer) s->has_timer = all.signal && timer_begin(s);
+    }
+    return all.signal;
 }
 
 ouro_thread *sample_thread(void) { return all.thread; }
 
 bool sample_begin(void) {
-    if (!handler_install()) return false;
+    all.signal = ouro__take_tick_signal(on_tick, 0);
+    if (!all.signal) return false;
     faults_install();
     if (all.thread) leave(0);
     if (!all.thread) all.thread = ouro_thread_new(the_session.profile);

@@ -87,6 +87,7 @@ typedef struct session {
     uint64_t taken;     // threads whose hook another profiler has replaced
     uint64_t slices;    // that have begun
     uint64_t clockless; // threads whose clock could not be started
+    int left, sends;    // the program took the signal `left`, and ticks come by this one; 0: none
 } session;
 
 extern session the_session;
@@ -139,6 +140,8 @@ void sample_detach(track *t);
 bool sample_begin(void);
 void sample_end(void);
 void sample_forget(void);
+// As ouro_clock_leave.
+int sample_leave(int number);
 void sample_consume(void);
 ouro_thread *sample_thread(void);
 // Around fork: the keeper is not in the middle of a sample.

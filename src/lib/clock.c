@@ -12,6 +12,7 @@
 // the clock is stopped finds a slot without a thread, or one of a later generation.
 
 #include "internal.h"
+#include "tick_signal.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -29,6 +30,10 @@ typedef struct ouro_clock_ {
     uint64_t per_tick;
     void (*charge)(ouro_thread *, ouro_metric, uint64_t, const void *); // NULL: we charge
     timer_t timer;
+    int signal; // that the timer sends; 0: there is no timer
+    pid_t os_thread;
+    bool cpu;
+    unsigned hz;
     _Atomic uintptr_t ticket; // generation and index: what the signal carries
 } ouro__clock;
 
@@ -44,10 +49,12 @@ static ouro_node_ *node_of(const ouro_thread *thread) {
 }
 
 static void on_tick(int signal_number, siginfo_t *info, void *context) {
-    (void)signal_number;
     uintptr_t ticket = (uintptr_t)info->si_value.sival_ptr;
     ouro__clock *clock = &clocks[ticket % CLOCKS_MAX];
-    if (info->si_code != SI_TIMER) return;
+    if (info->si_code != SI_TIMER) {
+        if (signal_number >= SIGRTMIN) ouro__obey_default(signal_number);
+        return;
+    }
     ouro_thread *thread = atomic_load_explicit(&clock->thread, memory_order_acquire);
     if (!thread || atomic_load_explicit(&clock->ticket, memory_order_relaxed) != ticket) return;
     uint64_t ticks = 1 + (uint64_t)(info->si_overrun > 0 ? info->si_overrun : 0);
@@ -57,22 +64,17 @@ static void on_tick(int signal_number, siginfo_t *info, void *context) {
         ouro_add_(&node_of(thread)->metrics[clock->metric], ticks * clock->per_tick);
 }
 
-// Takes the signal, unless the program has a handler of its own for it.
-static bool handler_install(int signal_number) {
-    struct sigaction action, before;
-    if (sigaction(signal_number, NULL, &before)) return false;
-    bool ours = (before.sa_flags & SA_SIGINFO) && before.sa_sigaction == on_tick;
-    if (ours) return true;
-    if ((before.sa_flags & SA_SIGINFO) ||
-        (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)) {
-        errno = EBUSY;
-        return false;
-    }
-    memset(&action, 0, sizeof action);
-    action.sa_sigaction = on_tick;
-    action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-    sigemptyset(&action.sa_mask);
-    return sigaction(signal_number, &action, NULL) == 0;
+// The signal that the host has chosen, unless the program handles it, or one that is free. 0 with
+// errno if there is none.
+static int signal_take(int chosen) {
+    struct sigaction before;
+    if (!chosen) return ouro__take_tick_signal(on_tick, 0);
+    if (sigaction(chosen, NULL, &before)) return 0;
+    if ((before.sa_flags & SA_SIGINFO) && before.sa_sigaction == on_tick) return chosen;
+    bool is_free = !(before.sa_flags & SA_SIGINFO) &&
+                   (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN);
+    errno = EBUSY;
+    return is_free && ouro__install_tick_handler(chosen, on_tick) ? chosen : 0;
 }
 
 static ouro__clock *clock_take(void) {
@@ -86,29 +88,35 @@ static ouro__clock *clock_take(void) {
     return NULL;
 }
 
-static bool timer_begin(ouro__clock *clock, const ouro_profile *profile, int signal_number,
-                        unsigned hz) {
+// The processor time of a thread, as the kernel numbers its clock.
+static clockid_t cpu_clock(pid_t thread) {
+    enum { PER_THREAD = 4, SCHEDULED = 2 };
+    return (clockid_t)(~(unsigned)thread << 3 | PER_THREAD | SCHEDULED);
+}
+
+static bool timer_begin(ouro__clock *clock, int signal_number) {
     struct sigevent event;
     memset(&event, 0, sizeof event);
     event.sigev_notify = SIGEV_THREAD_ID;
     event.sigev_signo = signal_number;
     event.sigev_value.sival_ptr = (void *)clock->ticket;
 #ifdef sigev_notify_thread_id
-    event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+    event.sigev_notify_thread_id = clock->os_thread;
 #else
-    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+    event._sigev_un._tid = clock->os_thread;
 #endif
-    bool cpu = profile->clock.measures == OURO_CLOCK_CPU;
-    if (timer_create(cpu ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &event, &clock->timer))
-        return false;
-    uint64_t period = 1000000000u / hz;
+    clockid_t measured = clock->cpu ? cpu_clock(clock->os_thread) : CLOCK_MONOTONIC;
+    if (timer_create(measured, &event, &clock->timer)) return false;
+    uint64_t period = 1000000000u / clock->hz;
     struct itimerspec times;
     times.it_interval.tv_sec = (time_t)(period / 1000000000u);
     times.it_interval.tv_nsec = (long)(period % 1000000000u);
     times.it_value = times.it_interval;
+    clock->signal = signal_number;
     if (timer_settime(clock->timer, 0, &times, NULL) == 0) return true;
     int error = errno;
     timer_delete(clock->timer);
+    clock->signal = 0;
     errno = error;
     return false;
 }
@@ -120,16 +128,19 @@ static void clock_release(ouro__clock *clock) {
 
 static int clock_begin(ouro_thread *thread, ouro_metric metric, unsigned hz) {
     ouro_profile *profile = lane_of(thread)->profile;
-    int signal_number = profile->clock.signal ? profile->clock.signal : SIGPROF;
-    if (!handler_install(signal_number)) return -1;
+    int signal_number = signal_take(profile->clock.signal);
+    if (!signal_number) return -1;
     ouro__clock *clock = clock_take();
     if (!clock) return -1;
     bool in_time = strcmp(profile->metrics[metric].unit, "nanoseconds") == 0;
     clock->metric = metric;
     clock->charge = profile->clock.charge;
+    clock->cpu = profile->clock.measures == OURO_CLOCK_CPU;
+    clock->hz = hz;
+    clock->os_thread = (pid_t)syscall(SYS_gettid);
     clock->per_tick = in_time ? 1000000000u / hz : 1;
     atomic_store_explicit(&clock->thread, thread, memory_order_release);
-    if (!timer_begin(clock, profile, signal_number, hz)) {
+    if (!timer_begin(clock, signal_number)) {
         clock_release(clock);
         return -1;
     }
@@ -172,10 +183,25 @@ void ouro_clock_move(ouro_thread *from, ouro_thread *to) {
 void ouro_clock_stop(ouro_thread *thread) {
     if (!thread || !thread->clock_) return;
     pthread_mutex_lock(&clocks_lock);
-    timer_delete(thread->clock_->timer);
+    if (thread->clock_->signal) timer_delete(thread->clock_->timer);
     clock_release(thread->clock_);
     thread->clock_ = NULL;
     pthread_mutex_unlock(&clocks_lock);
+}
+
+int ouro_clock_leave(int signal_number) {
+    int now = signal_number;
+    pthread_mutex_lock(&clocks_lock);
+    for (int i = 0; i < CLOCKS_MAX; i++) {
+        ouro__clock *clock = &clocks[i];
+        if (!clock->is_taken || clock->signal != signal_number || !signal_number) continue;
+        timer_delete(clock->timer);
+        clock->signal = 0;
+        if (now == signal_number) now = ouro__take_tick_signal(on_tick, signal_number);
+        if (now) timer_begin(clock, now);
+    }
+    pthread_mutex_unlock(&clocks_lock);
+    return now;
 }
 
 // For fork(2): the child's table must not be in the middle of a change.

@@ -15,6 +15,7 @@
 #include "live_read.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -382,6 +383,10 @@ static void do_clock_move(machine *m) {
 }
 
 static void do_clock_stop(machine *m) { ouro_clock_stop(any_thread(m)); }
+static void do_clock_leave(machine *m) {
+    (void)m;
+    ouro_clock_leave(SIGRTMAX - 3 - (int)random_below(4));
+}
 
 // ---------------------------------------------------------------- stacks
 
@@ -634,7 +639,7 @@ static void (*const steps[])(machine *) = {
     do_exit,         do_replace,       do_replace,     do_sample,       do_sample, do_count,
     do_count,        do_try_enter,     do_reenter,     do_position,     do_unwind, do_unwind,
     do_free,         do_new,           do_new,         do_fork,         do_spawn,  do_clock_start,
-    do_clock_move,   do_clock_stop,    do_push,        do_push,         do_push,   do_push,
+    do_clock_move,   do_clock_stop,    do_clock_leave, do_push,         do_push,   do_push,
     do_pop,          do_stack_replace, do_pop,         do_stack_unwind, do_clear,  do_here,
     do_stack_thread, do_here,          do_stand,       do_site,         do_site,   do_site,
     do_site,         do_leave,         do_here_sample, do_aside,        do_rare,   do_slice,

@@ -260,6 +260,39 @@ static void record_under_ticks(uint32_t cap) {
 TEST(ticks_during_growth_are_not_lost) { record_under_ticks(0); }
 TEST(ticks_during_pruning_are_not_lost) { record_under_ticks(64); }
 
+static volatile sig_atomic_t reached;
+static void note_signal(int number) { reached = number; }
+
+// The program takes one signal after the other, until none is left for the clocks.
+TEST(a_signal_that_the_program_takes_gets_no_ticks) {
+    ouro_profile *profile = clocked(0, 0);
+    ouro_thread *thread = ouro_thread_new(profile), *fork = ouro_thread_fork(thread);
+    int left = 0, now = 1;
+    CHECK_EQUAL(ouro_clock_leave(SIGUSR1), SIGUSR1);
+    CHECK_EQUAL(ouro_clock_start(thread, 1, 5000), 0);
+    CHECK_EQUAL(ouro_clock_start(fork, 1, 5000), 0);
+    for (int round = 0; round < 2 && now; round++) {
+        for (int number = SIGRTMIN; number <= SIGRTMAX && now; number++) {
+            now = ouro_clock_leave(number);
+            left += now != number;
+            signal(number, round ? note_signal : SIG_DFL);
+            if (now && now != number) wait_for(profile, 1000000);
+        }
+    }
+    CHECK(left >= 2 && now == 0 && reached == 0);
+    uint64_t then = total(profile, 1);
+    usleep(20000);
+    CHECK_EQUAL(total(profile, 1), then);
+    ouro_clock_stop(thread);
+    CHECK(ouro_clock_start(thread, 1, 5000) == -1 && errno == EBUSY);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) signal(number, SIG_DFL);
+    CHECK_EQUAL(ouro_clock_start(thread, 1, 5000), 0);
+    wait_for(profile, 1000000);
+    ouro_thread_free(fork);
+    ouro_thread_free(thread);
+    ouro_profile_free(profile);
+}
+
 TEST(what_cannot_be_started_says_why) {
     ouro_profile *profile = clocked(0, 0);
     ouro_thread *thread = ouro_thread_new(profile);

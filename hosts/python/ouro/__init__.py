@@ -15,7 +15,8 @@
 """
 import os as _os
 import sys as _sys
-import _thread
+import time as _time
+import _signal, _thread
 
 from . import _ouro
 
@@ -45,6 +46,31 @@ def _exit(status):
 _os_exit = _os._exit
 
 
+def _is_pending(number):
+    bit = 1 << number - 1
+    for thread in _os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{thread}/status") as status:
+                if any(line.startswith("SigPnd") and int(line.split()[1], 16) & bit for line in status):
+                    return True
+        except OSError:
+            pass  # it has ended
+    return False
+
+
+def _signal_taken(number, handler):
+    """signal.signal: if our ticks come by this signal, they come by another one from now on."""
+    if _ouro.leave_signal(number):
+        for _ in range(100):  # until the last tick has arrived, unless a thread blocks it
+            if not _is_pending(number):
+                break
+            _time.sleep(0.001)
+    return _signal_signal(number, handler)
+
+
+_signal_signal = _signal.signal
+
+
 def _install(precise):
     starter = _ouro.thread_starter(_thread.start_new_thread)
     threading = _sys.modules.get("threading")
@@ -53,6 +79,7 @@ def _install(precise):
     if threading:
         _replace(threading, "_start_new_thread", starter)
     _replace(_os, "_exit", _exit)
+    _replace(_signal, "signal", _signal_taken)
     if precise:
         setprofile, getprofile = _ouro.stand_ins(_sys.setprofile, _sys.getprofile)
         _replace(_sys, "setprofile", setprofile)

@@ -43,7 +43,11 @@ def summary(file, precise):
     if stats["taken"]:
         say("another profiler took the hook of a thread; what that thread did afterwards is not recorded")
     if stats["clockless"]:
-        say("a thread has no times, because the program handles SIGPROF itself")
+        say("a thread has no times, because the program uses every signal that ticks could come by")
+    if stats["left"]:
+        say(f"the program uses signal {stats['left']} itself: " +
+            (f"ticks came by signal {stats['sends']} from then on" if stats["sends"] else
+             "no other is free, so time was not recorded from then on"))
     say("the profile is in " + ascii(file)[1:-1])
 
 

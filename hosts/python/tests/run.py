@@ -794,13 +794,73 @@ def another_profiler_that_takes_the_hook_is_told():
     same(calls_of("script.pb", "work"), 1)
 
 
+SIGNALS = """
+    import signal, sys, threading, time
+    got, wanted = [], [signal.SIG_DFL if sys.argv[1] == "default" else lambda number, frame: got.append(number)]
+    def work():
+        end = time.process_time() + 0.02
+        while time.process_time() < end: sum(range(1000))
+    def before(): work()
+    def after(): work()
+    def set_all(numbers):
+        for number in numbers:
+            try: signal.signal(number, wanted[0])
+            except (OSError, ValueError): pass
+    other = threading.Thread(target=before)
+    other.start()
+    before()
+    numbers = sorted(signal.valid_signals() - {signal.SIGINT, signal.SIGCHLD})
+    if sys.argv[2] == "old": numbers = [signal.SIGPROF, signal.SIGVTALRM, signal.SIGALRM]
+    if sys.argv[2] == "newest first": numbers.reverse()
+    if sys.argv[2] == "ours": numbers = [signal.SIGRTMAX - 4]
+    set_all(numbers)
+    after()
+    threads = [threading.Thread(target=after) for _ in range(2)]
+    for thread in threads: thread.start()
+    for thread in [other, *threads]: thread.join()
+    assert not got, got
+"""
+
+
+def no_tick_reaches_a_program(action, which, mode):
+    """Nor kills it, whatever it does with which signals."""
+    write("script.py", textwrap.dedent(SIGNALS))
+    said = ouro(*mode, "--hz", "5000", "-o", "script.pb", "script.py", action, which).err
+    totals = json.loads(suite.run(OURO, "report", "--overall", "--json", "--top", "1000000", "--metric", "time",
+                                  "script.pb", status=0).out)["rows"]
+    seen = {row["name"] for row in totals if row["overall"]}
+    has(seen, "before")
+    if which == "old":
+        lacks(said, "uses signal")
+    elif (action, which) == ("handler", "all") or (action, which) == ("handler", "newest first"):
+        has(said, "no other is free, so time was not recorded from then on")
+        lacks(seen, "after")
+    else:
+        has(said, "itself: ticks came by signal")
+    if which in ("old", "ours"):
+        has(seen, "after")
+
+
+for action in "default", "handler":
+    for which in "old", "ours", "all", "newest first":
+        for mode in [], ["--precise"]:
+            case(no_tick_reaches_a_program, f"no_tick_reaches_a_program_that_sets_{which.replace(' ', '_')}_signals_to_"
+                 f"{action}_{(mode or ['--sampling'])[0][2:]}", action, which, mode)
+
+
 @case
-def a_program_that_handles_sigprof_is_told_that_it_has_no_times():
-    write("script.py", "import signal, threading\nsignal.signal(signal.SIGPROF, lambda *a: None)\n"
-          "def work(): pass\nt = threading.Thread(target=work); t.start(); t.join()\n")
-    done = ouro("--precise", "-o", "script.pb", "script.py")
-    has(done.err, "a thread has no times")
-    same(calls_of("script.pb", "work"), 1)
+def a_signal_that_is_no_tick_does_what_it_did():
+    for mode in [], ["--precise"]:
+        write("script.py", "import os, signal\ndef f(): pass\nf()\nos.kill(os.getpid(), signal.SIGRTMAX - 4)\n"
+              "while True: signal.pause()\n")
+        ouro("-q", *mode, "script.py", status=-(signal.SIGRTMAX - 4))
+        for name in "SIGPROF", "SIGVTALRM":
+            write("script.py", f"import os, signal\nos.kill(os.getpid(), signal.{name})\nwhile True: pass\n")
+            ouro("-q", *mode, "script.py", status=-getattr(signal, name))
+            timer = "signal.ITIMER_PROF" if name == "SIGPROF" else "signal.ITIMER_VIRTUAL"
+            write("script.py", f"import signal\nn = []\nsignal.signal(signal.{name}, lambda *a: n.append(1))\n"
+                  f"signal.setitimer({timer}, 0.002, 0.002)\nwhile len(n) < 5: pass\nsignal.setitimer({timer}, 0)\n")
+            ouro("-q", *mode, "script.py")
 
 
 @case
