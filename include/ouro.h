@@ -46,6 +46,11 @@
 // charged stays in the totals: at some path, or in `[pruned]` or `[lost]`. Builds with assertions
 // stop; others charge `[lost]` or ignore it, as each function says.
 // A freed object must not be used.
+//
+// VERSIONS. A program that was built with this header runs with every later library of the same
+// soname, libouro.so.1. New fields of ouro_options and ouro_stats come at the end, and the library
+// is given their size. What else is laid out here, the private parts included, only changes
+// together with the soname.
 
 #ifndef OURO_H
 #define OURO_H
@@ -135,7 +140,8 @@ typedef struct {
 
 enum { OURO_SLICES_KEPT_MOST = 1024 };
 
-// Zero is the default, in every field: `(ouro_options){0}` is a good start, and so is NULL.
+// Zero is the default, in every field: `(ouro_options){0}` is a good start, and so is NULL. A field
+// that the library does not know must be zero.
 typedef struct {
     int compaction;                  // OURO_LOOPS ...
     int edge_length;                 // OURO_EDGES: 1, 2 or 3; 0 = 2
@@ -155,8 +161,8 @@ typedef struct {
 OURO_API int ouro_compaction_from_name(const char *name, ouro_options *options);
 
 // Makes a profile. Options and all they point to are copied.
-// NULL with errno: EINVAL (an option out of range, two metrics of one name), ENOMEM, or what
-// creating the live file gave.
+// NULL with errno: EINVAL (an option out of range, or newer than the library; two metrics of one
+// name), ENOMEM, or what creating the live file gave.
 //
 // The live file. With `path`, the tree stands in a shared mapping of that file, so that `ouro view`
 // can read it while the program runs, and after it was killed. It begins with some 90 KB and grows
@@ -172,7 +178,7 @@ OURO_API int ouro_compaction_from_name(const char *name, ouro_options *options);
 // is made, it reserves 0.7 MB at first, and all threads get twice as much whenever one needs more,
 // as far as the limit goes; then the cap stands where it is (ouro_stats.no_space). Set max_nodes
 // lower where a strict overcommit policy makes address space dear.
-OURO_API ouro_profile *ouro_profile_new(const ouro_options *options);
+OURO_INLINE_ ouro_profile *ouro_profile_new(const ouro_options *options);
 
 // Frees the profile, its blocks and its lanes; a live file stays, marked as finished.
 // Free all its threads first.
@@ -455,7 +461,7 @@ typedef struct {
 } ouro_stats;
 
 // Any OS thread, any time. O(nodes), and a system call per lane or two.
-OURO_API ouro_stats ouro_profile_stats(const ouro_profile *profile);
+OURO_INLINE_ ouro_stats ouro_profile_stats(const ouro_profile *profile);
 
 // ---------------------------------------------------------------- a stack, for hosts with hooks
 
@@ -492,6 +498,19 @@ OURO_INLINE_ size_t ouro_stack_depth(const ouro_stack *stack);
 OURO_INLINE_ void ouro_stack_unwind(ouro_stack *stack, size_t depth);
 
 // ---------------------------------------------------------------- private from here on
+
+OURO_API ouro_profile *ouro_profile_new_(const ouro_options *options, size_t size);
+OURO_API void ouro_profile_stats_(const ouro_profile *profile, ouro_stats *stats, size_t size);
+
+OURO_INLINE_ ouro_profile *ouro_profile_new(const ouro_options *given) {
+    return ouro_profile_new_(given, sizeof *given);
+}
+
+OURO_INLINE_ ouro_stats ouro_profile_stats(const ouro_profile *profile) {
+    ouro_stats all;
+    ouro_profile_stats_(profile, &all, sizeof all);
+    return all;
+}
 
 // One node of the tree. A position is the offset of its node in the lane's array of words.
 // Everything but the counters changes only on the slow path; see src/lib/internal.h.

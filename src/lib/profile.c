@@ -106,10 +106,22 @@ static int profile_init(ouro_profile *profile, const ouro_options *o) {
     return ouro__fork_watch(profile) ? 0 : ENOMEM;
 }
 
-ouro_profile *ouro_profile_new(const ouro_options *options) {
-    static const ouro_options defaults;
-    if (!options) options = &defaults;
-    if (!options_valid(options)) {
+// Options of a program that was built with an older or a newer header: `size` bytes of them. False
+// if it sets what is not known here.
+static bool options_take(ouro_options *known, const ouro_options *given, size_t size) {
+    *known = (ouro_options){0};
+    if (!given) return true;
+    const char *bytes = (const char *)given;
+    for (size_t i = sizeof *known; i < size; i++) {
+        if (bytes[i]) return false;
+    }
+    memcpy(known, given, size < sizeof *known ? size : sizeof *known);
+    return true;
+}
+
+ouro_profile *ouro_profile_new_(const ouro_options *given, size_t size) {
+    ouro_options known, *options = &known;
+    if (!options_take(options, given, size) || !options_valid(options)) {
         errno = EINVAL;
         return NULL;
     }
@@ -208,10 +220,8 @@ static void add_lane(ouro_stats *stats, ouro__lane *lane, uint32_t strays_end,
     pthread_mutex_unlock(&lane->lock);
 }
 
-ouro_stats ouro_profile_stats(const ouro_profile *const_profile) {
+static ouro_stats stats_of(ouro_profile *profile) {
     ouro_stats stats = {0};
-    if (!const_profile) return stats;
-    ouro_profile *profile = (ouro_profile *)const_profile; // its locks change, nothing else does
     uint64_t bounds[WEIGHTS_MAX] = {0};
     pthread_mutex_lock(&profile->lock);
     // Not a sum over lanes, which would see each at another moment.
@@ -231,4 +241,12 @@ ouro_stats ouro_profile_stats(const ouro_profile *const_profile) {
         if (share > stats.threshold) stats.threshold = share;
     }
     return stats;
+}
+
+// `size`: as the header that the program was built with has it.
+void ouro_profile_stats_(const ouro_profile *profile, ouro_stats *stats, size_t size) {
+    memset(stats, 0, size);
+    if (!profile) return;
+    ouro_stats all = stats_of((ouro_profile *)profile); // its locks change, nothing else does
+    memcpy(stats, &all, size < sizeof all ? size : sizeof all);
 }
