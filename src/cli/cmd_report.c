@@ -154,7 +154,10 @@ static void print_blocks(const options *o, const loaded *l, const totals *t, con
         amount_cells(text, l, row.overall, t->total);
         if (knows_samples)
             evidence_cell(text, (by_overall ? samples.overall : samples.self)[top[i]]);
-        if (t->calls)
+        // Where calls are counted, time without a call is that of a function which is not.
+        if (t->calls && row.calls == 0)
+            table_cell(text, "not counted");
+        else if (t->calls)
             table_cell(text, "%s%s", row.calls < 0 ? "-" : "",
                        ouro__grouped(calls, (uint64_t)llabs(row.calls)));
         table_bar(text,

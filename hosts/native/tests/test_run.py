@@ -1120,7 +1120,9 @@ def time_in_uncounted_functions_is_theirs(way):
     calls = totals()
     same({name: calls.get(name, 0) for name in ("tiny", "counted", "excluded", "bare")},
          {"tiny": 0, "counted": 120000, "excluded": 0, "bare": 0})
+    table = run(OURO, "report", "--self", "out.pb", status=0).out
     for name in "tiny", "counted", "excluded", "bare":
+        assert re.search(("not counted" if name != "counted" else "120,000") + rf"  {name}\b", table), table
         share = theirs[name] / 100
         allowed = 3 + 400 * (share * (1 - share) * (1 / count + 1 / sampled)) ** 0.5  # percent; four times its error
         assert share > 0.1 and abs(ours.get(name, 0) - theirs[name]) < allowed, (name, ours, theirs, count, sampled)
