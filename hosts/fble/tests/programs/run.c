@@ -4,8 +4,8 @@
 // input: a folder, a module, and perhaps a library of compiled modules, with tabs between them; a
 // + in front says that the program is small. Evaluates the module and prints a line per way:
 // `ok WAY`, or `WAY: ` and the place of the error; then a line with a dot. Ways differ in the
-// collector, which in one runs at every allocation, and in the profile. Every way is a process,
-// because a library can be used once.
+// collector, which in one runs at every allocation, and in the profile. A library can be used once,
+// so every way of it is a process.
 //
 // A number after the library says that the module's value is a struct of so many functions. Each of
 // them is called, and prints such a line; the one after an error finds a machine that works. Of
@@ -108,6 +108,7 @@ static int run_way(const struct line *line, size_t way) {
     struct text_run run;
     struct fble_list compiled = {0};
     const struct run_how *how = &ways[way].how;
+    if (ways[way].thorough && !line->thorough) return 0;
     if (!load(&run, line->folder, line->module)) return 2;
     if (line->library && !use_library(&run, line->library, how, &compiled)) return 2;
     run_program_with(&run, how, &compiled);
@@ -119,15 +120,20 @@ static int run_way(const struct line *line, size_t way) {
     return 0;
 }
 
+enum { WAYS = sizeof ways / sizeof *ways };
+
+// A process takes longer to end than most programs to run, because it looks for leaks. So ways that
+// need no process of their own share one.
 static void run_all(const struct line *line) {
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    for (size_t first = 0, end; first < WAYS; first = end) {
         int status = 0;
-        if (ways[i].thorough && !line->thorough) continue;
+        end = line->library ? first + 1 : WAYS;
         fflush(stdout);
         pid_t child = fork();
-        if (!child) exit(run_way(line, i));
+        for (size_t i = first; !child && i < end; i++)
+            if ((status = run_way(line, i)) || i + 1 == end) exit(status);
         if (child < 0 || waitpid(child, &status, 0) < 0 || status)
-            printf("%s: exit status %d\n", ways[i].name, status);
+            printf("%s: exit status %d\n", ways[first].name, status);
     }
     puts(".");
 }
