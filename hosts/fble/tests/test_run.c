@@ -50,8 +50,8 @@ static bool right_instructions(const struct text_run *run) {
 static bool check_memory(const struct test_case *test, struct text_run *run, const char *way) {
     size_t small, large;
     bool growth = !strcmp(test->expected, "growth");
-    if (!fble_measure(run->machine, run->value, 1000, &small) ||
-        !fble_measure(run->machine, run->value, 2000, &large))
+    if (!fble_measure(run->machine, run->value, 200, &small) ||
+        !fble_measure(run->machine, run->value, 400, &large))
         return fail(test, way, "fails:", fble_error(run->machine));
     if ((large >= small + 1000) == growth) return true;
     fprintf(stderr, "%zu and %zu bytes\n", small, large);
