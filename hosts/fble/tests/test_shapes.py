@@ -18,8 +18,8 @@ COMPILERS = [cc for cc in ("gcc", "clang") if shutil.which(cc)]
 NUMBERS = "U@ = *(); U@ u = U@(); B@ = +(U@ a, U@ b, U@ c); N@ = +(N@ s, U@ z); N@ zero = N@(z: u);\n"
 
 
-def compiled(*options, cc="cc", flags="-O1"):
-    return run(FBLE, "compile", "--eval", "-o", "out", "--build-dir", OBJECTS, *options, status=0, timeout=600,
+def compiled(*options, cc="cc", flags="-O1", kind="--eval", to="out"):
+    return run(FBLE, "compile", kind, "-o", to, "--build-dir", OBJECTS, *options, status=0, timeout=600,
                env={**os.environ, "CFLAGS": flags, "CC": cc})
 
 
@@ -72,10 +72,10 @@ def branches_that_meet_after_calls_compile_in_every_mix():
     does_the_same("Main.fble", flags="-O0")
 
 
-def same_profiles(metrics, *options):
-    """Runs Main.fble and ./out; they must agree on every path. Gives what each metric has."""
-    for program, to in ((FBLE, "eval", *options, "Main.fble"), "i.pb"), (("./out",), "c.pb"):
-        same(run(program[0], *program[1:2], "--profile", to, "--profile-metrics", metrics, *program[2:]).status, 0)
+def same_profiles(metrics, interpreted, other):
+    """Both command lines must agree on every path. Gives what each metric has."""
+    for line, to in (interpreted, "i.pb"), (other, "c.pb"):
+        same(run(*line, "--profile", to, "--profile-metrics", metrics).status, 0)
     found = {}
     for metric in ("calls", *metrics.split(",")):
         texts = [run(OURO, "convert", "--to", "folded", "--metric", metric, file, "-", status=0).out
@@ -85,14 +85,35 @@ def same_profiles(metrics, *options):
     return found
 
 
-def same_everywhere(metrics, *options):
-    """Main.fble does the same by every compiler, and on every path of its profiles. Gives its C."""
-    for cc, flags in (*itertools.product(COMPILERS, ("-O1",)), ("cc", "-O0")):
-        does_the_same(*options, "Main.fble", cc=cc, flags=flags)
-    compiled("--profile", *options, "Main.fble")
+MAIN = FBLE, "eval", "-I", ".", "-m", "/Main%"
+LIBRARY = *MAIN, "--compiled", "lib.so"
+FEW = 8  # one of so many checks is compiled
+
+
+def write_library(lines, names, checks):
+    """A module of functions, with a few of the checks, which so are compiled together with what they look at. Another
+    module has all of them: compilers take long for checks, and calls from the interpreter find the same functions."""
+    slots = [*names, *(f"x{i}: {check}" for i, check in enumerate(checks[::FEW]))]
+    write("Lib.fble", "\n".join([*lines, f"@({', '.join(slots)});"]))
+    slots = ", ".join(f"x{i}: {check}" for i, check in enumerate(checks))
+    used = [name for name in names if re.search(rf"\b{name}" + r"\b" * (name[-1] != "@"), slots)]
+    write("Main.fble", f"{', '.join(used)} .= /Lib%;\n@({slots});")
+
+
+def library(*options, cc="gcc", flags="-O1"):
+    compiled("-I", ".", "-m", "/Lib%", *options, cc=cc, flags=flags, kind="--library", to="lib.so")
+
+
+def same_everywhere(metrics):
+    """What write_library wrote does the same by every compiler, and on every path of its profiles. Gives its C."""
+    same(run(*MAIN), (0, "", ""))
+    does_the_same("-I", ".", "-m", "/Lib%", flags="-O0")
+    for cc in reversed(COMPILERS):  # gcc's is looked at below
+        library(*["--profile"] * (cc == "gcc"), cc=cc)
+        same(run(*LIBRARY), (0, "", ""), cc)
     for some in ("instructions", metrics):
-        same_profiles(some, *options)
-    run(FBLE, "compile", "--eval", *options, "--emit-c", "c", "Main.fble", status=0)
+        same_profiles(some, MAIN, LIBRARY)
+    run(FBLE, "compile", "--eval", "-I", ".", "-m", "/Lib%", "--emit-c", "c", status=0)
     return "".join(read(os.path.join("c", name)) for name in os.listdir("c"))
 
 
@@ -149,8 +170,9 @@ def selects_that_only_look_up_a_result_do():
     lines.append("(A@, A@) { A@; } H = (A@ x, A@ y) { x.?(a: A@(b: u), b: y.?(a: x, b: A@(a: u))); };")
     lines.append("(A@, A@) { A@; } I = (A@ x, A@ y) { x.?(a: A@(b: u), b: y.?(a: A@(b: u), b: A@(a: u))); };")
     checks += ["{ A@ x = H(A@(a: u), x); x.b; }", "{ A@ x = I(A@(a: u), x); x.b; }"]
-    write("Main.fble", "\n".join([*lines, f"@({', '.join(f'x{i}: {check}' for i, check in enumerate(checks))});"]))
-    text = same_everywhere("instructions,objects", "-I", ".")
+    names = "U@ u A@ B@ R@ C@ O@ S@ G o H I".split() + [f"{x}{i}" for x in "sr" for i in range(RESULTS)]
+    write_library(lines, names + [f"F{n}" for n in range(40)], checks)
+    text = same_everywhere("instructions,objects")
     assert text.count("FBLE_CHOOSE") > 20
     write("Main.fble", f"U@ = *(); U@ u = U@(); A@ = +(U@ a, U@ b);\n{lines[-1]}\nA@ x = I(A@(b: u), x); x;")
     compiled("-I", ".", "Main.fble")
@@ -214,7 +236,8 @@ def branches_that_are_alike_are_one_call():
               "Often(n.?(e: n, 0: n.0, 1: n.1), Often(n.?(e: n, 0: n.0, 1: n.1), _y5)); };"]
     checks.append(f"Often(T@({chain_of('0' * 11 + 'e')}), e)")
     checks.append("{ T@ x = F0(e, e); x.e; }")
-    write("Main.fble", "\n".join([*lines, f"@({', '.join(f'x{i}: {check}' for i, check in enumerate(checks))});"]))
+    names = "U@ u T@ e Turn Often".split() + [f"F{n}" for n in range(6)] + [f"t{i}" for i in range(len(given))]
+    write_library(lines, names, checks)
     text = same_everywhere("instructions,objects,bytes")
     assert text.count("const alike") >= 1
     # What fails within such calls says where they were made.
@@ -264,7 +287,7 @@ def leaves_in_a_row_are_computed_where_they_are_called():
     six = "nil"
     for tag in "abcabc":
         six = f"L@(c: @(h: B@({tag}: u), t: {six}))"
-    write("Main.fble", "\n".join([*lines, f"Go({six}, nil, {six});"]))
+    write_library(lines, "U@ u B@ L@ nil Go".split() + names, [f"Go({six}, nil, {six})"])
     text = same_everywhere("instructions,objects,bytes")
     assert text.count("FBLE_LEAF_HERE(") > 8
 
@@ -294,7 +317,7 @@ Go({number(40)}).z;
 """)
     same(compiled("--profile", "Main.fble", flags="-O1").status, 0)
     metrics = "instructions,objects,bytes"
-    for metric, text in same_profiles(metrics).items():
+    for metric, text in same_profiles(metrics, (FBLE, "eval", "Main.fble"), ("./out",)).items():
         same(bool(text), metric in ("calls", "instructions"), metric)  # nothing is allocated
 
 
@@ -306,25 +329,24 @@ ENDS = {"{}": 0, "f({})": 1, "Two({})": 3, "Leaf({})": 1, "N@(s: f({}))": 2, "N@
 @case
 def blocks_with_more_places_than_numbers_do_the_same():
     """Calls, tail calls and returns of one function, and of its branches; no two charge the same."""
-    count, rounds = 90, 4
+    count, rounds = 66, 4  # there are 64 numbers
     arms, checks = [], []
     for i in range(count):
         end = list(ENDS)[i % len(ENDS)]
         arms.append(f"t{i}: {end.format(number(i + 1, 'n'))}")
-        checks.append(f"c{i}: Again({number(rounds)}, T@(t{i}: u)){'.s' * (i + 1 + ENDS[end])}.z")
-    write("Main.fble", NUMBERS + f"""
+        checks.append(f"Again({number(rounds)}, T@(t{i}: u)){'.s' * (i + 1 + ENDS[end])}.z")
+    write_library([NUMBERS + f"""
 Leaf = (N@ n) {{ N@(s: n); }};
 Two = (N@ n) {{ N@ m = Leaf(Leaf(n)); m.?(s: Leaf(m), z: n); }};
 Add = (N@ n) {{ N@ k = Leaf(n); (N@ m) {{ m.?(s: m); k; }}; }};
 T@ = +({", ".join(f"U@ t{i}" for i in range(count))});
 F = (T@ t, N@ n, (N@) {{ N@; }} f, (N@) {{ (N@) {{ N@; }}; }} g) {{ t.?({", ".join(arms)}); }};
 (N@, T@) {{ N@; }} Again = (N@ k, T@ t) {{ N@ n = F(t, zero, Leaf, Add); k.?(z: n); Again(k.s, t); }};
-@({", ".join(checks)});
-""")
+"""], "U@ N@ u zero T@ Again".split(), checks)
     for options in (), ("--profile-blocks", "all"):
-        compiled("--profile", *options, "Main.fble")
+        library("--profile", *options)
         for metrics in "instructions", "objects,instructions,bytes":
-            same_profiles(metrics, *options)
+            same_profiles(metrics, (*MAIN, *options), (*LIBRARY, *options))
 
 
 def quoted(name):
