@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Stands in for fble, where test_std.py wants to run programs: compiles them first, and runs what comes out.
 
-FBLE_REAL is the real fble, FBLE_BUILD a folder for objects and programs. Other commands than run and eval go to
-the real one. Folders are named by absolute paths. A program is compiled again if a file of its folder is newer.
+FBLE_REAL is the real fble, FBLE_BUILD a folder for programs, FBLE_OBJECTS one for objects. Other commands than run and
+eval go to the real one. Folders are named by absolute paths. A program is compiled again if a file of its folder is
+newer.
 """
 import hashlib
 import os
@@ -11,7 +12,7 @@ import pathlib
 import subprocess
 import sys
 
-REAL, BUILD = os.environ["FBLE_REAL"], pathlib.Path(os.environ["FBLE_BUILD"])
+REAL, BUILD, OBJECTS = os.environ["FBLE_REAL"], pathlib.Path(os.environ["FBLE_BUILD"]), os.environ["FBLE_OBJECTS"]
 
 
 def is_fresh(program, folders):
@@ -36,7 +37,7 @@ def main(command, *arguments):
     folders = [source[i + 1] for i, word in enumerate(source) if word == "-I"]
     program = BUILD / hashlib.sha1(repr((command, source)).encode()).hexdigest()
     if not is_fresh(program, folders):
-        made = subprocess.run([REAL, "compile", "--profile", *source, "-o", program, "--build-dir", BUILD / "objects",
+        made = subprocess.run([REAL, "compile", "--profile", *source, "-o", program, "--build-dir", OBJECTS,
                                *(["--eval"] if command == "eval" else [])])
         if made.returncode:
             sys.exit(made.returncode if command == "eval" else 112 + made.returncode)

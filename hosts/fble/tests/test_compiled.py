@@ -10,6 +10,7 @@ import concurrent.futures, os, pathlib, pty, random, re, resource, shutil, signa
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, TESTS + "/../../../tests/support")
+import objects
 import suite
 import without_memory
 from cases import read_cases
@@ -196,7 +197,8 @@ def tests_run_compiled_as_interpreted():
 def the_tests_of_the_library_and_the_programs_pass():
     """Each of them is a case here, too."""
     done = run(sys.executable, os.path.join(TESTS, "test_std.py"), os.path.join(TESTS, "compiled_fble.py"), timeout=900,
-               env={**os.environ, "FBLE_REAL": FBLE, "FBLE_BUILD": WORK.name, "CFLAGS": "-O1"})
+               env={**os.environ, "FBLE_REAL": FBLE, "FBLE_BUILD": WORK.name, "CFLAGS": objects.FLAGS, "CC": "cc",
+                    "FBLE_OBJECTS": objects.with_library(FBLE)})
     for line in done.out.splitlines():
         print(re.sub("^(not ok|ok) ", r"\1 compiled_", line), flush=True)
     same((done.status, done.err), (0, ""))

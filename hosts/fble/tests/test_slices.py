@@ -9,6 +9,7 @@ import json, os, re, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE + "/../../../tests/support")
+import objects
 from suite import arguments, case, has, main, run, same, write
 
 FBLE, OURO = arguments("FBLE", "OURO")
@@ -32,9 +33,9 @@ METRICS = (["--profile-metrics", "instructions"], ["--profile-metrics", "objects
            ["--profile-period", "10"])
 
 
-def compiled(*options, flags="-O0"):
-    run(FBLE, "compile", "--profile", "--build-dir", "objects", "-o", "out", *options, status=0, timeout=600,
-        env={**os.environ, "CFLAGS": flags})
+def compiled(*options, flags="-O0", folder="objects"):
+    run(FBLE, "compile", "--profile", "--build-dir", folder, "-o", "out", *options, status=0, timeout=600,
+        env={**os.environ, "CFLAGS": flags, "CC": "cc"})
     return ["./out"]
 
 
@@ -179,7 +180,8 @@ def example(line, *options, after=()):
 @case
 def the_example_says_why_some_of_its_frames_are_slow():
     interpreted = [FBLE, "run", *EXAMPLES, "-m", "/Game%"]
-    for line in (interpreted, compiled(*EXAMPLES, "-m", "/Game%")):
+    folder = objects.with_library(FBLE)
+    for line in (interpreted, compiled(*EXAMPLES, "-m", "/Game%", flags=objects.FLAGS, folder=folder)):
         for more, count in ((["--slice", "/Game%.Frame"], 200), ([], 201)):
             got = example(line, *more, after=["200"])
             same(got["slices"], count)

@@ -20,6 +20,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "../../../../tests/support"), os.path.join(HERE, "..")]
+import objects
 import suite
 from cases import read_cases
 from suite import Failure, arguments, case, main, same
@@ -321,7 +322,7 @@ for at, (cc, flags) in enumerate(COMPILERS):
 
 # ---------------------------------------------------------------- programs of type Main@
 
-STD = {**os.environ, "FBLE_PACKAGE_PATH": os.path.join(HERE, "../.."), "CC": "gcc", "CFLAGS": "-O1"}
+STD = {**os.environ, "FBLE_PACKAGE_PATH": os.path.dirname(objects.STD), "CC": "cc", "CFLAGS": objects.FLAGS}
 PROGRAM = ("-I", "p", "-p", "std", "-m", "/Main%")
 
 
@@ -350,9 +351,9 @@ def programs_of_type_main_say_what_the_model_says():
 
 @case
 def programs_of_type_main_say_the_same_compiled():
-    """The whole library is compiled with them, so profiles are for larger runs."""
+    """Profiles are for larger runs."""
     profiled = MANY > 200
-    options = ["--profile"] * profiled + ["--build-dir", "objects", "-j", "1"]
+    options = ["--profile"] * profiled + ["--build-dir", objects.with_library(FBLE)]
     for name, made in commands(max(2, MANY // 60)):
         suite.run(FBLE, "compile", *options, *PROGRAM, "-o", "made", env=STD, status=0)
         says(made, name, profiled, "./made")
