@@ -225,8 +225,8 @@ OURO_INLINE_ void ouro_thread_watch(ouro_thread *thread, ouro_here *const *here)
 // ouro_site_follow, which counts the call and returns the new `here`. 4 to 7 instructions together.
 // Use these two where an ordinary C call is too expensive (it would need a stack frame, or the code
 // must end in a jump). Your own slow path then asks ouro_site_find, ouro_site_recall and
-// ouro_site_search, until one of them gives something. Otherwise use ouro_site_enter and
-// ouro_site_replace.
+// ouro_site_search, until one of them gives something. Where a C call is cheap enough, use
+// ouro_site_enter and ouro_site_replace.
 //
 // Only ouro_site_follow and ouro_site_go charge and leave as ouro_add_site_infos says. After the
 // others you do; but ouro_site_replace leaves the block once, whatever its site says.
