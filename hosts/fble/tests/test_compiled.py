@@ -186,7 +186,8 @@ def arguments_come_in_any_portions(cc, flags):
         same_profiles("want.pb", "more.pb", ["calls"])
 
 
-for name, cc, flags in (("gcc", "gcc", "-O1"), ("clang", "clang", "-O1"), ("the_trampoline", "gcc", "-O0")):
+for name, cc, flags in (("gcc", "gcc", "-O1"), ("clang", "clang", "-O1"),
+                        ("the_trampoline", "gcc", "-O1 -finstrument-functions")):
     case(arguments_come_in_any_portions, f"arguments_come_in_any_portions_with_{name}", cc, flags)
 
 # As much of a framework as fble test knows: its types.
