@@ -40,6 +40,9 @@ struct choices {
     store *first, *idle[STORES_MOST]; // the first is the caller's
     unsigned idle_count, store_count;
     shared *made; // the answers that are being made
+
+    void (*waits)(void *user, bool begins); // may be NULL
+    void *waits_user;
 };
 
 uint64_t ouro__choices_now(void) {
@@ -58,6 +61,11 @@ choices *ouro__choices_new(store *s, uint32_t paths_most, bool strict) {
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->changed, NULL);
     return c;
+}
+
+void ouro__choices_on_wait(choices *c, void (*waits)(void *user, bool begins), void *user) {
+    c->waits = waits;
+    c->waits_user = user;
 }
 
 static void held_free(shelf *s, held *h) {
@@ -127,6 +135,14 @@ static shared *find_shared(const choices *c, const char *question) {
     return s;
 }
 
+static void wait_for_shared(choices *c, const shared *s) {
+    if (c->waits) c->waits(c->waits_user, true);
+    pthread_mutex_lock(&c->lock);
+    while (!s->done) pthread_cond_wait(&c->changed, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+    if (c->waits) c->waits(c->waits_user, false);
+}
+
 // Returns the answer to a question, or NULL if memory runs out. If *make is set, the caller must
 // make it and then call end_shared; otherwise another request has made it.
 static shared *join_shared(choices *c, const char *question, bool *make) {
@@ -138,8 +154,8 @@ static shared *join_shared(choices *c, const char *question, bool *make) {
         c->made = s;
     }
     if (s) s->users++;
-    while (s && !*make && !s->done) pthread_cond_wait(&c->changed, &c->lock);
     pthread_mutex_unlock(&c->lock);
+    if (s && !*make) wait_for_shared(c, s);
     return s;
 }
 

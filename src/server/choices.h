@@ -25,6 +25,9 @@ typedef struct {
 // requests that ask at the same time. With `strict`, an answer with a missing part is an error.
 choices *ouro__choices_new(struct store *s, uint32_t paths_most, bool strict);
 void ouro__choices_free(choices *c, shelf *s);
+// `waits` is called with true before a request waits for the answer that another request asks for,
+// and with false after that: in the meantime it does no work. Set before the first request.
+void ouro__choices_on_wait(choices *c, void (*waits)(void *user, bool begins), void *user);
 
 // Given back by ouro__generation_release. NULL with *e filled; EINVAL: the choice makes no sense.
 generation *ouro__choices_generation(choices *c, cache *views, const chosen_sides *asked, error *e);

@@ -64,8 +64,8 @@ struct server {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     connections connections;
-    unsigned working;
-    size_t unsent; // bytes of large answers
+    unsigned working, sharing; // sharing: those of them that wait for the answer of another one
+    size_t unsent;             // bytes of large answers
     double last_request;
     bool rested; // since then
     bool stopping;
@@ -364,10 +364,22 @@ static bool has_body(struct MHD_Connection *c) {
            MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Transfer-Encoding");
 }
 
+static bool has_turn(const server *s) { return s->working - s->sharing < AT_WORK_MOST; }
+
+// A request that waits for the answer of another one gives its turn away, and takes one afterwards.
+static void share_work(void *user, bool begins) {
+    server *s = user;
+    pthread_mutex_lock(&s->lock);
+    while (!begins && !s->stopping && !has_turn(s)) pthread_cond_wait(&s->changed, &s->lock);
+    s->sharing += begins ? 1 : -1;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
 // false: the server ends.
 static bool begin_work(server *s) {
     pthread_mutex_lock(&s->lock);
-    while (!s->stopping && s->working == AT_WORK_MOST) pthread_cond_wait(&s->changed, &s->lock);
+    while (!s->stopping && !has_turn(s)) pthread_cond_wait(&s->changed, &s->lock);
     bool stopping = s->stopping;
     s->working += !stopping;
     pthread_mutex_unlock(&s->lock);
@@ -533,7 +545,9 @@ static bool open_store(server *s, const server_options *o, error *e) {
     if (!o->store) return true;
     s->shelf.choices = ouro__choices_new(o->store, o->paths_most, o->strict);
     s->cache.bytes_most = STORE_VIEWS_BYTES;
-    return s->shelf.choices || ouro__fail_memory(e);
+    if (!s->shelf.choices) return ouro__fail_memory(e);
+    ouro__choices_on_wait(s->shelf.choices, share_work, s);
+    return true;
 }
 
 server *ouro__server_start(const server_options *options, error *e) {

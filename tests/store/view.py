@@ -180,14 +180,14 @@ def questions_that_are_the_same_share_one_answer():
         with View(f"{gate.url}/{os.path.basename(os.getcwd())}") as v:
             gate.count = 0
             gate.open.clear()
-            threads, got = in_threads(6, lambda: ask(v))
+            threads, got = in_threads(12, lambda: ask(v))
             gate.wait(1)
-            wait_until(lambda: thread_count(v) >= before + 5)  # each has its connection
+            wait_until(lambda: thread_count(v) >= before + 11)  # each has its connection
             gate.open.set()
             for t in threads:
                 t.join()
-        same(got, [alone] * 6)
-        assert gate.count < 6 * once, (word, gate.count, once)
+        same(got, [alone] * 12)
+        assert gate.count < 3 * once, (word, gate.count, once)
 
 
 @case
