@@ -67,8 +67,17 @@ typedef struct text {
     char bytes[];
 } text;
 
+// The binary that a function's name, file and line stand for.
+typedef struct {
+    const char *name, *file; // a name of NULL marks a free place
+    uint32_t line;
+    const char *path;
+} owner;
+
 struct symbols {
     module *modules;
+    owner *owners; // hash table
+    size_t owner_count, owner_size;
     text *texts;
     char *debug_folders;
     Dwfl_Callbacks callbacks;
@@ -107,6 +116,7 @@ void symbols_free(symbols *all) {
         next = t->next;
         free(t);
     }
+    free(all->owners);
     free(all->debug_folders);
     free(all);
 }
@@ -524,6 +534,65 @@ static const char *demangled(symbols *all, module *m, uint64_t start, const char
     return kept;
 }
 
+// ---------------------------------------------------------------- binaries
+
+static uint64_t hash_bytes(uint64_t h, const char *bytes) {
+    for (; *bytes; bytes++) h = (h ^ (unsigned char)*bytes) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+// The owner of a name, file and line, or the free place where it belongs.
+static owner *owner_of(owner *table, size_t size, const symbol *s) {
+    uint64_t h = hash_bytes(hash_bytes(s->line + UINT64_C(0xcbf29ce484222325), s->name), s->file);
+    for (size_t i = (size_t)(h >> 32);; i++) {
+        owner *o = &table[i & (size - 1)];
+        if (!o->name ||
+            (o->line == s->line && !strcmp(o->name, s->name) && !strcmp(o->file, s->file)))
+            return o;
+    }
+}
+
+static bool reserve_owner(symbols *all) {
+    if (all->owner_count * 2 < all->owner_size) return true;
+    size_t larger = all->owner_size ? all->owner_size * 2 : 1024;
+    owner *fresh = calloc(larger, sizeof *fresh);
+    if (!fresh) return false;
+    for (size_t i = 0; i < all->owner_size; i++) {
+        const owner *o = &all->owners[i];
+        if (o->name)
+            *owner_of(fresh, larger, &(symbol){.name = o->name, .file = o->file, .line = o->line}) =
+                *o;
+    }
+    free(all->owners);
+    all->owners = fresh;
+    all->owner_size = larger;
+    return true;
+}
+
+static bool owns(symbols *all, const module *m, const symbol *s) {
+    if (!reserve_owner(all)) return true;
+    owner *o = owner_of(all->owners, all->owner_size, s);
+    if (o->name) return strcmp(o->path, m->path) == 0;
+    *o = (owner){s->name, s->file, s->line, m->path};
+    all->owner_count++;
+    return true;
+}
+
+// Two binaries may contain the same function, as from a header. The second one's has the binary in
+// its name.
+static void tell_apart(symbols *all, const module *m, symbol *s) {
+    const char *name = s->name, *slash = strrchr(m->path, '/');
+    const char *binaries[] = {slash ? slash + 1 : m->path, m->path};
+    for (size_t i = 0; i < 2 && !owns(all, m, s); i++) {
+        char *longer = NULL;
+        if (asprintf(&longer, "%s [%s]", name, binaries[i]) < 0) return;
+        s->name = keep(all, longer);
+        free(longer);
+    }
+}
+
+// ---------------------------------------------------------------- functions
+
 // gcc says of a lambda's function neither file nor line; its first instruction has both.
 static const char *first_line(Dwfl_Module *handle, uint64_t address, int *line) {
     Dwfl_Line *at = dwfl_module_getsrc(handle, address);
@@ -546,8 +615,9 @@ static bool describe(symbols *all, module *m, uint64_t start, const char *name, 
     int line = 0;
     if (file && dwarf_decl_line(&function, &line)) line = 0;
     if (known && !file) file = first_line(m->handle, start, &line);
-    if (file) found->file = keep(all, file);
+    found->file = file ? keep(all, file) : m->path;
     if (file && line > 0) found->line = (uint32_t)line;
+    if (file) tell_apart(all, m, found);
     return true;
 }
 

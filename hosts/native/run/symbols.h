@@ -12,7 +12,7 @@ typedef struct symbols symbols;
 
 typedef struct {
     const char *name; // demangled; lives as long as the symbols
-    const char *file; // "" if not known
+    const char *file; // the module if not known
     uint32_t line;    // 0 if not known
     uint64_t start;   // where the function begins, as the file counts addresses
     bool is_part;     // a part that the rest of the function calls: gcc's `f.part.0`
