@@ -260,6 +260,13 @@ OURO_INLINE_ ouro_position ouro_enter(ouro_thread *thread, ouro_block block);
 // a green thread that goes on below another caller. Left with ouro_exit. 20 to 80 instructions.
 OURO_API ouro_position ouro_reenter(ouro_thread *thread, ouro_block block);
 
+// Notes what a sampled stack shows of recursion: which blocks occur on it twice or more, how often
+// at most, and whether directly below themselves. Nothing else can tell: paths are compacted, and
+// samples count no calls. `blocks` begins at the root; ids that do not exist are skipped. Without
+// memory nothing is noted. Any OS thread, any time, but not in a signal handler. Takes the
+// profile's lock; 10 instructions per block.
+OURO_API void ouro_note_stack(ouro_profile *profile, const ouro_block *blocks, size_t n);
+
 // Where a thread stands: equal as long as it is the same path. 0 for NULL.
 OURO_INLINE_ ouro_position ouro_thread_position(const ouro_thread *thread);
 

@@ -46,6 +46,7 @@ static void charge(session *s, lua_State *L, int state) {
         if (!is_host(s, L, &ar, level)) walk_add(p, block);
     }
     move_to_walked(p);
+    ouro_note_stack(s->profile, p->path, p->length);
     ouro_count(p->thread, s->time, s->jit_now - s->jit_charged);
     ouro_count(p->thread, s->samples, 1);
 }

@@ -119,6 +119,7 @@ static void charge(session *s, lua_State *L, const lua_Debug *ar, bool collectin
         walk_state(s, p, link->L, level, link->from == NULL);
     }
     move_to_walked(p);
+    ouro_note_stack(s->profile, p->path, p->length);
     ouro_count(p->thread, s->time, time);
     ticker_take(s->ticker);
 }

@@ -341,6 +341,7 @@ static void charge(sampler *s, uint64_t samples) {
         step(at++, block);
     }
     leave(at);
+    ouro_note_stack(the_session.profile, all.path, at);
     const session *own = &the_session;
     ouro_count(all.thread, own->time, s->amount);
     ouro_count(all.thread, own->samples, samples);

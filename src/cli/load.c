@@ -211,8 +211,12 @@ char *metric_names(const profile *p) {
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
     if (!to) fail_memory();
-    for (uint32_t m = 0; m < p->metric_count; m++)
-        fprintf(to, "%s%s", m ? ", " : "", ouro__metric_name(p, m));
+    const char *before = "";
+    for (uint32_t m = 0; m < p->metric_count; m++) {
+        if (!ouro__is_listed(p, m)) continue;
+        fprintf(to, "%s%s", before, ouro__metric_name(p, m));
+        before = ", ";
+    }
     if (fclose(to) != 0) fail_memory();
     return text;
 }
@@ -220,9 +224,14 @@ char *metric_names(const profile *p) {
 uint32_t metric_option(const profile *p, const char *path, const char *name) {
     if (!name) return p->default_metric;
     uint32_t m = ouro__profile_find_metric(p, name);
-    if (m != NO_ROW) return m;
+    bool counted = m == NO_ROW || ouro__is_listed(p, m) || !ouro__is_sampled(p);
+    if (m != NO_ROW && counted) return m;
     char *there = metric_names(p);
-    ouro__say("ouro: %s: no metric is called %s; there is %s", path, name, there);
+    if (counted)
+        ouro__say("ouro: %s: no metric is called %s; there is %s", path, name, there);
+    else
+        ouro__say("ouro: %s: %s are not counted, because the program was sampled; there is %s",
+                  path, name, there);
     free(there);
     exit(EXIT_USAGE);
 }

@@ -65,7 +65,13 @@ static void neighbours_text(const options *o, const loaded *l, output *out, cons
 }
 
 // "recursed 468 times directly, 3 times through others"
-static void put_recursed(output *out, const profile *p, const recursion *r, bool is_known) {
+static void put_recursed(output *out, const profile *p, const recursion *r) {
+    if (ouro__recurses(r) && ouro__is_sampled(p)) {
+        ouro__print(out, "  recursed %s%s%s; how often is not counted: the program was sampled\n",
+                    r->direct ? "directly" : "", r->direct && r->through ? " and " : "",
+                    r->through ? "through others" : "");
+        return;
+    }
     const struct {
         uint64_t times;
         const char *how;
@@ -80,9 +86,7 @@ static void put_recursed(output *out, const profile *p, const recursion *r, bool
     }
     ouro__put_text(out, ouro__recurses(r)
                             ? ouro__counts_calls(p) ? "\n" : ", in the stacks as they were read\n"
-                        : is_known
-                            ? "  no stack has a block of it twice\n"
-                            : "  how often and how deep is not known: the program was sampled\n");
+                            : "  no stack has a block of it twice\n");
 }
 
 // ---------------------------------------------------------------- a block or a sequence
@@ -127,7 +131,7 @@ static void block_text(const options *o, const loaded *l, const around *a, outpu
              : a->calls == 1 ? " call"
                              : " calls");
     if (o->block.count == 1 && ouro__recurses(&a->recursion))
-        put_recursed(out, l->profile, &a->recursion, true);
+        put_recursed(out, l->profile, &a->recursion);
     ouro__put_text(out, "\n");
     neighbours_text(o, l, out, "Callers", a->callers, a->caller_count, a->has_calls, top);
     ouro__put_text(out, "\n");
@@ -162,8 +166,14 @@ void report_block(const options *o, const loaded *l, output *out) {
 
 // ---------------------------------------------------------------- knots
 
-static void json_deepest(json_writer *w, const knots *k, const recursion *r) {
-    uint32_t deepest = ouro__deepest(k, r);
+// Samples do not count: `direct` and `through` are null if there is some.
+static void json_times(json_writer *w, const char *name, uint64_t times, bool is_sampled) {
+    if (times && is_sampled) return ouro__write_null(w, name);
+    ouro__write_integer(w, name, (int64_t)times);
+}
+
+static void json_deepest(json_writer *w, const recursion *r) {
+    uint32_t deepest = ouro__deepest(r);
     if (deepest) ouro__write_integer(w, "deepest", deepest);
     if (!deepest) ouro__write_null(w, "deepest");
 }
@@ -183,34 +193,34 @@ static void edges_json(json_writer *w, const loaded *l, const knot *k, bool has_
     ouro__write_end(w);
 }
 
-static void member_json(json_writer *w, const loaded *l, const knots *k, uint32_t b,
-                        const recursion *r) {
+static void member_json(json_writer *w, const loaded *l, uint32_t b, const recursion *r,
+                        bool is_sampled) {
     ouro__write_object(w, NULL);
     json_block(w, l->profile, b);
-    ouro__write_integer(w, "direct", (int64_t)r->direct);
-    ouro__write_integer(w, "through", (int64_t)r->through);
-    json_deepest(w, k, r);
+    json_times(w, "direct", r->direct, is_sampled);
+    json_times(w, "through", r->through, is_sampled);
+    json_deepest(w, r);
     ouro__write_end(w);
 }
 
 static void knot_json(json_writer *w, const loaded *l, const knots *all, const knot *k,
                       const recursion *recursed) {
     uint32_t decimals = l->profile->metrics[l->metric].decimals;
-    bool has_calls = all->has_calls;
+    bool has_calls = all->has_calls, is_sampled = ouro__is_sampled(l->profile);
     ouro__write_object(w, NULL);
     ouro__write_array(w, "blocks");
     for (uint32_t i = 0; i < k->block_count; i++)
-        member_json(w, l, all, k->blocks[i], &recursed[k->blocks[i]]);
+        member_json(w, l, k->blocks[i], &recursed[k->blocks[i]], is_sampled);
     ouro__write_end(w);
     json_amount(w, "self", k->self, decimals);
     json_amount(w, "overall", k->overall, decimals);
     if (has_calls) ouro__write_integer(w, "calls", k->calls);
     if (!has_calls) ouro__write_null(w, "calls");
-    json_deepest(w, all, &k->recursion);
+    json_deepest(w, &k->recursion);
     neighbours_json(w, l, "in", k->in, k->in_count, has_calls);
     neighbours_json(w, l, "out", k->out, k->out_count, has_calls);
-    ouro__write_integer(w, "direct", (int64_t)k->recursion.direct);
-    ouro__write_integer(w, "through", (int64_t)k->recursion.through);
+    json_times(w, "direct", k->recursion.direct, is_sampled);
+    json_times(w, "through", k->recursion.through, is_sampled);
     edges_json(w, l, k, has_calls);
     ouro__write_end(w);
 }
@@ -227,8 +237,14 @@ static char *member_names(const profile *p, const knot *k, uint32_t shown, const
     return text;
 }
 
+static void csv_times(output *out, uint64_t times, bool is_sampled) {
+    ouro__put_text(out, ",");
+    if (!times || !is_sampled) ouro__print(out, "%llu", (unsigned long long)times);
+}
+
 static void knots_csv(const loaded *l, const knots *k, uint32_t top, output *out) {
     char number[DECIMAL_ROOM];
+    bool is_sampled = ouro__is_sampled(l->profile);
     uint32_t decimals = l->profile->metrics[l->metric].decimals;
     ouro__put_text(out, "blocks,self,overall,calls,deepest,direct,through\n");
     for (uint32_t i = 0; i < k->count && i < top; i++) {
@@ -238,18 +254,19 @@ static void knots_csv(const loaded *l, const knots *k, uint32_t top, output *out
         ouro__print(out, ",%s", ouro__decimal(number, k->knots[i].overall, decimals));
         ouro__print(out, ",%s", k->has_calls ? ouro__decimal(number, k->knots[i].calls, 0) : "");
         const recursion *r = &k->knots[i].recursion;
-        uint32_t deepest = ouro__deepest(k, r);
+        uint32_t deepest = ouro__deepest(r);
         ouro__print(out, ",%s", deepest ? ouro__decimal(number, deepest, 0) : "");
-        ouro__print(out, ",%llu,%llu\n", (unsigned long long)r->direct,
-                    (unsigned long long)r->through);
+        csv_times(out, r->direct, is_sampled);
+        csv_times(out, r->through, is_sampled);
+        ouro__put_text(out, "\n");
         free(members);
     }
 }
 
 // "469 deep"; nothing if that is not known.
-static const char *deep_text(char text[static DEEP_ROOM], const knots *k, const recursion *r) {
+static const char *deep_text(char text[static DEEP_ROOM], const recursion *r) {
     char deepest[GROUPED_ROOM];
-    uint32_t times = ouro__deepest(k, r);
+    uint32_t times = ouro__deepest(r);
     text[0] = '\0';
     if (times) snprintf(text, DEEP_ROOM, "%s deep", ouro__grouped(deepest, times));
     return text;
@@ -257,10 +274,7 @@ static const char *deep_text(char text[static DEEP_ROOM], const knots *k, const 
 
 void knots_brief(const options *o, const loaded *l, const knots *k, uint32_t top, output *out) {
     put_heading(o, out, "Recursion (blocks that call themselves, or each other in a circle)");
-    if (!k->count)
-        ouro__put_text(
-            out, k->is_known ? "  none\n"
-                             : "  not known: the program was sampled, its calls are not counted\n");
+    if (!k->count) ouro__put_text(out, "  none\n");
     table *t = table_new(o, out);
     int64_t left = ouro__total(l->profile, l->metric);
     for (uint32_t i = 0; i < k->count && i < top; i++) {
@@ -268,7 +282,7 @@ void knots_brief(const options *o, const loaded *l, const knots *k, uint32_t top
         char *members = member_names(l->profile, one, MEMBERS, ", "), deep[DEEP_ROOM];
         amount_cells(t, l, one->overall, left);
         table_cell(t, "%u block%s", one->block_count, one->block_count == 1 ? "" : "s");
-        table_cell(t, "%s", deep_text(deep, k, &one->recursion));
+        table_cell(t, "%s", deep_text(deep, &one->recursion));
         table_cell(t, "%s", members);
         table_row_end(t);
         free(members);
@@ -279,9 +293,7 @@ void knots_brief(const options *o, const loaded *l, const knots *k, uint32_t top
 static void knots_text(const options *o, const loaded *l, const knots *k, uint32_t top,
                        output *out) {
     if (!k->count)
-        ouro__put_text(
-            out, k->is_known ? "no recursion: no block calls itself, alone or through others\n"
-                             : "not known: the program was sampled, its calls are not counted\n");
+        ouro__put_text(out, "no recursion: no block calls itself, alone or through others\n");
     for (uint32_t i = 0; i < k->count && i < top; i++) {
         const knot *one = &k->knots[i];
         char *members = member_names(l->profile, one, MEMBERS, ", ");
@@ -291,10 +303,10 @@ static void knots_text(const options *o, const loaded *l, const knots *k, uint32
         ouro__put_text(out, "\n");
         put_heading(o, out, "%s", members);
         char deep[DEEP_ROOM];
-        deep_text(deep, k, &one->recursion);
+        deep_text(deep, &one->recursion);
         ouro__print(out, "  %u block%s%s%s, self %s, overall %s\n", one->block_count,
                     one->block_count == 1 ? "" : "s", *deep ? ", " : "", deep, self, overall);
-        put_recursed(out, l->profile, &one->recursion, k->is_known);
+        put_recursed(out, l->profile, &one->recursion);
         neighbours_text(o, l, out, " In", one->in, one->in_count, k->has_calls, MEMBERS);
         neighbours_text(o, l, out, " Out", one->out, one->out_count, k->has_calls, MEMBERS);
         free(members);

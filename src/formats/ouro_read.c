@@ -60,6 +60,15 @@ static uint32_t add_block(profile *p, const ouro__live_profile *live, const ouro
                                                     info->line, info->column});
 }
 
+// Samples do not tell how often a block recursed: 1 stands for some.
+static void add_noted(profile *p, uint32_t block, const ouro__noted *noted) {
+    recursion *r = noted->kinds ? ouro__profile_recursed(p, block) : NULL;
+    if (!r) return;
+    r->direct |= noted->kinds & NOTED_DIRECT ? 1 : 0;
+    r->through |= noted->kinds & NOTED_THROUGH ? 1 : 0;
+    if (noted->deepest > r->deepest) r->deepest = noted->deepest;
+}
+
 // The columns of a profile that was read from a live file; the program's own metrics follow.
 enum { CALLS, RECURSIONS, DIRECT, OWN_METRICS };
 
@@ -168,7 +177,10 @@ static bool add_rows(profile *p, builder *b, const ouro__live_profile *live, boo
     bool ok = place && blocks;
     uint32_t root = 0;
     if (named) ouro__name_functions(live->blocks, live->block_count, named);
-    for (uint32_t i = 0; ok && i < live->block_count; i++) blocks[i] = add_block(p, live, infos, i);
+    for (uint32_t i = 0; ok && i < live->block_count; i++) {
+        blocks[i] = add_block(p, live, infos, i);
+        add_noted(p, blocks[i], &live->noted[i]);
+    }
     for (uint32_t row = 0; ok && row < rows->count && !p->failed; row++) {
         uint32_t id = rows->block[row];
         if (row)

@@ -211,6 +211,11 @@ struct ouro_profile {
     ouro__block_sites *_Atomic sites[BLOCK_CHUNKS]; // and their call sites; NULL: nothing was said
     ouro__text_chunk *texts;
     size_t text_chunks, text_bytes;
+    // What stacks showed. A chunk is made when one of its blocks recursed, and is a part of the
+    // live file if bit k of noted_in_file is set. occurrences: scratch, zeros.
+    ouro__noted *noted[BLOCK_CHUNKS];
+    uint32_t noted_in_file;
+    uint32_t *occurrences, occurrence_room;
 
     ouro__lane **lanes;
     uint32_t lane_count, lane_room;
@@ -432,6 +437,7 @@ struct ouro__live *ouro__live_create(const ouro_profile *profile, const char *pa
 void ouro__live_close(struct ouro__live *live);
 bool ouro__live_add_blocks(struct ouro__live *live, ouro_block first, const ouro_block_info *infos,
                            size_t n);
+ouro__noted *ouro__live_add_noted(struct ouro__live *live, ouro_block first, uint32_t count);
 bool ouro__live_add_lane(struct ouro__live *live, ouro__lane *lane);
 bool ouro__live_grow_lane(struct ouro__live *live, ouro__lane *lane);
 bool ouro__live_has_file(const struct ouro__live *live);

@@ -23,6 +23,9 @@
 //              `first` says which part. The area is current, and says where the others are
 //   SITES      what call sites of a lane count, in cells of 32 bytes, see below. A lane has any
 //              number of these segments
+//   NOTED      what sampled stacks showed of the blocks from `first` on, 8 bytes each: how often
+//              the block occurred on one stack at most, or zero if never twice; and 1 if it
+//              occurred directly below itself, 2 if below others, 3 if both. Older readers skip it
 //   BLOCKS     live_block records, from block `first` on; header.block_count tells how many
 //   TEXT       bytes; offsets in the header and in live_block are offsets in the file
 //
@@ -97,7 +100,8 @@ enum {
     LIVE_TEXT = 4,
     LIVE_BASELINE = 5,
     LIVE_SLICES = 6,
-    LIVE_SITES = 7
+    LIVE_SITES = 7,
+    LIVE_NOTED = 8
 };
 
 typedef struct {
@@ -152,6 +156,7 @@ typedef struct {
 _Static_assert(sizeof(live_header) == 400, "written down above");
 _Static_assert(sizeof(live_segment) == 32, "written down above");
 _Static_assert(sizeof(live_block) == 40, "written down above");
+_Static_assert(sizeof(ouro__noted) == 8, "written down above");
 _Static_assert(sizeof(ouro__lane_state) == 120, "written down above");
 _Static_assert(sizeof(ouro_known_) == 32 && offsetof(ouro_here, room) == 9 &&
                    offsetof(ouro_here, table) == 11 && offsetof(ouro_here, position) == 12 &&

@@ -319,6 +319,7 @@ void ouro__live_profile_free(ouro__live_profile *profile) {
     ouro__rows_free(profile->rows);
     ouro__slices_copy_free(&profile->slices);
     free(profile->blocks);
+    free(profile->noted);
     free(profile->texts);
     ouro__live_again_free(profile->again);
     memset(profile, 0, sizeof *profile);

@@ -12,6 +12,7 @@ typedef struct {
     ouro__rows *rows;
     ouro__slices_copy slices; // read a little before the rows
     ouro_block_info *blocks;  // by id; texts live in `texts`
+    ouro__noted *noted;       // by id
     uint32_t block_count;
     ouro_metric_info metrics[OURO_METRICS_MAX];
     uint32_t metric_count;

@@ -139,6 +139,20 @@ static void copy_texts(const reader *r, text_reader *t, const live_block *record
     }
 }
 
+static bool load_noted(reader *r, ouro__live_profile *p) {
+    p->noted = calloc((size_t)p->block_count + 1, sizeof *p->noted);
+    if (!p->noted) return ouro__live_fail_memory(r);
+    for (size_t i = 0; i < r->segment_count; i++) {
+        const segment *s = &r->segments[i];
+        if (s->kind != LIVE_NOTED || s->first >= p->block_count) continue;
+        uint64_t count = s->bytes / sizeof *p->noted, left = p->block_count - s->first;
+        if (count > left) count = left;
+        if (!ouro__live_read_at(r, s->data, p->noted + s->first, count * sizeof *p->noted))
+            return false;
+    }
+    return true;
+}
+
 // Overlapping texts in a damaged file could ask for more than the file has.
 bool ouro__live_read_texts(reader *r, ouro__live_profile *p) {
     text_reader t = {0};
@@ -157,6 +171,7 @@ bool ouro__live_read_texts(reader *r, ouro__live_profile *p) {
         p->block_count = r->header.block_count;
         p->metric_count = r->header.metric_count;
         copy_texts(r, &t, records, p);
+        ok = load_noted(r, p);
     }
     for (size_t i = 0; t.segments && i < r->segment_count; i++) free(t.segments[i]);
     free(t.segments);

@@ -214,6 +214,15 @@ bool ouro__live_add_blocks(struct ouro__live *live, ouro_block first, const ouro
     return ok;
 }
 
+// Returns zeros in the file for what is noted of `count` blocks, or NULL.
+ouro__noted *ouro__live_add_noted(struct ouro__live *live, ouro_block first, uint32_t count) {
+    pthread_mutex_lock(&live->lock);
+    uint64_t data, bytes = round_up(count * sizeof(ouro__noted), live->page);
+    void *noted = live->fd < 0 ? NULL : segment_mapped(live, LIVE_NOTED, 0, first, bytes, &data);
+    pthread_mutex_unlock(&live->lock);
+    return noted;
+}
+
 // ---------------------------------------------------------------- lanes
 
 // A segment for the records of some nodes from `first` on and of their accounts, mapped over a

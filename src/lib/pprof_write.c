@@ -10,6 +10,7 @@
 
 #include "blocks.h"
 #include "file_limit.h"
+#include "noted.h"
 #include "own_path.h"
 #include "pprof_fields.h"
 #include "rows.h"
@@ -115,7 +116,7 @@ static uint32_t string_index(strings *s, const char *text) {
 
 typedef struct {
     output *out;
-    const ouro_profile *profile;
+    ouro_profile *profile;
     const ouro__rows *rows; // without what is written of slices
     ouro__slices_copy *slices;
     strings strings;
@@ -366,6 +367,28 @@ static void put_strings(writer *w) {
     }
 }
 
+// A comment for each block that recursed on sampled stacks: docs/pprof-mapping.md has the form.
+// The comments are strings after the others.
+static bool put_notes(writer *w) {
+    uint32_t string = w->strings.count;
+    for (uint32_t b = 0; b < w->block_count; b++) {
+        ouro__noted n = ouro__noted_of(w->profile, b);
+        if (!w->location[b] || !n.kinds) continue;
+        const ouro_block_info *info = ouro__block_at(w->profile, b);
+        char *text = NULL;
+        int size =
+            asprintf(&text, "# ouro recursion %d %d %u %u %u %zu %s %s",
+                     (n.kinds & NOTED_DIRECT) != 0, (n.kinds & NOTED_THROUGH) != 0, n.deepest,
+                     info->line, info->column, strlen(info->name), info->name, info->file);
+        if (size < 0) return false;
+        put_length(w->out, PROFILE_STRING, (size_t)size);
+        put_bytes(w->out, text, (size_t)size);
+        free(text);
+        put_number(w->out, PROFILE_COMMENT, string++);
+    }
+    return true;
+}
+
 static bool put_profile(writer *w, const char *program) {
     const char *shown = default_type(w); // before the slices are taken out
     string_index(&w->strings, "");       // number 0
@@ -378,6 +401,7 @@ static bool put_profile(writer *w, const char *program) {
     put_blocks(w, put_function);
     uint32_t type = string_index(&w->strings, shown);
     put_strings(w);
+    if (!put_notes(w)) return false;
     uint64_t start = counter_load(&w->profile->start_clock);
     put_number(w->out, PROFILE_TIME, counter_load(&w->profile->start_time));
     put_number(w->out, PROFILE_DURATION, ouro__now(CLOCK_MONOTONIC) - start);
@@ -387,13 +411,13 @@ static bool put_profile(writer *w, const char *program) {
 
 // A profile as it stands: what all functions below write.
 typedef struct {
-    const ouro_profile *profile;
+    ouro_profile *profile;
     ouro__rows *rows;
     ouro__slices_copy slices;
 } written;
 
 static int write_message(written *from, output *out) {
-    const ouro_profile *profile = from->profile;
+    ouro_profile *profile = from->profile;
     const ouro__rows *rows = from->rows;
     // Blocks that were added after the rows were copied are not among them.
     writer w = {.out = out,

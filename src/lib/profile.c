@@ -3,7 +3,7 @@
 // A profile: its options, its life, and its totals. Blocks are in blocks.c, lanes in lane.c.
 
 #include "blocks.h"
-#include "internal.h"
+#include "noted.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -155,6 +155,7 @@ void ouro_profile_free(ouro_profile *profile) {
     ouro__live_close(profile->live);
     ouro__space_free(profile->space);
     ouro__blocks_free(profile);
+    ouro__noted_free(profile);
     pthread_mutex_destroy(&profile->lock);
     free(profile);
 }

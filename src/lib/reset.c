@@ -9,7 +9,7 @@
 // baseline is. With a live file it stands in the file; live_format.h says what a reader makes of a
 // reset that is under way or was cut short.
 
-#include "internal.h"
+#include "noted.h"
 
 #include <errno.h>
 #include <string.h>
@@ -125,6 +125,7 @@ int ouro_profile_reset(ouro_profile *profile) {
         uint32_t strays_end = ouro__strays_end(profile);
         for (uint32_t i = 0; i < profile->lane_count; i++)
             lane_reset(profile->lanes[i], strays_end);
+        ouro__noted_reset(profile);
         ouro__live_reset(profile->live, profile->start_time, false);
     }
     lock_lanes(profile, false);

@@ -16,6 +16,13 @@ enum { ENTRY_TREE, ENTRY_BACK, ENTRY_DIRECT, ENTRY_KINDS, ENTRY_PHANTOM = ENTRY_
 _Static_assert(sizeof((ouro_node_ *)0)->entries == ENTRY_KINDS * sizeof(uint64_t),
                "a node counts every kind of entry");
 
+// How a block recursed on sampled stacks.
+enum { NOTED_DIRECT = 1, NOTED_THROUGH = 2 };
+typedef struct {
+    uint32_t deepest; // it occurred so often on one stack, at most; 0 if never twice
+    uint32_t kinds;
+} ouro__noted;
+
 // The row of an image that is [lost]; row 0 is the root.
 enum { LOST_ROW = 1 };
 

@@ -281,7 +281,6 @@ bool ouro__knots(const profile *p, uint32_t m, knots *k) {
     totals t = {0};
     recursion *recursed = ouro__recursion(p);
     *k = (knots){.has_calls = ouro__knot_walk(p, m, NULL).calls != NULL};
-    k->is_known = k->has_calls || !ouro__counts_calls(p);
     bool ok = group && recursed && components(p, group, &groups) &&
               keep_knots(p, recursed, group, groups, &k->count);
     if (ok) k->knots = calloc((size_t)k->count + 1, sizeof *k->knots);

@@ -133,8 +133,15 @@ recursion *ouro__recursion(const profile *p);
 bool ouro__tell_recursion(const profile *p, profile *to, const uint32_t *block_of);
 // The same if `to` is made of p alone, by ouro__profile_like_with_blocks.
 bool ouro__retell_recursion(const profile *p, profile *to);
-// Does the profile count calls and recursions? Else its recursions are steps of stacks.
+// Has the profile the recorder's metrics of calls and recursions? Otherwise its recursions are
+// steps of stacks.
 bool ouro__counts_calls(const profile *p);
+// Is it listed among the metrics? Not `recursions` and `direct` of the recorder, which say where
+// compaction led back, not how often a block recursed; and not its `calls` if none was counted.
+bool ouro__is_listed(const profile *p, uint32_t m);
+// Has it these metrics, but no call? Then the recorder took samples: it is known what recursed and
+// how deep, but not how often, and 1 stands for that.
+bool ouro__is_sampled(const profile *p);
 
 // ---------------------------------------------------------------- knots
 
@@ -162,10 +169,6 @@ typedef struct {
     knot *knots; // by overall
     uint32_t count;
     bool has_calls;
-    // Is it known how often they recursed? Not of the recorder's samples: these have no calls, and
-    // a circle is the same few nodes, however often the stacks went around it. What is read from
-    // stacks is counted before it is compacted.
-    bool is_known;
 } knots;
 
 bool ouro__knots(const profile *p, uint32_t m, knots *k);
@@ -175,7 +178,7 @@ bool ouro__knot_edges(const profile *p, uint32_t m, knots *k);
 void ouro__knots_free(knots *k);
 // How often a block of r, a knot or a member of one, stood on one stack at most. A knot can be a
 // circle of calls without a stack that has a block of it twice: then it is 1. 0: not known.
-uint32_t ouro__deepest(const knots *k, const recursion *r);
+uint32_t ouro__deepest(const recursion *r);
 
 // ---------------------------------------------------------------- findings
 

@@ -3,7 +3,8 @@
 // How often and how deep each block recursed: one answer for two kinds of profiles.
 //
 // Profiles that were read from stacks have it by block, counted before the stacks were compacted
-// (builder.c). Profiles of the recorder count entries at every node: `calls`, of these `recursions`
+// (builder.c). Samples of the recorder have what was noted of their stacks. Other profiles of the
+// recorder count entries at every node: `calls`, of these `recursions`
 // through a back edge, of these `direct`. The canonical path has the same blocks as the stack, so a
 // block was on the stack already if its node has the block above it, or is entered through a back
 // edge. How deep the stack was is only known where there was no back edge: then the path tells it.
@@ -26,9 +27,20 @@ static const int64_t *column(const profile *p, const char *name) {
 
 bool ouro__counts_calls(const profile *p) { return column(p, "calls") && column(p, "recursions"); }
 
-uint32_t ouro__deepest(const knots *k, const recursion *r) {
-    return ouro__recurses(r) ? r->deepest : k->is_known;
+// Nothing was recorded at all where the calls are shown.
+bool ouro__is_sampled(const profile *p) {
+    return ouro__counts_calls(p) && ouro__calls_metric(p) == NO_ROW &&
+           strcmp(ouro__metric_name(p, p->default_metric), "calls") != 0;
 }
+
+bool ouro__is_listed(const profile *p, uint32_t m) {
+    const char *name = ouro__metric_name(p, m);
+    if (!ouro__counts_calls(p)) return true;
+    if (strcmp(name, "calls") == 0) return !ouro__is_sampled(p);
+    return strcmp(name, "recursions") != 0 && strcmp(name, "direct") != 0;
+}
+
+uint32_t ouro__deepest(const recursion *r) { return ouro__recurses(r) ? r->deepest : 1; }
 
 // `times`: how often the node's block stands on its path.
 static void count_entries(recursion *to, uint32_t times, int64_t calls, int64_t recursions,
@@ -39,11 +51,24 @@ static void count_entries(recursion *to, uint32_t times, int64_t calls, int64_t 
     if (times > to->deepest) to->deepest = times;
 }
 
+// A path of samples has the block so many times. If nothing was noted of it, as by older recorders,
+// the path shows that it recursed, but not how deep.
+static void see_again(const profile *p, uint32_t b, uint32_t times, bool itself, recursion *to,
+                      uint8_t *turned) {
+    bool noted = b < p->recursed_room && ouro__recurses(&p->recursed[b]);
+    if (times < 2 || noted) return;
+    if (itself) to->direct = 1;
+    if (!itself) to->through = 1;
+    if (times > to->deepest) to->deepest = times;
+    *turned = p->rule != RULE_NONE;
+}
+
 // Along the nodes in preorder; standing[b] is how often block b stands on the path to the node, and
 // `turns` how many nodes of that path were entered through a back edge.
 static void count_nodes(const profile *p, uint32_t *standing, recursion *rows, uint8_t *turned) {
     const int64_t *calls = column(p, "calls"), *recursions = column(p, "recursions"),
                   *direct = column(p, "direct");
+    bool is_sampled = ouro__is_sampled(p);
     uint32_t turns = 0;
     for (uint32_t n = 1, open = 0; n < p->node_count; open = n++) {
         for (; open && p->end[open] <= n; open = p->parent[open]) {
@@ -53,6 +78,10 @@ static void count_nodes(const profile *p, uint32_t *standing, recursion *rows, u
         uint32_t b = p->block[n];
         // Without compaction, what a block calls itself is a child of it.
         bool itself = p->parent[n] && p->block[p->parent[n]] == b;
+        if (is_sampled) {
+            see_again(p, b, ++standing[b], itself, &rows[b], &turned[b]);
+            continue;
+        }
         count_entries(&rows[b], ++standing[b], calls[n], recursions[n],
                       itself   ? calls[n]
                       : direct ? direct[n]

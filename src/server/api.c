@@ -84,8 +84,9 @@ static void write_count(question *q, const char *name, uint64_t count, bool know
 void ouro__write_recursion(question *q, const char *name, const recursion *r) {
     if (!r || !ouro__recurses(r)) return ouro__write_null(&q->json, name);
     ouro__write_object(&q->json, name);
-    write_count(q, "direct", r->direct, true);
-    write_count(q, "through", r->through, true);
+    bool is_sampled = ouro__is_sampled(q->p);
+    write_count(q, "direct", r->direct, !r->direct || !is_sampled);
+    write_count(q, "through", r->through, !r->through || !is_sampled);
     write_count(q, "deepest", r->deepest, r->deepest);
     ouro__write_end(&q->json);
 }

@@ -153,18 +153,19 @@ static int64_t knot_overall(void *of, uint32_t i) { return knot_of(of, i)->overa
 static int64_t knot_calls(void *of, uint32_t i) {
     return ((knot_rows *)of)->knots->has_calls ? knot_of(of, i)->calls : NOT_KNOWN;
 }
-static int64_t deepest_of(const knot_rows *k, const recursion *r) {
-    uint32_t deepest = ouro__deepest(k->knots, r);
+static int64_t deepest_of(const recursion *r) {
+    uint32_t deepest = ouro__deepest(r);
     return deepest ? (int64_t)deepest : NOT_KNOWN;
 }
-static int64_t knot_deepest(void *of, uint32_t i) {
-    return deepest_of(of, &knot_of(of, i)->recursion);
+static int64_t times_of(const knot_rows *k, uint64_t times) {
+    return times && ouro__is_sampled(k->q->p) ? NOT_KNOWN : (int64_t)times;
 }
+static int64_t knot_deepest(void *of, uint32_t i) { return deepest_of(&knot_of(of, i)->recursion); }
 static int64_t knot_direct(void *of, uint32_t i) {
-    return (int64_t)knot_of(of, i)->recursion.direct;
+    return times_of(of, knot_of(of, i)->recursion.direct);
 }
 static int64_t knot_through(void *of, uint32_t i) {
-    return (int64_t)knot_of(of, i)->recursion.through;
+    return times_of(of, knot_of(of, i)->recursion.through);
 }
 static table listed(knot_rows *k, const neighbour *rows, uint32_t count) {
     k->listed = (neighbour_rows){.rows = rows, .has_calls = k->knots->has_calls};
@@ -193,14 +194,12 @@ static int64_t member_calls(void *of, uint32_t i) {
     return t->calls ? t->calls[member_of(of, i)] : NOT_KNOWN;
 }
 static int64_t member_direct(void *of, uint32_t i) {
-    return (int64_t)member_recursion(of, i)->direct;
+    return times_of(of, member_recursion(of, i)->direct);
 }
 static int64_t member_through(void *of, uint32_t i) {
-    return (int64_t)member_recursion(of, i)->through;
+    return times_of(of, member_recursion(of, i)->through);
 }
-static int64_t member_deepest(void *of, uint32_t i) {
-    return deepest_of(of, member_recursion(of, i));
-}
+static int64_t member_deepest(void *of, uint32_t i) { return deepest_of(member_recursion(of, i)); }
 
 static const column member_columns[] = {
     {"block", COLUMN_BLOCK, IN_JSON, .number = member_block},

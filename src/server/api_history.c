@@ -19,6 +19,7 @@ static void write_seconds(question *q, const char *name, double seconds) {
 static void write_metrics(question *q, const profile *p) {
     ouro__write_array(&q->json, "metrics");
     for (uint32_t m = 0; m < p->metric_count; m++) {
+        if (!ouro__is_listed(p, m)) continue;
         ouro__write_object(&q->json, NULL);
         ouro__write_metric(q, "name", p, m, p->metrics[m].decimals);
         ouro__write_end(&q->json);
@@ -49,8 +50,10 @@ static void write_slices(question *q, const slice_totals *slices, uint32_t count
         write_seconds(q, "from", now - slices[i].from);
         write_seconds(q, "to", now - slices[i].to);
         ouro__write_array(&q->json, "totals");
-        for (uint32_t m = 0; m < metrics; m++)
-            ouro__write_integer(&q->json, NULL, slices[i].totals[m]);
+        for (uint32_t m = 0; m < metrics; m++) {
+            if (ouro__is_listed(q->side->profile, m))
+                ouro__write_integer(&q->json, NULL, slices[i].totals[m]);
+        }
         ouro__write_end(&q->json);
         ouro__write_end(&q->json);
     }

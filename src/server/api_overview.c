@@ -37,6 +37,7 @@ static void write_metrics(question *q, const side *s) {
     const profile *p = s->profile;
     ouro__write_array(&q->json, "metrics");
     for (uint32_t m = 0; m < p->metric_count; m++) {
+        if (!ouro__is_listed(p, m)) continue;
         ouro__write_object(&q->json, NULL);
         ouro__write_metric(q, "name", p, m, p->metrics[m].decimals);
         ouro__write_integer(&q->json, "total", s->totals[m]);
@@ -55,7 +56,9 @@ static void write_part(json_writer *w, const profile *p, const part_info *of) {
     ouro__write_integer(w, "paths", of->paths);
     ouro__write_integer(w, "cut", of->cut);
     ouro__write_array(w, "left");
-    for (uint32_t m = 0; m < p->metric_count; m++) ouro__write_integer(w, NULL, ouro__total(p, m));
+    for (uint32_t m = 0; m < p->metric_count; m++) {
+        if (ouro__is_listed(p, m)) ouro__write_integer(w, NULL, ouro__total(p, m));
+    }
     ouro__write_end(w);
     ouro__write_end(w);
 }
@@ -134,6 +137,7 @@ static bool write_totals(question *q) {
     bool ok = true;
     ouro__write_array(&q->json, "totals");
     for (uint32_t m = 0; m < q->p->metric_count && ok; m++) {
+        if (!ouro__is_listed(q->generation->sides[q->side_number]->profile, m)) continue;
         const totals *left = ouro__view_totals(q->view, m);
         ok = left != NULL;
         ouro__write_object(&q->json, NULL);

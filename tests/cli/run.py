@@ -476,8 +476,9 @@ def calls_that_nobody_counted_are_not_zeros():
     write("sampled.pb", p.bytes())
     text = ouro("report", "sampled.pb")
     has(text, "calls are not known, the file has samples")
-    has(text, "not known: the program was sampled, its calls are not counted")
-    has(ouro("report", "--knots", "sampled.pb"), "not known: the program was sampled")
+    has(text, "metrics: time (--metric chooses)")
+    has(ouro("report", "--metric", "calls", "sampled.pb", status=2),
+        "sampled.pb: calls are not counted, because the program was sampled; there is time")
     assert "calls  block" not in text, text
     for row in json.loads(ouro("report", "--json", "sampled.pb"))["rows"]:
         same(row["calls"], None)
@@ -496,16 +497,17 @@ def a_program_without_recursion_has_none():
 
 
 @case
-def how_deep_samples_went_around_a_circle_is_not_known():
+def how_deep_samples_went_around_a_circle_is_not_known_without_a_note():
     p = Profile((("calls", "count"), ("recursions", "count"), ("time", "nanoseconds")))
     p.add(["main", "even", "odd", "even"], [0, 0, 5])
     write("sampled.pb", p.bytes())
     has(ouro("report", "sampled.pb"), " 2 blocks    even, odd\n")
     text = ouro("report", "--knots", "sampled.pb")
-    has(text, "  2 blocks, self ", "how often and how deep is not known: the program was sampled\n")
+    has(text, "  2 blocks, self ", "  recursed through others; how often is not counted: the program was sampled\n")
     (knot,) = json.loads(ouro("report", "--knots", "--json", "sampled.pb"))["rows"]
-    same([knot["deepest"], *(b["deepest"] for b in knot["blocks"])], [None] * 3)
-    has(ouro("report", "--knots", "--csv", "sampled.pb"), ",5,,,0,0\n")
+    same([knot[key] for key in ("deepest", "direct", "through")], [None, 0, None])
+    same({b["name"]: b["deepest"] for b in knot["blocks"]}, {"even": None, "odd": 1})
+    has(ouro("report", "--knots", "--csv", "sampled.pb"), ",5,,,0,\n")
 
 
 @case

@@ -35,13 +35,29 @@ def recursion_that_compaction_took_away_is_told():
 
 
 @case
-def how_deep_samples_went_around_a_circle_is_not_known():
+def how_deep_samples_went_around_a_circle_is_not_known_without_a_note():
+    """As of older recorders: the path has even twice, and may stand for more."""
     p = Profile((("calls", "count"), ("recursions", "count"), ("time", "nanoseconds")))
     p.add(["main", "even", "odd", "even"], [0, 0, 5])
     write("sampled.pb", p.bytes())
     with Server("sampled.pb") as s:
         (row,) = s.api("knots")["rows"]
-        same([row["deepest"], *(m["deepest"] for m in row["member_rows"])], [None] * 3)
+        same([row[key] for key in ("deepest", "direct", "through")], [None, 0, None])
+        names = s.api("knots")["names"]
+        same({names[m["block"]]: m["deepest"] for m in row["member_rows"]}, {"even": None, "odd": 1})
+
+
+@case
+def metrics_that_were_not_counted_are_not_listed():
+    p = Profile((("calls", "count"), ("recursions", "count"), ("time", "nanoseconds")))
+    p.add(["main", "f"], [0, 0, 5])
+    write("sampled.pb", p.bytes())
+    p.add(["main", "f"], [3, 1, 5])
+    write("counted.pb", p.bytes())
+    for file, names in ("sampled.pb", ["time"]), ("counted.pb", ["calls", "time"]):
+        with Server(file) as s:
+            same([m["name"] for m in s.api("profile")["files"][0]["metrics"]], names, file)
+            same([m["metric"] for m in s.api("overview")["totals"]], names, file)
 
 
 @case

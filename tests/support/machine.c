@@ -286,6 +286,13 @@ static void do_reenter(machine *m) {
     *token = known ? caller : ouro_reenter(thread, block);
 }
 
+static void do_note_stack(machine *m) {
+    ouro_block blocks[8];
+    size_t n = next(m) % 8;
+    for (size_t i = 0; i < n; i++) blocks[i] = any_block(m);
+    ouro_note_stack(m->profile, blocks, n);
+}
+
 static void do_replace(machine *m) {
     ouro_thread *thread = any_thread(m);
     ouro_block block = any_block(m);
@@ -626,8 +633,9 @@ static void do_read_live(machine *m) {
 // What takes long, or changes everything.
 static void do_rare(machine *m) {
     static void (*const rare[])(machine *) = {
-        do_reset,     do_enable,   do_add_blocks, do_block_get, do_add_sites, do_write,
-        do_read_live, check_stats, check_visit,   check_lanes,  check_slices, do_slice_all,
+        do_reset,     do_enable,    do_add_blocks, do_block_get, do_add_sites,
+        do_write,     do_read_live, check_stats,   check_visit,  check_lanes,
+        check_slices, do_slice_all, do_note_stack,
     };
     rare[next(m) % (sizeof rare / sizeof *rare)](m);
 }

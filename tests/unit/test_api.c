@@ -99,6 +99,7 @@ TEST(null_is_off_everywhere) {
     ouro_replace(NULL, 5);
     ouro_unwind(NULL, 5);
     CHECK_EQUAL(ouro_reenter(NULL, 5), 0);
+    ouro_note_stack(NULL, &(ouro_block){5}, 1);
     ouro_sample(NULL, 1);
     ouro_count(NULL, 0, 1);
     CHECK_EQUAL(ouro_clock_start(NULL, 0, 0), 0);

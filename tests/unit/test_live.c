@@ -192,6 +192,73 @@ TEST(many_blocks_and_long_names_are_read_back) {
     ouro_profile_free(profile);
 }
 
+// ---------------------------------------------------------------- what stacks showed
+
+enum { NOTED_BLOCKS = 3000, STACK_MOST = 60 }; // blocks of two segments
+
+// By the definition: each occurrence is compared with all others.
+static void note_naively(ouro__noted *wanted, const ouro_block *stack, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t times = 1;
+        for (uint32_t above = 0; above < i; above++) times += stack[above] == stack[i];
+        if (times == 1) continue;
+        ouro__noted *w = &wanted[stack[i]];
+        if (times > w->deepest) w->deepest = times;
+        w->kinds |= stack[i - 1] == stack[i] ? NOTED_DIRECT : NOTED_THROUGH;
+    }
+}
+
+static void note_stacks(ouro_profile *profile, ouro_block first, int stacks, ouro__noted *wanted) {
+    for (int s = 0; s < stacks; s++) {
+        ouro_block stack[STACK_MOST];
+        uint32_t n = random_below(STACK_MOST), different = 1 + random_below(40);
+        uint32_t from = first + random_below(NOTED_BLOCKS - 40);
+        for (uint32_t i = 0; i < n; i++) stack[i] = from + random_below(different);
+        ouro_note_stack(profile, stack, n);
+        if (wanted) note_naively(wanted, stack, n);
+    }
+}
+
+static void check_noted(const char *path, const ouro__noted *wanted) {
+    ouro__live_profile file;
+    ouro__live_error error;
+    if (!CHECK(ouro__live_read(path, &file, &error) == 0)) return;
+    for (uint32_t b = 0; b < file.block_count; b++) {
+        CHECK_EQUAL(file.noted[b].deepest, wanted[b].deepest);
+        CHECK_EQUAL(file.noted[b].kinds, wanted[b].kinds);
+    }
+    ouro__live_profile_free(&file);
+}
+
+TEST(what_stacks_showed_is_in_the_file_of_this_process_until_a_reset) {
+    const char *path = test_path("noted.ouro");
+    ouro_profile *profile = live_profile(path, 100, OURO_LOOPS);
+    ouro__noted *wanted = calloc(NOTED_BLOCKS + 100, sizeof *wanted);
+    ouro_block first = ouro_add_block(profile, &(ouro_block_info){"f", "", 0, 0});
+    for (uint32_t i = 1; i < NOTED_BLOCKS; i++)
+        ouro_add_block(profile, &(ouro_block_info){"f", "", i, 0});
+    check_noted(path, wanted);
+    note_stacks(profile, first, 300, wanted);
+    check_noted(path, wanted);
+    pid_t child = fork();
+    if (child == 0) {
+        note_stacks(profile, first, 300, NULL);
+        _exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    check_noted(path, wanted);
+    CHECK_EQUAL(ouro_profile_reset(profile), 0);
+    memset(wanted, 0, (NOTED_BLOCKS + 100) * sizeof *wanted);
+    check_noted(path, wanted);
+    note_stacks(profile, first, 10, wanted);
+    ouro_note_stack(profile, (ouro_block[]){OURO_PHANTOM, 7000, 7000, OURO_PHANTOM}, 4);
+    ouro_profile_free(profile);
+    check_noted(path, wanted);
+    free(wanted);
+}
+
 // ---------------------------------------------------------------- kill -9
 
 typedef struct {

@@ -82,13 +82,3 @@ export function inAddress(profile, state, name) {
   const shown = name === usual(profile, state);
   return shown && profile.files.every(file => file.default_metric === name) ? "" : name;
 }
-
-/**
- * Whether a profile can tell what recurses. The recorder counts it with the calls; its samples have
- * none, and a block that calls itself is one box there.
- * @param {{metrics: {name: string, total: number}[]}} file
- */
-export function recursionIsKnown({metrics}) {
-  const total = name => metrics.find(metric => metric.name === name)?.total;
-  return total("recursions") === undefined || Boolean(total("calls"));
-}

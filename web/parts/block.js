@@ -44,11 +44,16 @@ function cut(text, most) {
   return text.length > most ? text.slice(0, most) + "…" : text;
 }
 
+/** @param {number|null} value null: samples do not count it */
+function times(value) {
+  return value === null ? "" : " " + plural(value, "time");
+}
+
 /** In a sentence. @param {Recursion} recursion */
 export function recursionText({direct, through, deepest}) {
   const facts = [
-    direct ? `called itself ${plural(direct, "time")}` : "",
-    through ? `entered ${plural(through, "time")} through others` : "",
+    direct === 0 ? "" : "called itself" + times(direct),
+    through === 0 ? "" : `entered${times(through)} through others`,
     deepest ? `at most ${count(deepest)} deep` : "",
   ].filter(Boolean);
   return facts.length ? `Recursive: ${facts.join(", ")}` : "Recursive: it can reach itself again";

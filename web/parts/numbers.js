@@ -100,7 +100,7 @@ export function countCell(value) {
   return h("td.calls", null, countValue(value));
 }
 
-const NOT_COUNTED = "Not known: samples do not count calls";
+const NOT_COUNTED = "Not counted: samples do not count calls";
 
 /** How often something happened. @param {number|null|undefined} value @param {string} [units] */
 function countValue(value, units = "unit") {

@@ -182,8 +182,8 @@ function recursionFigures(recursion) {
   if (!recursion) return null;
   const {direct, through, deepest} = recursion;
   return [
-    direct ? countFigure("Calls itself", direct) : null,
-    through ? countFigure("Recursive through others", through) : null,
+    direct === 0 ? null : countFigure("Calls itself", direct),
+    through === 0 ? null : countFigure("Recursive through others", through),
     deepest ? countFigure("Deepest", deepest, "on one stack") : null,
   ];
 }

@@ -5,7 +5,6 @@
 
 import {colourBy, fillOf} from "../model/colour.js";
 import {amount, count, duration, exact, percent, plural} from "../model/format.js";
-import {recursionIsKnown} from "../model/metrics.js";
 import {changed, hasFilters, href, question, to} from "../model/url.js";
 import {blockLink, recursionMark, shownName} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
@@ -144,9 +143,7 @@ function recursionTable(app, answer) {
         {title: "Blocks", kind: "name"},
       ],
       rows,
-      recursionIsKnown(app.file)
-        ? "No recursion: no block reaches itself."
-        : "Not known: the program was sampled, its calls are not counted.",
+      "No recursion: no block reaches itself.",
     ),
     h(
       "p.foot",

@@ -5,7 +5,6 @@
 
 import {MEMBERS, onCircle} from "../model/circle.js";
 import {amount, count, percent, plural} from "../model/format.js";
-import {recursionIsKnown} from "../model/metrics.js";
 import {foot, window} from "../model/table.js";
 import {changed, href, question} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
@@ -143,7 +142,7 @@ function picture(app, answer, group, key, room) {
  * @param {string} caption @param {string} key */
 function memberTable(app, answer, members, caption, key) {
   const scale = scaleOf(answer);
-  const through = members.some(member => member.through);
+  const through = members.some(member => member.through !== 0); // null: not counted
   const deep = members.some(member => member.deepest);
   const rows = members.map(member => [
     amountCell(member.overall, answer, scale, "overall"),
@@ -373,7 +372,5 @@ export function mount(app) {
  */
 function nothing(app, state) {
   if (state.search) return "No group has such a member. Search for another name or file.";
-  if (!recursionIsKnown(app.file))
-    return "Not known: the program was sampled, its calls are not counted. Record every call to see what recurses.";
   return "No recursion here: no block reaches itself. The call tree shows who calls whom.";
 }

@@ -4,7 +4,7 @@
 
 The folder of the module is named by the version: the same cases are for Lua 5.4 and 5.5.
 """
-import os, re, resource, signal, subprocess, sys, textwrap, time
+import json, os, re, resource, signal, subprocess, sys, textwrap, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../../../tests/support"]
@@ -243,6 +243,21 @@ def sampling_finds_who_takes_the_time():
     assert agrees("long", direct), (got, done.out)
     assert agrees("short", short), (got, done.out)
     assert agrees("part;\\(anonymous\\);long", first + second), (got, done.out)
+
+
+@case
+def sampled_stacks_tell_how_deep_functions_recurse():
+    record("""
+        local function spin() local x = 0 for i = 1, 2e7 do x = x + i end return x end
+        local function itself(n) local x if n > 1 then x = itself(n - 1) else x = spin() end return x end
+        local even, odd
+        function even(n) local x if n > 0 then x = odd(n - 1) else x = spin() end return x end
+        function odd(n) local x if n > 0 then x = even(n - 1) else x = spin() end return x end
+        itself(100) even(61)
+    """, metric="time")
+    rows = json.loads(run(OURO, "report", "--knots", "--json", "script.pb").out)["rows"]
+    same({" ".join(sorted(block["name"] for block in row["blocks"])): (row["deepest"], row["direct"], row["through"])
+          for row in rows}, {"itself": (100, None, 0), "even odd": (31, 0, None)})
 
 
 @case

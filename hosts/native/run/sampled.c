@@ -66,7 +66,8 @@ struct sampled {
     unsigned both, agreed; // samples that were unwound both ways; of these with one result
     sampled_counts counts;
     uint64_t frames[FRAMES_MOST];
-    ouro_block path[FRAMES_MOST + 4]; // the innermost first
+    ouro_block path[FRAMES_MOST + 4];      // the innermost first
+    ouro_block from_root[FRAMES_MOST + 4]; // the path, the outermost first
     ouro_position tokens[FRAMES_MOST + 4];
 };
 
@@ -212,7 +213,6 @@ static ouro_block module_block(sampled *s, uint32_t module, uint64_t address, bo
     symbol info = {0};
     char name[300];
     if (m->is_elf && symbols_containing(s->symbols, m->path, m->build_id, address, &info)) {
-        if (!*info.file) info.file = m->path;
         *is_part = info.is_part;
         return function_block(s, module, info.start, &info);
     }
@@ -306,7 +306,12 @@ static void thread_ends(sampled *s, uint32_t tid) {
 
 // Charges the path; the innermost block is the first.
 static void charge(sampled *s, const ouro_block *path, size_t length, const uint64_t amounts[3]) {
-    for (size_t i = length; i-- > 0;) s->tokens[i] = ouro_reenter(s->thread, path[i]);
+    ouro_block *from_root = s->from_root;
+    for (size_t i = length; i-- > 0;) {
+        *from_root++ = path[i];
+        s->tokens[i] = ouro_reenter(s->thread, path[i]);
+    }
+    ouro_note_stack(s->profile, s->from_root, length);
     for (ouro_metric m = 0; m < 3; m++) {
         if (amounts[m]) ouro_count(s->thread, m, amounts[m]);
     }

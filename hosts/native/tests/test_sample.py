@@ -159,6 +159,85 @@ int main(void) { even(60); }"""))
     about(shares()["leaf"], 1, 0.05)
 
 
+def knots(output="out.pb"):
+    """{the names of a group: (how deep; whether one calls itself, whether others; the number of calls)}"""
+    rows = json.loads(run(OURO, "report", "--knots", "--json", output, status=0).out)["rows"]
+    return {" ".join(sorted(block["name"] for block in row["blocks"])):
+            (row["deepest"], row["direct"] != 0, row["through"] != 0, row["calls"]) for row in rows}
+
+
+@case
+def what_stacks_show_of_recursion_is_reported():
+    """However the same program is sampled: 100 calls of itself, 62 of two by turns; how often is not counted."""
+    exe = compile_plain("""WORK(leaf) void even(int n); void odd(int n);
+__attribute__((noinline)) void even(int n) { if (n) odd(n - 1); else leaf(0.1); sink++; }
+__attribute__((noinline)) void odd(int n) { if (n) even(n - 1); else leaf(0.1); sink++; }
+__attribute__((noinline)) void itself(int n) { if (n > 1) itself(n - 1); else leaf(0.1); sink++; }
+int main(void) { itself(100); even(61); }""")
+    want = {"itself": (100, True, False, None), "even odd": (31, False, True, None)}
+    ways = {"run": lambda: sample(exe),
+            "timer": lambda: run(OURO, "run", "-q", "--timer", "-o", "out.pb", exe, status=0)}
+    if not run("perf", "record", "-q", "-e", "cpu-clock", "--call-graph", "dwarf", "-o", "perf.data", exe).status:
+        ways["perf.data"] = lambda: run(OURO, "convert", "perf.data", "out.pb", status=0)
+        write("script.txt", run("perf", "script", "-i", "perf.data", status=0).out)
+        ways["perf script"] = lambda: run(OURO, "convert", "script.txt", "out.pb", status=0)
+    for way, record in ways.items():
+        record()
+        got = knots()
+        same({names: got.get(names) for names in want}, want, way)
+        run(OURO, "merge", "out.pb", "out.pb", "-o", "sum.pb", status=0)
+        got = knots("sum.pb")
+        same({names: got.get(names) for names in want}, want, way + ", merged")
+        text = run(OURO, "report", "--block", "itself", "out.pb", status=0).out
+        has(text, "  recursed ", "directly")
+        same("not counted" in text, way != "perf script", way)
+
+
+@case
+def a_program_that_is_killed_keeps_what_its_stacks_showed():
+    exe = compile_plain("""WORK(leaf)
+__attribute__((noinline)) void itself(int n) { if (n > 1) itself(n - 1); else leaf(0.2); sink++; }
+int main(void) { itself(20); raise(9); }""".replace("WORK", "#include <signal.h>\nWORK", 1))
+    sample(exe, status=137)
+    same(knots().get("itself"), (20, True, False, None))
+
+
+BINARIES = """WORK(leaf)
+void first(void); void second(void);
+#ifdef UPSIDE_DOWN
+__attribute__((noinline)) void first(void) { leaf(0.1); sink++; }
+__attribute__((noinline)) void second(void) { first(); sink++; }
+int main(void) { second(); sink++; }
+#else
+__attribute__((noinline)) void second(void) { leaf(0.1); sink++; }
+__attribute__((noinline)) void first(void) { second(); sink++; }
+int main(int argc, char **argv) { first(); sink++; return execv(argv[1], argv + 1); }
+#endif
+"""
+
+
+def a_block_belongs_to_a_binary(*strip):
+    """Two programs of one source: one calls second from first, the other first from second."""
+    compile_plain(BINARIES, name="one")
+    run("gcc", "-O2", "-g", "-DUPSIDE_DOWN", "one.c", "-o", "two", status=0)
+    for exe in "one", "two":
+        if strip:
+            run("strip", *strip, exe, status=0)
+    sample(os.path.abspath("one"), os.path.abspath("two"))
+    same([names for names in knots() if re.search("first|second|leaf|main|_start", names)], [])
+    rows = json.loads(run(OURO, "report", "--json", "out.pb", status=0).out)["rows"]
+    rows = [row for row in rows if "/ld-linux" not in row["file"]]  # has a _start, too
+    for name in "first", "second", "main", "_start":
+        blocks = [(r["name"], r["file"], r["line"]) for r in rows if re.match(name + r"\b", r["name"])]
+        assert len(blocks) == 2 or "-s" in strip, (name, blocks)
+    for exe in "one", "two":
+        assert any(re.search(f"/{exe}\\b", r["file"]) and r["overall"] for r in rows), (exe, rows)
+
+
+for name, flags in {"": [], "_without_debug_information": ["-g"], "_stripped": ["-s"]}.items():
+    case(a_block_belongs_to_a_binary, "a_block_belongs_to_a_binary" + name, *flags)
+
+
 @case
 def a_stack_that_is_too_long_says_so():
     sample(compile_plain("""WORK(leaf)

@@ -578,6 +578,23 @@ def sampling_sees_who_runs_in_every_thread():
 
 
 @case
+def sampled_stacks_tell_how_deep_functions_recurse():
+    write("script.py", textwrap.dedent("""
+        import time
+        def until(end):
+            while time.process_time() < end: pass
+        def itself(n): return itself(n - 1) if n > 1 else until(time.process_time() + 0.3)
+        def even(n): return odd(n - 1) if n else until(time.process_time() + 0.3)
+        def odd(n): return even(n - 1) if n else until(time.process_time() + 0.3)
+        itself(100); even(61)
+    """))
+    ouro("-q", "-o", "script.pb", "script.py")
+    rows = json.loads(suite.run(OURO, "report", "--knots", "--json", "script.pb", status=0).out)["rows"]
+    same({" ".join(sorted(block["name"] for block in row["blocks"])): (row["deepest"], row["direct"], row["through"])
+          for row in rows}, {"itself": (100, None, 0), "even odd": (31, 0, None)})
+
+
+@case
 def waiting_for_the_gil_and_native_time_are_told_apart():
     write("script.py", textwrap.dedent("""
         import threading, hashlib, time

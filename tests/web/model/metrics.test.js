@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import {test} from "../suite.js";
-import {choices, inAddress, recursionIsKnown, shownMetric, usual} from "../../../web/model/metrics.js";
+import {choices, inAddress, shownMetric, usual} from "../../../web/model/metrics.js";
 
 const metric = (name, unit = "count") => ({name, unit});
 const file = (own, ...metrics) => ({default_metric: own, metrics});
@@ -55,13 +55,4 @@ test("a_metric_is_left_out_of_the_address_only_if_every_page_shows_it", () => {
   assert.equal(inAddress(one, on("self"), "calls"), "calls");
   // Without it in the address, the other pages would show time or new.
   assert.equal(inAddress(two, on("compare"), "calls"), "calls");
-});
-
-test("samples_of_the_recorder_do_not_know_what_recurses_and_stacks_and_calls_do", () => {
-  const of = totals => ({
-    metrics: Object.entries(totals).map(([name, total]) => ({name, total})),
-  });
-  assert.equal(recursionIsKnown(of({calls: 0, recursions: 0, time: 5})), false);
-  assert.equal(recursionIsKnown(of({calls: 7, recursions: 0, time: 5})), true);
-  assert.equal(recursionIsKnown(of({samples: 5})), true);
 });

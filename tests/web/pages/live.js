@@ -81,7 +81,8 @@ test("sparklines_show_how_fast_each_metric_grows", async page => {
   await page.keyboard.press("Enter");
   const list = page.locator("#recent .rates li");
   const names = await list.locator("span:first-child").allTextContents();
-  assert.deepEqual(names.slice(0, 3), ["calls", "recursions", "direct"]);
+  assert.equal(names[0], "calls");
+  assert.ok(!names.includes("recursions") && !names.includes("direct"), String(names));
   assert.match(await list.first().locator(".rate").textContent(), /\/s$/);
   await page.keyboard.press("p"); // axe looks at a page that does not change under it
   await eventually(async () => assert.equal(await page.locator("#live").textContent(), "Paused"));
