@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-// The header, and the entries behind it; all but these encodings are unknown to linkers.
+// The header, and the entries after it. Linkers write these encodings.
 enum { VERSION = 1, POINTER = 0x1b, COUNT = 0x03, TABLE = 0x3b };
 enum { HEADER_BYTES = 12, ENTRY_BYTES = 8 };
 

@@ -37,6 +37,8 @@ typedef struct {
     uintptr_t address; // the function's
     uintptr_t base;
     const char *path; // owned by the loader; "" for the program
+    uintptr_t start;  // where the file is in memory,
+    size_t size;      // as much of it as is there
     unsigned char build_id[BUILD_ID_MOST];
     size_t build_id_size;
     bool found;
@@ -79,6 +81,11 @@ static int look_at(struct dl_phdr_info *info, size_t bytes, void *user) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         const unsigned char *notes = (const unsigned char *)(info->dlpi_addr + p->p_vaddr);
         if (p->p_type == PT_NOTE) read_notes(m, notes, notes + p->p_filesz);
+        if (p->p_type == PT_LOAD && p->p_offset == 0) {
+            size_t page = (size_t)getpagesize();
+            m->start = (uintptr_t)notes;
+            m->size = (p->p_filesz + page - 1) & -page;
+        }
     }
     return 1;
 }
@@ -117,8 +124,15 @@ static ouro_block block_new(const module *m) {
         put_file(m);
         ouro_native_slice_module(m->base, text.path);
         const char *slash = strrchr(text.path, '/');
-        snprintf(text.name, sizeof text.name, "%.*s+0x%zx", NAME_MAX, slash ? slash + 1 : text.path,
-                 m->address - m->base);
+        // The kernel's page of code has no file in which names could be found later.
+        const char *name = slash ? NULL
+                                 : ouro_native_name_in_memory((const void *)m->start, m->size,
+                                                              m->address - m->base);
+        if (name)
+            snprintf(text.name, sizeof text.name, "%.*s", NAME_MAX, name);
+        else
+            snprintf(text.name, sizeof text.name, "%.*s+0x%zx", NAME_MAX,
+                     slash ? slash + 1 : text.path, m->address - m->base);
     } else {
         snprintf(text.name, sizeof text.name, "0x%zx", m->address);
         text.file[0] = '\0';

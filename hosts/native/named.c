@@ -195,6 +195,28 @@ static void take_file(search *s, const file *f) {
         take_symbols(s, f, found, &sections[found->sh_link]);
 }
 
+// Of the names of a function, the one with most underscores in front.
+const char *ouro_native_name_in_memory(const void *bytes, size_t size, uintptr_t function) {
+    file f = {bytes, size};
+    const ElfW(Ehdr) *head = part(&f, 0, sizeof *head);
+    const ElfW(Shdr) *sections =
+        head ? part(&f, head->e_shoff, head->e_shnum * sizeof *sections) : NULL;
+    const char *name = NULL;
+    for (unsigned i = 0; sections && i < head->e_shnum; i++) {
+        if (sections[i].sh_type != SHT_DYNSYM || sections[i].sh_link >= head->e_shnum) continue;
+        const ElfW(Shdr) *texts = &sections[sections[i].sh_link];
+        const ElfW(Sym) *symbols = part(&f, sections[i].sh_offset, sections[i].sh_size);
+        const char *strings = bytes_at(&f, texts->sh_offset, texts->sh_size);
+        if (!symbols || !strings || !texts->sh_size || strings[texts->sh_size - 1]) continue;
+        for (size_t s = 0; s < sections[i].sh_size / sizeof *symbols; s++) {
+            if (symbols[s].st_value != function || symbols[s].st_name >= texts->sh_size) continue;
+            const char *other = strings + symbols[s].st_name;
+            if (!name || strspn(other, "_") > strspn(name, "_")) name = other;
+        }
+    }
+    return name;
+}
+
 size_t ouro_native_functions_named(uintptr_t base, const char *path, const char *name,
                                    uintptr_t *functions, size_t most) {
     search s = {

@@ -252,6 +252,8 @@ void ouro_native_uncounted_forget(bool (*is_loaded)(const void *user, uintptr_t 
 // named.c: how many there are; at most `most`.
 size_t ouro_native_functions_named(uintptr_t base, const char *path, const char *name,
                                    uintptr_t *functions, size_t most);
+// The name of the function at an address as the file counts, by symbols for the loader; or NULL.
+const char *ouro_native_name_in_memory(const void *bytes, size_t size, uintptr_t function);
 
 // slices.c
 void ouro_native_slice_module(uintptr_t base, const char *path); // looks for the function there

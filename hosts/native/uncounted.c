@@ -6,7 +6,7 @@
 //
 // The handler of the clock must not allocate. A tick in a function without a block is charged to
 // the module, or else to the caller, and noted. The thread's next event makes the block and moves
-// there what was noted. So a program that is killed meanwhile has the time in the wrong place, but
+// there what was noted. So a program that is killed before has the time in the wrong place, but
 // loses none.
 
 #include "code_table.h"
@@ -78,9 +78,7 @@ static int look_at(struct dl_phdr_info *info, size_t bytes, void *user) {
         module *m = &s->found[s->count];
         *m = (module){.start = start, .size = p->p_memsz};
         s->paths[s->count++] = info->dlpi_name ? info->dlpi_name : "";
-        // The kernel's page of code has no file in which names are.
-        if (!info->dlpi_name || !*info->dlpi_name || strchr(info->dlpi_name, '/'))
-            ouro_native_code_table(info, &m->code);
+        ouro_native_code_table(info, &m->code);
     }
     return 0;
 }

@@ -1134,6 +1134,18 @@ for way in ("sleds", "sleds-clang", "sleds-static"):
 
 
 @case
+def time_in_code_of_the_kernel_is_its_functions():
+    """It has no file, but symbols."""
+    source = write("clock.c", "#include <time.h>\n__attribute__((noinline)) static long now(void) {\n"
+                   "    struct timespec t;\n    clock_gettime(CLOCK_MONOTONIC, &t);\n    return t.tv_sec;\n}\n"
+                   "int main(void) { long n = 0; for (int i = 0; i < 3000000; i++) n += now(); return n == 0; }\n")
+    run(OURO, "run", "-q", "--tiny", "-o", "out.pb", build("sleds", [source], "clock"), status=0)
+    ticks = totals(metric="samples")
+    lacks(" ".join(ticks), "linux-vdso")
+    assert any(re.fullmatch("__(vdso|kernel)_clock_gettime", name) for name in ticks), ticks
+
+
+@case
 def time_of_a_function_without_events_is_its_own_at_the_end():
     exe = build("sleds", [write("uncounted.c", UNCOUNTED)], "uncounted")
     run(OURO, "run", "-q", "-o", "out.pb", "--without", "excluded,turns", exe, "300000000", status=0)
