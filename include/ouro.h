@@ -353,7 +353,8 @@ OURO_API void ouro_clock_move(ouro_thread *from, ouro_thread *to);
 
 // The program is about to use this signal itself: clocks that send it change to another one.
 // Returns the signal that they send now, `signal_number` if no clock sends it, or 0 if none is
-// free; the clocks stand still then. A tick may be on its way to other threads. Not for signal handlers.
+// free; the clocks stand still then. A tick may be on its way to other threads. Not for signal
+// handlers, as it takes locks.
 OURO_API int ouro_clock_leave(int signal_number);
 
 // Stops the clock, if there is one: on the OS thread that started it, or when that has ended.
