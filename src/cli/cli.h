@@ -106,9 +106,7 @@ const char *title_of(const loaded *l);
 // For commands that take --store where they take a file: what was chosen is an input like a file,
 // by the text of the choice.
 void use_store(options *o);
-// Why a choice from a store is empty, and what to do next; freed by the caller. NULL: it is not
-// empty, or a file. The second exits if there is such a text.
-char *nothing_chosen(const options *o, const char *where, const profile *p);
+// Exits with a message if a choice from a store is empty. A file may be.
 void need_something(const options *o, const char *where, const profile *p);
 // Reads only: a file, or with --store what was chosen.
 // A recording that was not written to its file is read from the live file beside it: for the first

@@ -31,11 +31,12 @@
     "bytes,\n"                                                                                    \
     "                     such as 4G. Without it: 256M, and 128 for each byte of the input\n"
 
-#define CHOOSING                                                                                   \
-    "  --store FILE.db    instead of a file: the sum of what is in a store (`ouro help push`)\n"   \
-    "  --where CHOICE     of these labels and times only: 'service=web build=7,8 host=a* "         \
-    "since=2h'\n"                                                                                  \
-    "  --paths N          at most so many paths; what the smallest have is in [small] (100,000)\n" \
+#define CHOOSING                                                                                 \
+    "  --store FILE.db    instead of a file: the sum of what is in a store (`ouro help push`)\n" \
+    "  --where CHOICE     of these labels and times only: 'service=web build=7,8 host=a* "       \
+    "since=2h'\n"                                                                                \
+    "  --paths N          at most so many paths; what the smallest have is in [pruned] "         \
+    "(100,000)\n"                                                                                \
     "  --strict           fail if a part of the store does not answer; else it is said\n"
 
 static const char general[] =

@@ -104,7 +104,8 @@ static void say_pushed(const char *path, const pushed *done) {
     else if (done->paths == 0)
         put_line(out, "%s: nothing new", path);
     else
-        put_line(out, "%s: %s paths as slice %llu", path, paths, (unsigned long long)done->number);
+        put_line(out, "%s: %s path%s as slice %llu", path, paths, done->paths == 1 ? "" : "s",
+                 (unsigned long long)done->number);
     stdout_close(out);
 }
 

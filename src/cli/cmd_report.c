@@ -399,15 +399,8 @@ static void report_tree(const options *o, const loaded *l, output *out) {
 
 // ---------------------------------------------------------------- the command
 
-static bool report_nothing(const options *o, const loaded *l, output *out) {
-    char *text = l->filtered ? NULL : nothing_chosen(o, l->path, l->profile);
-    if (text) put_line(out, "There is nothing to show: %s.", text);
-    free(text);
-    return text;
-}
-
 static void report(const options *o, const loaded *l, output *out) {
-    if (o->as == AS_TEXT && report_nothing(o, l, out)) return;
+    if (!l->filtered) need_something(o, l->path, l->profile);
     if (o->as == AS_TEXT && ouro__is_empty(l->profile)) {
         char *text = sentence_of(l, &(finding){.kind = FINDING_EMPTY}, 0);
         print_title(o, l, out);

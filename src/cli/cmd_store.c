@@ -55,7 +55,7 @@ static size_t put_label(const options *o, output *out, const store_summary *s, s
 static void put_text(const options *o, const store_summary *s, output *out) {
     put_count(out, "recordings", s->recordings);
     put_count(out, "slices", s->slices);
-    put_count(out, "samples", s->rows);
+    put_count(out, "rows", s->rows);
     put_count(out, "paths", s->paths);
     put_count(out, "blocks", s->blocks);
     put_count(out, "bytes", s->bytes);
@@ -79,7 +79,7 @@ static void put_json(const store_summary *s, output *out) {
     ouro__write_object(&w, NULL);
     ouro__write_integer(&w, "recordings", (int64_t)s->recordings);
     ouro__write_integer(&w, "slices", (int64_t)s->slices);
-    ouro__write_integer(&w, "samples", (int64_t)s->rows);
+    ouro__write_integer(&w, "rows", (int64_t)s->rows);
     ouro__write_integer(&w, "paths", (int64_t)s->paths);
     ouro__write_integer(&w, "blocks", (int64_t)s->blocks);
     ouro__write_integer(&w, "bytes", (int64_t)s->bytes);

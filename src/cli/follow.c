@@ -130,6 +130,11 @@ int follow_files(const options *o, const label_set *labels) {
     follow *f = ouro__follow_new(&how);
     if (!f) fail_memory();
     for (size_t i = 0; i < o->inputs.count; i++) {
+        if (o->once && access(o->inputs.items[i], F_OK) != 0) { // otherwise it may come
+            ouro__error_set(&e, errno, "%s; with --once the file or folder must be there",
+                            strerror(errno));
+            fail_with(o->inputs.items[i], &e);
+        }
         if (!ouro__follow_add(f, o->inputs.items[i])) fail_memory();
     }
     set_limits();

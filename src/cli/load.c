@@ -158,7 +158,7 @@ static profile *ask_store(const options *o, const char *where) {
     return compacted;
 }
 
-char *nothing_chosen(const options *o, const char *where, const profile *p) {
+static char *nothing_chosen(const options *o, const char *where, const profile *p) {
     if (!is_choice(o, where) || !ouro__is_empty(p)) return NULL;
     char *url = strdup(o->store), *text;
     if (!url) fail_memory();

@@ -63,7 +63,7 @@ static const char *mark_of(const char *name) {
     static const char *const marks[][2] = {
         {"[pruned]", "pruned"},       {"[lost]", "lost"},           {"(folded)", "folded"},
         {"[truncated]", "truncated"}, {"(truncated)", "truncated"}, {"(root)", "root"},
-        {"[small]", "small"}};
+    };
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         if (strcmp(name, marks[i][0]) == 0) return marks[i][1];
     }

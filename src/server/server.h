@@ -23,7 +23,7 @@ typedef struct {
     // Instead of files: a store, of which the questions say what they mean. It stays the caller's.
     struct store *store;
     const char *store_title; // for people, without a password
-    uint32_t paths_most;     // of an answer of the store; the smallest become [small]
+    uint32_t paths_most;     // of an answer of the store; the smallest become [pruned]
     bool strict;             // no answer of which a part is missing
     // Reads a live file again, from any thread, and never waits for one that is none by now. NULL
     // with *e filled: the old contents stay.

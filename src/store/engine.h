@@ -17,7 +17,7 @@ bool ouro__answer_value(answer *a, uint32_t metric, key node, int64_t value);
 bool ouro__answer_node(answer *a, key node, key parent, key block);
 bool ouro__answer_block(answer *a, key block, const char *name, const char *file, uint32_t line,
                         uint32_t column);
-// What the smallest paths have, by metric, as a block [small].
+// What the smallest paths have, by metric, as a block [pruned].
 bool ouro__answer_small(answer *a, const uint32_t *metrics, const int64_t *values, size_t count);
 // A node that has a value or is a parent, and was not told yet: *next counts from 0. false: there
 // are no more.

@@ -57,14 +57,18 @@ static profile *added_since(profile *had, const profile *now, error *e) {
     return NULL;
 }
 
-static uint64_t count_paths(const profile *p) {
-    uint64_t count = 0;
-    for (uint32_t n = 1; n < p->node_count; n++) {
-        bool any = false;
-        for (uint32_t m = 0; m < p->metric_count && !any; m++) any = p->values[m][n] != 0;
-        count += any;
+// As a report of the slice counts them: paths that have a value, and those above them.
+static bool count_paths(const profile *p, uint64_t *count) {
+    unsigned char *needed = calloc(p->node_count, 1);
+    *count = 0;
+    for (uint32_t n = p->node_count; needed && n-- > 1;) {
+        for (uint32_t m = 0; m < p->metric_count && !needed[n]; m++)
+            needed[n] = p->values[m][n] != 0;
+        needed[p->parent[n]] |= needed[n];
+        *count += needed[n];
     }
-    return count;
+    free(needed);
+    return needed;
 }
 
 // A time of the profile that is not known is the one that the caller knows.
@@ -80,10 +84,10 @@ static bool put_slice(store *to, const profile *p, slice *s, pushed *done, error
     s->keys = &k;
     if (!ouro__keys_make(p, &k)) return ouro__fail_memory(e);
     if (!done->live) s->recording = content_key(p, &k, s->labels);
-    done->paths = count_paths(p);
     done->recording = s->recording;
     done->number = s->number;
-    bool ok = (done->live && done->paths == 0) || ouro__store_put(to, s, &done->known, e);
+    bool ok = count_paths(p, &done->paths) || ouro__fail_memory(e);
+    ok = ok && ((done->live && done->paths == 0) || ouro__store_put(to, s, &done->known, e));
     ouro__keys_free(&k);
     return ok;
 }

@@ -133,7 +133,7 @@ static void put_note(remote *r, const folded_counts *c) {
     r->note[0] = '\0';
     if (c->deep || c->small)
         snprintf(r->note, sizeof r->note,
-                 "the server takes no more, so these are summed up in [small]: %s paths that are "
+                 "the server takes no more, so these are summed up in [pruned]: %s paths that are "
                  "too deep, %s of the smallest",
                  ouro__grouped(deep, c->deep), ouro__grouped(small, c->small));
     size_t used = strlen(r->note);

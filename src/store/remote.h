@@ -39,7 +39,7 @@ bool ouro__remote_send(remote *r, const char *path, const char *type, const void
                        http_answer *got, error *e);
 
 // A copy that is within the limits, with the slice's times. What is deeper is summed up in a block
-// [small] at the deepest place that is taken, and what the smallest paths have in one below the
+// [pruned] at the deepest place that is taken, and what the smallest paths have in one below the
 // root; totals stay.
 profile *ouro__profile_within(const slice *s, const taken_limits *l, folded_counts *c, error *e);
 // Makes a message of a slice, with fewer paths each time until it is small enough; notes what was

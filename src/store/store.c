@@ -131,8 +131,8 @@ bool ouro__answer_block(answer *a, key block, const char *name, const char *file
 }
 
 bool ouro__answer_small(answer *a, const uint32_t *metrics, const int64_t *values, size_t count) {
-    key block = ouro__block_key("[small]", "", 0, 0), node = ouro__node_key((key){{0}}, block);
-    bool ok = ouro__answer_block(a, block, "[small]", "", 0, 0) &&
+    key block = ouro__block_key("[pruned]", "", 0, 0), node = ouro__node_key((key){{0}}, block);
+    bool ok = ouro__answer_block(a, block, "[pruned]", "", 0, 0) &&
               ouro__answer_node(a, node, (key){{0}}, block);
     for (size_t m = 0; ok && m < count; m++)
         ok = !values[m] || ouro__answer_value(a, metrics[m], node, values[m]);

@@ -85,7 +85,7 @@ typedef struct {
     term *terms; // all must hold
     size_t term_count;
     uint64_t since, until; // milliseconds since 1970; 0 = open
-    uint32_t paths_most;   // more are summed up as [small]; 0 = all
+    uint32_t paths_most;   // more are summed up as [pruned]; 0 = all
     bool strict;           // fails if a part of the store does not answer
 } choice;
 

@@ -122,13 +122,21 @@ static void term_free(term *t) {
     *t = (term){0};
 }
 
+// Other query languages have braces around terms, and =~ before a regular expression.
+static bool fail_term(const char *at, error *e) {
+    return ouro__fail(e, EINVAL,
+                      "expected NAME=VALUE or NAME!=VALUE at %s: write service=web host!=a*, with "
+                      "spaces between terms, commas between values and * for any characters",
+                      at);
+}
+
 // NAME=VALUES or NAME!=VALUES.
 static bool parse_term(const char **at, term *t, char *room, error *e) {
-    size_t length = strcspn(*at, "=!, \t\n\"");
+    size_t length = strcspn(*at, "=!~<>{}, \t\n\"");
     const char *sign = *at + length;
     t->not = *sign == '!';
-    if (length == 0 || sign[t->not ] != '=')
-        return ouro__fail(e, EINVAL, "expected NAME=VALUE or NAME!=VALUE at %s", *at);
+    bool has_sign = length > 0 && sign[t->not ] == '=';
+    if (!has_sign || sign[t->not +1] == '=' || sign[t->not +1] == '~') return fail_term(*at, e);
     t->name = strndup(*at, length);
     if (!t->name) return ouro__fail_memory(e);
     *at = sign + t->not +1;

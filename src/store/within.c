@@ -2,7 +2,7 @@
 //
 // A profile within the limits of somebody else's server. Servers cut paths that are too deep at
 // their root or refuse the profile; either moves or loses what blocks have. Here it is summed up
-// where it is seen: in blocks [small].
+// where it is seen: in blocks [pruned].
 
 #include "remote.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char small_name[] = "[small]";
+static const char pruned_name[] = "[pruned]";
 
 typedef struct {
     const profile *from;
@@ -69,7 +69,7 @@ static int larger_first(const void *a, const void *b) {
 
 // The size from which on paths are kept, and how many of exactly that size.
 static bool find_smallest(const work *w, double *least, uint32_t *of_least) {
-    uint32_t count = 0, most = w->limits->paths - 1; // one is [small]
+    uint32_t count = 0, most = w->limits->paths - 1; // one is [pruned]
     double *sizes = malloc((size_t)w->from->node_count * sizeof *sizes);
     if (!sizes) return false;
     for (uint32_t n = 1; n < w->from->node_count; n++) {
@@ -114,7 +114,7 @@ static void charge(work *w, profile *to, uint32_t n, uint32_t place) {
 // Parents come before their children.
 static void fill(work *w, profile *to, builder *b) {
     const profile *p = w->from;
-    uint32_t small = ouro__profile_add_named(to, small_name, strlen(small_name));
+    uint32_t small = ouro__profile_add_named(to, pruned_name, strlen(pruned_name));
     for (uint32_t n = 1; n < p->node_count && !to->failed; n++) {
         bool deep = w->depth[n] > w->limits->depth;
         if (w->kept[n] && !deep)

@@ -78,8 +78,34 @@ def a_choice_of_nothing_says_what_is_there():
                                                              "--with", "service=nothing"]):
         has(ouro(*words, status=1), "matches service=nothing; `ouro store ", "` lists what is there")
     same([f for f in os.listdir() if f.startswith("none")], [])
-    has(ouro("report", *choice), "nothing to show: no sample in ", "matches service=nothing; `ouro store ")
-    same(json.loads(ouro("report", *choice, "--self", "--json"))["rows"], [])
+    for how in [], ["--self", "--json"], ["--tree"], ["--knots"], ["--self", "--csv"]:
+        has(ouro("report", *choice, *how, status=1), "no sample in ", "matches service=nothing; `ouro store ")
+
+
+@case
+def terms_of_other_languages_are_errors_that_show_the_form():
+    push(write("x.folded", "main;f 3\n"))
+    for where in ('{service="x"}', 'service=~"x"', "service=~x", "service!~x", "service==x", "service>x", "service{}",
+                  "x"):
+        has(ouro("report", "--store", store(), "--where", where, status=2), "expected NAME=VALUE or NAME!=VALUE at",
+            "write service=web host!=a*, with spaces between terms")
+    push("--service", "~x=", "x.folded")
+    same(chosen('service="~x="'), {"main;f": 3})
+    same(chosen("service=x,"), {"main;f": 3})
+
+
+@case
+def a_push_counts_the_paths_that_a_report_of_it_counts():
+    write("x.folded", "main;f;g 3\nmain;h;i;j 4\n")
+    has(push("x.folded"), "6 paths as slice 0")
+    has(ouro("report", "--store", store()), "6 paths, 6 blocks")
+
+
+@case
+def a_folder_that_is_not_there_cannot_be_followed_once():
+    has(push("--follow", "--once", "nowhere", status=1), "nowhere: No such file or directory; with --once")
+    os.mkdir("empty")
+    push("--follow", "--once", "empty")
 
 
 @case
@@ -100,13 +126,13 @@ def what_has_no_time_is_shown_by_its_calls():
 @case
 def the_same_profile_with_the_same_labels_counts_once():
     write("x.folded", "main;f 3\nmain;g 4\n")
-    has(push("--build", "7", "x.folded"), "2 paths as slice 0")
+    has(push("--build", "7", "x.folded"), "3 paths as slice 0")
     has(push("--build", "7", "x.folded"), "is in the store already")
-    has(push("--build", "8", "x.folded"), "2 paths")
+    has(push("--build", "8", "x.folded"), "3 paths")
     same(chosen("build=7"), {"main;f": 3, "main;g": 4})
     same(chosen(""), {"main;f": 6, "main;g": 8})
     is_in = json.loads(ouro("store", store(), "--json"))
-    same([is_in[n] for n in ("recordings", "slices", "samples", "paths", "blocks")], [2, 2, 4, 3, 3])
+    same([is_in[n] for n in ("recordings", "slices", "rows", "paths", "blocks")], [2, 2, 4, 3, 3])
     has(ouro("store", store()), "recordings   2", "service", "  x  (2 slices)", "build", "  7  (1 slice)")
 
 
@@ -217,7 +243,7 @@ def paths_beyond_a_limit_are_one_and_totals_stay():
     write("x.folded", "".join(f"main;f{n} {n}\n" for n in range(1, 101)))
     push("x.folded")
     few = chosen("", "--paths", "10")
-    same((len(few), few["main;f100"], few["[small]"], sum(few.values())), (11, 100, sum(range(1, 91)), 5050))
+    same((len(few), few["main;f100"], few["[pruned]"], sum(few.values())), (11, 100, sum(range(1, 91)), 5050))
 
 
 @case

@@ -157,11 +157,11 @@ def what_pyroscope_does_not_take_is_summed_up_and_said():
     same(sum(got.values()), total)
     assert len(depths) <= 16000 and max(depths) <= 1000 and len(s.got[0].body) <= 4 << 20, (len(depths), max(depths))
     # The deep ones are too small to be kept: of the paths with places of their own, all are as they were.
-    small = got.pop("[small]")
+    small = got.pop("[pruned]")
     same(set(got) - {line.rsplit(" ", 1)[0] for line in lines}, set())
     same(small, total - sum(got.values()))
     same(min(got.values()), 17000 - len(got) + 1)
-    has(done.err, "summed up in [small]: 0 paths that are too deep, 1,004 of the smallest")
+    has(done.err, "summed up in [pruned]: 0 paths that are too deep, 1,004 of the smallest")
 
 
 @case
@@ -171,7 +171,7 @@ def a_path_that_is_too_deep_keeps_its_root():
     with Server() as s:
         done = run(Serve.ouro, "push", "--store", f"pyroscope+http://{s.address}", "x.folded", status=0)
     sums, _, _ = pprof_paths(s.got[0].body)
-    same(dict(sums["samples"]), {";".join(names[:999]) + ";[small]": 12, ";".join(names[:1000]): 3, "main;g": 2})
+    same(dict(sums["samples"]), {";".join(names[:999]) + ";[pruned]": 12, ";".join(names[:1000]): 3, "main;g": 2})
     has(done.err, "2 paths that are too deep, 0 of the smallest")
 
 
@@ -251,7 +251,7 @@ def a_deep_path_by_otlp_is_summed_up_and_said():
     write("x.folded", f"{';'.join(names)} 7\nmain;g 2\n")
     with Server() as s:
         done = run(Serve.ouro, "push", "--store", f"otlp+http://{s.address}/", "x.folded", status=0)
-    same(dict(otlp_paths(s.got[0].body)[0]["samples"]), {";".join(names[:1023]) + ";[small]": 7, "main;g": 2})
+    same(dict(otlp_paths(s.got[0].body)[0]["samples"]), {";".join(names[:1023]) + ";[pruned]": 7, "main;g": 2})
     has(done.err, "1 paths that are too deep")
 
 

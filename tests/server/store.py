@@ -244,8 +244,8 @@ def the_smallest_paths_become_one_and_totals_stay():
         answer = s.api("blocks", where="", limit=1000)
         same(answer["total"], 5050)
         rows = {answer["names"][r["block"]]: r["self"] for r in answer["rows"]}
-        same([rows["[small]"], rows["f100"], len(rows)], [sum(range(1, 91)), 100, 12])
-        same([b["mark"] for b in answer["blocks"] if b["name"] == "[small]"], ["small"])
+        same([rows["[pruned]"], rows["f100"], len(rows)], [sum(range(1, 91)), 100, 12])
+        same([b["mark"] for b in answer["blocks"] if b["name"] == "[pruned]"], ["pruned"])
 
 
 # ---------------------------------------------------------------- bad questions

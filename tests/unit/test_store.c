@@ -303,7 +303,7 @@ TEST(too_many_paths_become_one_and_totals_stay) {
         CHECK_EQUAL(ouro__total(p, (uint32_t)m), expected_total(all, 0, 0, m));
     for (uint32_t n = 1; n < p->node_count; n++) with_value += p->values[0][n] || p->values[1][n];
     CHECK_EQUAL(with_value, 26);
-    CHECK(ouro__find_block(p, "[small]", &found, &e));
+    CHECK(ouro__find_block(p, "[pruned]", &found, &e));
     ouro__profile_free(p);
     ouro__store_close(s);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Random profiles within random limits, against what must hold of any answer: totals stay, paths
-// with a place of their own have what they had, and the rest is in [small], where it is seen.
+// with a place of their own have what they had, and the rest is in [pruned], where it is seen.
 
 #include "builder.h"
 #include "questions.h"
@@ -55,7 +55,7 @@ static uint32_t depth_of(const profile *p, uint32_t n) {
 static bool has_value(const profile *p, uint32_t n) { return p->values[0][n] || p->values[1][n]; }
 
 static bool is_small(const profile *p, uint32_t n) {
-    return strcmp(ouro__block_name(p, p->block[n]), "[small]") == 0;
+    return strcmp(ouro__block_name(p, p->block[n]), "[pruned]") == 0;
 }
 
 // The node of the same path; NO_NODE: there is none.
@@ -67,7 +67,7 @@ static uint32_t find(const profile *p, const char *path) {
     return NO_NODE;
 }
 
-// What [small] below this node must have: that of the original's nodes below it that are too deep.
+// What [pruned] below this node must have: that of the original's nodes below it that are too deep.
 static void check_deep(const profile *from, const profile *to, uint32_t small, uint32_t depth) {
     char text[PATH_ROOM], path[PATH_ROOM];
     strcpy(path, path_of(to, to->parent[small], text));
@@ -148,7 +148,7 @@ TEST(the_largest_paths_are_kept) {
     if (CHECK(to != NULL)) {
         CHECK(find(to, "a") != NO_NODE && find(to, "c") != NO_NODE && find(to, "d") != NO_NODE);
         CHECK(find(to, "b") == NO_NODE && find(to, "e") == NO_NODE);
-        CHECK_EQUAL(to->values[0][find(to, "[small]")], 3);
+        CHECK_EQUAL(to->values[0][find(to, "[pruned]")], 3);
         CHECK_EQUAL(c.small, 2);
     }
     ouro__profile_free(to);
