@@ -628,6 +628,11 @@ static void do_read_live(machine *m) {
     read_live(m, false);
 }
 
+// In memory it changes nothing; what it does to a live file, test_live asks in a child.
+static void do_detach(machine *m) {
+    if (!m->live) ouro_profile_detach(m->profile);
+}
+
 // ---------------------------------------------------------------- a run
 
 // What takes long, or changes everything.
@@ -635,7 +640,7 @@ static void do_rare(machine *m) {
     static void (*const rare[])(machine *) = {
         do_reset,     do_enable,    do_add_blocks, do_block_get, do_add_sites,
         do_write,     do_read_live, check_stats,   check_visit,  check_lanes,
-        check_slices, do_slice_all, do_note_stack,
+        check_slices, do_slice_all, do_note_stack, do_detach,
     };
     rare[next(m) % (sizeof rare / sizeof *rare)](m);
 }
