@@ -163,7 +163,8 @@ static char *nothing_chosen(const options *o, const char *where, const profile *
     char *url = strdup(o->store), *text;
     if (!url) fail_memory();
     ouro__url_hide_password(url);
-    int n = *where
+    int n = p->missing ? asprintf(&text, "no sample was found in the part of %s that answered", url)
+            : *where
                 ? asprintf(&text, "no sample in %s matches %s; `ouro store %s` lists what is there",
                            url, where, url)
                 : asprintf(&text, "no sample is in %s; `ouro push --store %s FILE` adds a profile",

@@ -110,9 +110,12 @@ def of_a_shard_that_was_killed_the_answer_says_what_is_missing():
 def of_a_shard_that_hangs_the_answer_says_what_is_missing():
     with Shards(2, patience=2) as own:  # servers who find soon that another one hangs
         url = own.url(database(), cluster="fleet") + "&timeout=120"
-        push(url)
+        for n in range(8):  # both shards have some of them
+            push(url, "--label", f"n={n}")
         with without(own[1], signal.SIGSTOP):
             has(run(given["ouro"], "report", "--store", url, status=0).err, "only a part", f"127.0.0.1:{own[1].http}")
+            missing = run(given["ouro"], "report", "--store", url, "--where", "n=none", status=1).err
+            has(missing, "only a part", "in the part of", "that answered")
 
 
 @of_servers
