@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool check(void *user, const delivery *d, error *e) {
+static bool check(void *user, delivery *d, error *e) {
     (void)user;
     (void)e;
     if (!ouro__profile_is_valid(d->profile) || d->profile->rule != RULE_LOOPS) abort();

@@ -390,10 +390,7 @@ static void do_clock_move(machine *m) {
 }
 
 static void do_clock_stop(machine *m) { ouro_clock_stop(any_thread(m)); }
-static void do_clock_leave(machine *m) {
-    (void)m;
-    ouro_clock_leave(SIGRTMAX - 3 - (int)random_below(4));
-}
+static void do_clock_leave(machine *m) { ouro_clock_leave(SIGRTMAX - 3 - (int)(next(m) % 4)); }
 
 // ---------------------------------------------------------------- stacks
 

@@ -163,7 +163,7 @@ typedef struct {
 } taken;
 
 // "LABELS: METRIC UNIT VALUE PATH..."
-static bool note(void *user, const delivery *d, error *e) {
+static bool note(void *user, delivery *d, error *e) {
     taken *t = user;
     const profile *p = d->profile;
     size_t used = strlen(t->text);
@@ -406,7 +406,7 @@ TEST(profiles_of_a_message_are_taken_with_the_labels_of_their_series) {
                        "host=peer service=db spy=x: alloc_space bytes f=11 inuse_space bytes");
 }
 
-static bool count_one(void *user, const delivery *d, error *e) {
+static bool count_one(void *user, delivery *d, error *e) {
     (void)d, (void)e;
     ++*(unsigned *)user;
     return true;

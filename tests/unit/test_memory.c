@@ -339,7 +339,7 @@ TEST(readers_run_out_of_memory_with_an_error) {
     }
 }
 
-static bool take_nothing(void *user, const delivery *d, error *e) {
+static bool take_nothing(void *user, delivery *d, error *e) {
     (void)user, (void)e;
     return CHECK(ouro__profile_is_valid(d->profile));
 }
