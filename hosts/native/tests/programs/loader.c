@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // dlopen and dlclose of two libraries in turn: they come to the same addresses.
+// Each has a `plugin` of its own.
 // want: main 1
 // want: main;use 20
-// want: main;use;plugin 20
+// want: main;use;plugin 10
 // want: main;use;plugin;inner_one 30
-// want: main;use;plugin;inner_two 50
+// want: main;use;plugin [two.so] 10
+// want: main;use;plugin [two.so];inner_two 50
 // want: main;use;ending_one 10
 // want: main;use;ending_two 10
 #include <dlfcn.h>
