@@ -11,6 +11,7 @@
 #include "printable.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,28 @@ static uint32_t patience_of(uint64_t every) {
                                               : every);
 }
 
+static bool has_folder(const char *path) {
+    char *copy = strdup(path);
+    if (!copy) fail_memory();
+    bool there = access(dirname(copy), F_OK) == 0;
+    free(copy);
+    return there;
+}
+
+// A path that is not there yet may come, unless its folder is missing: then it is mistyped.
+static void check_place(const options *o, const char *path) {
+    error e = {0};
+    if (access(path, F_OK) == 0) return;
+    int problem = errno;
+    bool missing = problem == ENOENT;
+    if (missing && !o->once && has_folder(path)) return;
+    ouro__error_set(&e, problem, "%s%s", strerror(problem),
+                    o->once   ? "; with --once the file or folder must be there"
+                    : missing ? "; make its folder first, then the push waits for it"
+                              : "");
+    fail_with(path, &e);
+}
+
 int follow_files(const options *o, const label_set *labels) {
     error e = {0};
     uint64_t every = o->every ? o->every : EVERY_DEFAULT;
@@ -130,11 +153,7 @@ int follow_files(const options *o, const label_set *labels) {
     follow *f = ouro__follow_new(&how);
     if (!f) fail_memory();
     for (size_t i = 0; i < o->inputs.count; i++) {
-        if (o->once && access(o->inputs.items[i], F_OK) != 0) { // otherwise it may come
-            ouro__error_set(&e, errno, "%s; with --once the file or folder must be there",
-                            strerror(errno));
-            fail_with(o->inputs.items[i], &e);
-        }
+        check_place(o, o->inputs.items[i]);
         if (!ouro__follow_add(f, o->inputs.items[i])) fail_memory();
     }
     set_limits();

@@ -212,11 +212,18 @@ static bool look_into(follow *f, const char *folder) {
     return ok;
 }
 
+static void say_missing(const follow *f, const char *path, int problem) {
+    char text[256];
+    snprintf(text, sizeof text, "%s%s", strerror(problem),
+             problem == ENOENT ? "; waiting for it" : "");
+    say(f, FOLLOW_TROUBLE, path, text);
+}
+
 static void look_at(follow *f, place *p) {
     struct stat s;
     bool ok = stat(p->name, &s) == 0;
     if (ok) ok = S_ISDIR(s.st_mode) ? look_into(f, p->name) : file_found(f, p->name, &s, true);
-    if (!ok && !p->missing) say(f, FOLLOW_TROUBLE, p->name, strerror(errno));
+    if (!ok && !p->missing) say_missing(f, p->name, errno);
     p->missing = !ok;
 }
 

@@ -559,7 +559,7 @@ def on_a_terminal_one_line_says_what_goes_on_and_gives_way_to_messages():
 def what_is_no_live_file_or_not_there_is_said():
     write("x.folded", "f 1\n")
     with Pusher("x.folded", "later.ouro") as p:
-        p.says("x.folded: not a live file", "later.ouro: No such file or directory")
+        p.says("x.folded: not a live file", "later.ouro: No such file or directory; waiting for it")
         with Recorder("later.ouro") as r:
             r.tell("step f 1")
             comes("service=later", "later.ouro")
@@ -567,6 +567,24 @@ def what_is_no_live_file_or_not_there_is_said():
     has(run(OURO, "push", "--store", "s.db", "--every", "5s", "x.folded", status=2).err, "for --follow")
     has(run(OURO, "push", "--store", "s.db", "--follow", "--every", "5", "x", status=2).err, "500ms, 10s or 5m")
     has(run(OURO, "push", "--store", "s.db", "--follow", "--compact", "none", "x", status=2).err, "as they are")
+
+
+@case
+def a_path_that_is_missing_is_waited_for_only_in_a_folder_that_is_there():
+    write("file", "")
+    for path, words in (("typo/live", "make its folder first"), ("typo/a.ouro", "make its folder first"),
+                        ("/nowhere/live/", "make its folder first"), ("file/live", "Not a directory")):
+        err = run(OURO, "push", "--store", "s.db", "--follow", path, status=1).err
+        has(err, path, words)
+        lacks(err, "waiting")
+    with Pusher("later", "./later2/") as p:
+        p.says("later: No such file or directory; waiting for it", "later2: No such file or directory; waiting for it")
+        os.mkdir("later")
+        with Recorder("later/web.ouro") as r:
+            r.tell("step f 1")
+            comes("service=web", "later/web.ouro")
+        same(p.stop(), 0)
+        same(p.said().count("waiting for it"), 2)
 
 
 # ---------------------------------------------------------------- killed at any moment
