@@ -11,6 +11,8 @@
 
 #include "session.h"
 
+#include "printable.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -45,7 +47,11 @@ void keeper_wake(void) {
 }
 
 static void write_now(void) {
-    if (!keeper.written) session_write();
+    const char *live = the_session.output.live;
+    if (!keeper.written && session_write()) {
+        ouro__say("ouro: cannot write the profile: %s", strerror(errno));
+        if (live) ouro__say("The recording is in %s.", live);
+    }
     keeper.written = true;
 }
 

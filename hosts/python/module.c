@@ -107,11 +107,11 @@ static PyObject *stats(PyObject *self, PyObject *unused) {
     if (!the_session.profile) Py_RETURN_NONE;
     ouro_stats s = ouro_profile_stats(the_session.profile);
     return Py_BuildValue(
-        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:i,s:i}", "calls", (unsigned long long)s.calls, "time",
+        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:i,s:i,s:z}", "calls", (unsigned long long)s.calls, "time",
         (unsigned long long)s.totals[0], "nodes", (unsigned long long)s.nodes, "blocks",
         (unsigned long long)s.blocks, "taken", (unsigned long long)the_session.taken, "clockless",
         (unsigned long long)the_session.clockless, "slices", (unsigned long long)the_session.slices,
-        "left", the_session.left, "sends", the_session.sends);
+        "left", the_session.left, "sends", the_session.sends, "live", the_session.output.live);
 }
 
 // What is done around fork, as os.register_at_fork says it.

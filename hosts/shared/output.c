@@ -6,6 +6,7 @@
 
 #include "gzip.h"
 #include "live_name.h"
+#include "printable.h"
 #include "whole_file.h"
 
 #include <sys/stat.h>
@@ -61,6 +62,16 @@ static void drop_live_file(output_file *o) {
     free(live);
 }
 
+// Once for a program and its children: they record where it does.
+static void say_in_memory(const char *live, int error) {
+    static bool said;
+    if (said) return;
+    said = true;
+    ouro__say("ouro: cannot make the live file %s: %s; the recording is in memory until the end, "
+              "and kill -9 or a crash would lose it. --live FILE keeps it elsewhere.",
+              live, strerror(error));
+}
+
 ouro_profile *output_profile(output_file *o, const ouro_options *options) {
     if (options->path || !may_have_live_file(o)) return ouro_profile_new(options);
     ouro_options with = *options;
@@ -72,8 +83,12 @@ ouro_profile *output_profile(output_file *o, const ouro_options *options) {
         o->inode = status.st_ino;
         return profile;
     }
-    free(take_live_name(o));
-    return profile ? profile : ouro_profile_new(options);
+    int error = errno;
+    char *live = take_live_name(o);
+    if (!profile) profile = ouro_profile_new(options);
+    if (profile && live) say_in_memory(live, error);
+    free(live);
+    return profile;
 }
 
 int output_write(output_file *o, ouro_profile *profile) {

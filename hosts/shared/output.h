@@ -25,7 +25,8 @@ int output_check(const char *path);
 int output_begin(output_file *o, const char *path);
 
 // Makes a profile. If the options name no live file, it gets one beside the output. Where the file
-// system takes the output but no live file, the profile is in memory only. NULL with errno.
+// system takes the output but no live file, it says so on standard error, and the profile is in
+// memory only. NULL with errno.
 ouro_profile *output_profile(output_file *o, const ouro_options *options);
 
 // Writes the profile and removes the live file. Returns 0, or -1 with errno; the live

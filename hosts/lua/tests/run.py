@@ -581,6 +581,17 @@ def an_output_that_cannot_be_written_is_refused_before_the_script_begins():
 
 
 @case
+def a_recording_without_a_live_file_is_told():
+    write("t.lua", "local n = 0")
+    os.makedirs("x.pb.live/full")
+    told = run(HOST, "--quiet", "--precise", "-o", "x.pb", "t.lua", status=0).err
+    same(told, f"ouro: cannot make the live file {os.path.abspath('x.pb.live')}: Is a directory; the recording is in "
+         "memory until the end, and kill -9 or a crash would lose it. --live FILE keeps it elsewhere.\n")
+    assert os.path.exists("x.pb")
+    same(run(HOST, "--quiet", "--precise", "--live", "l", "-o", "x.pb", "t.lua", status=0).err, "")
+
+
+@case
 def a_change_of_the_working_folder_does_not_move_the_output():
     """By LUA_INIT and by the script: a program in C that gives Lua a chdir."""
     os.mkdir("other")

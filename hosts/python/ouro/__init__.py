@@ -159,7 +159,13 @@ def stop():
     _remove()
     _state["output"] = None
     if ran:
-        _ouro.write_output()
+        try:
+            _ouro.write_output()
+        except OSError as error:
+            live = _ouro.stats()["live"]
+            if live:
+                error.add_note(f"The recording is in {live}.")
+            raise
     return ran
 
 
@@ -184,7 +190,8 @@ def finish():
     try:
         return _ouro.running() and stop()
     except OSError as error:
-        print(f"ouro: cannot write the profile: {error}", file=_sys.stderr)
+        notes = getattr(error, "__notes__", [])
+        print("\n".join([f"ouro: cannot write the profile: {error}", *notes]), file=_sys.stderr)
         return False
 
 

@@ -456,6 +456,37 @@ def an_output_that_cannot_be_written_is_refused_before_the_program_begins():
 
 
 @case
+def a_recording_without_a_live_file_is_told_once():
+    os.makedirs("x.pb.live/full")
+    write("script.py", "import os\nfor _ in range(2):\n if os.fork() == 0: os._exit(0)\n os.wait()\n")
+    told = ouro("-q", "--precise", "-o", "x.pb", "script.py").err
+    same(told, f"ouro: cannot make the live file {os.path.abspath('x.pb.live')}: Is a directory; the recording is in "
+         "memory until the end, and kill -9 or a crash would lose it. --live FILE keeps it elsewhere.\n")
+    assert os.path.exists("x.pb")
+    same(ouro("-q", "--precise", "--live", "l", "-o", "x.pb", "script.py").err, "")
+
+
+@case
+def an_output_that_cannot_be_written_at_the_end_names_the_live_file():
+    ends = {"": 0, "os._exit(3)": 3, "os.kill(os.getpid(), 15)": -15, "os.abort()": -6}
+    for number, (end, status) in enumerate(ends.items()):
+        name = f"{number}.pb"
+        write("script.py", f"import os\ndef work(): pass\nwork()\nos.makedirs('{name}/full')\n{end}\n")
+        told = ouro("-q", "--precise", "-o", name, "script.py", status=status).err
+        has(told, "ouro: cannot write the profile: ", "Is a directory",
+            f"\nThe recording is in {os.path.abspath(name)}.live.\n")
+        same(calls_of(name + ".live", "work"), 1)
+    module("""
+        import os, ouro
+        ouro.start("x.pb")
+        os.makedirs("x.pb/full")
+        try: ouro.stop()
+        except IsADirectoryError as error: assert error.__notes__ == [f"The recording is in {os.getcwd()}/x.pb.live."]
+        else: assert False
+    """)
+
+
+@case
 def a_change_of_the_working_folder_does_not_move_the_output():
     os.mkdir("other")
     write("script.py", "import os\nos.chdir('other')\n")
