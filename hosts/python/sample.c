@@ -486,8 +486,7 @@ bool sample_begin(void) {
     all.signal = ouro__take_tick_signal(on_tick, 0);
     if (!all.signal) return false;
     faults_install();
-    if (all.thread) leave(0);
-    if (!all.thread) all.thread = ouro_thread_new(the_session.profile);
+    all.thread = ouro_thread_new(the_session.profile);
     all.unreadable =
         ouro_add_block(the_session.profile, &(ouro_block_info){.name = "[unreadable]"});
     all.cut = ouro_add_block(the_session.profile, &(ouro_block_info){.name = "[truncated]"});
@@ -512,7 +511,12 @@ static void put_aside(void) {
 }
 
 // In a child of fork, where no other thread is: the parent charges what its samplers have.
-void sample_forget(void) { put_aside(); }
+void sample_forget(void) {
+    put_aside();
+    leave(0);
+    ouro_thread_free(all.thread);
+    all.thread = NULL;
+}
 
 void sample_end(void) {
     keeper_stop();

@@ -34,6 +34,7 @@ track *track_new(PyThreadState *tstate) {
 
 static void track_close(track *t) {
     if (memory_track == t) memory_track = NULL;
+    t->last_allocated = NULL;
     sample_detach(t);
     greenlets_forget(t);
     stack_clear(t);
@@ -114,6 +115,7 @@ void session_free(void) {
     block_map_free(&s->by_text);
     free(s->package);
     free((char *)s->settings.slice);
+    free((char *)s->settings.slice_by);
     output_end(&s->output);
     *s = (session){.number = s->number};
 }
@@ -177,8 +179,11 @@ int session_start(const settings *wanted, const char *package, bool waits) {
         return -1;
     }
     s->settings.slice = wanted->slice ? strdup(wanted->slice) : NULL;
-    s->profile = s->settings.slice || !wanted->slice ? new_profile(s) : NULL;
-    s->settings.output = s->settings.live = s->settings.slice_by = NULL; // the caller's
+    s->settings.slice_by = wanted->slice_by ? strdup(wanted->slice_by) : NULL;
+    bool copied =
+        !s->settings.slice == !wanted->slice && !s->settings.slice_by == !wanted->slice_by;
+    s->profile = copied ? new_profile(s) : NULL;
+    s->settings.output = s->settings.live = NULL; // the caller's
     if (!s->profile && errno == EDOM) {
         PyErr_Format(PyExc_ValueError, "ouro: there is no metric %s to slice by", wanted->slice_by);
         return -1;
@@ -224,8 +229,41 @@ int session_write(void) {
 
 // ---------------------------------------------------------------- fork
 
-// In the child: only this thread is left, without clocks, and its profile begins at zero. It is in
-// memory, because the live file is the parent's.
+// The same blocks, in a live file of its own. NULL with errno.
+static ouro_profile *profile_of_child(session *s) {
+    ouro_profile *profile = new_profile(s);
+    ouro_block_info info;
+    for (ouro_block b = FIRST_BLOCK; profile && ouro_block_get(s->profile, b, &info); b++) {
+        if (ouro_add_block(profile, &info) == b) continue;
+        output_discard_live(&s->output);
+        ouro_profile_free(profile);
+        return NULL;
+    }
+    return profile;
+}
+
+static void take_profile_of_child(session *s) {
+    ouro_profile *profile = profile_of_child(s);
+    if (profile) {
+        ouro_profile_free(s->profile);
+        s->profile = profile;
+    } else { // in memory
+        ouro_profile_reset(s->profile);
+    }
+}
+
+static void record_child(track *t, PyThreadState *own) {
+    if (the_session.settings.precise) {
+        t->thread = ouro_thread_new(the_session.profile);
+        if (!precise_is_attached(own) || t->waits) return;
+        precise_open_frames(t, own);
+        precise_attach(t, own);
+    } else if (!sample_begin() || sample_attach(t, own, NULL)) {
+        PyErr_Clear();
+    }
+}
+
+// In the child: only this thread is left, without clocks, and its profile begins at zero.
 void session_after_fork(const char *path) {
     session *s = &the_session;
     if (!s->running || s->pid == getpid()) return;
@@ -237,15 +275,9 @@ void session_after_fork(const char *path) {
         next = t->next;
         if (t->tstate_id != own->id) track_end(t);
     }
-    ouro_profile_reset(s->profile);
     track *t = track_of(own);
-    if (!t) return;
-    if (!s->settings.precise) {
-        sample_detach(t);
-        sample_forget();
-        if (!sample_begin() || sample_attach(t, own, NULL)) PyErr_Clear();
-    } else if (precise_is_attached(own) && !t->waits) {
-        ouro_clock_stop(t->thread);
-        precise_attach(t, own);
-    }
+    if (t) track_close(t);
+    if (!s->settings.precise) sample_forget();
+    take_profile_of_child(s);
+    if (t) record_child(t, own);
 }

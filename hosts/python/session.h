@@ -30,6 +30,8 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
+enum { FIRST_BLOCK = 3 }; // of the blocks that are not the library's own
+
 typedef struct {
     bool precise, memory, gil, cpu;
     unsigned hz;        // ticks per second; 0 = 251

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUGGESTED = 5, FIRST_BLOCK = 3 };
+enum { SUGGESTED = 5 };
 
 // "update" is also the name of Game.update and of main.<locals>.update.
 bool slices_name(ouro_block block) {

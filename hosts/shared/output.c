@@ -53,7 +53,7 @@ static char *take_live_name(output_file *o) {
     return __atomic_exchange_n(&o->live, NULL, __ATOMIC_ACQ_REL);
 }
 
-static void drop_live_file(output_file *o) {
+void output_discard_live(output_file *o) {
     char *live = take_live_name(o);
     struct stat status;
     bool ours = live && lstat(live, &status) == 0 && status.st_dev == o->device &&
@@ -93,12 +93,12 @@ ouro_profile *output_profile(output_file *o, const ouro_options *options) {
 
 int output_write(output_file *o, ouro_profile *profile) {
     if (write_profile(profile, o->path)) return -1;
-    drop_live_file(o);
+    output_discard_live(o);
     return 0;
 }
 
 void output_discard(output_file *o) {
-    drop_live_file(o);
+    output_discard_live(o);
     output_end(o);
 }
 

@@ -35,6 +35,8 @@ int output_write(output_file *o, ouro_profile *profile);
 
 // Removes the live file: nothing was recorded.
 void output_discard(output_file *o);
+// The output stays.
+void output_discard_live(output_file *o);
 
 // Frees the names. The files stay.
 void output_end(output_file *o);

@@ -399,6 +399,69 @@ for name, text in ABRUPT.items():
     case(ends_abruptly, f"{name}_leaves_a_profile_sampling", text, [])
 
 
+def a_child_ends_abruptly(end, mode):
+    """As above, in a child of fork and in a child of that one; the parent's recording is not disturbed."""
+    write("script.py", textwrap.dedent(SLOW) + textwrap.dedent("""
+        def child(depth):
+            pid = os.fork()
+            if pid:
+                os.waitpid(pid, 0)
+                return pid
+            work(); busy()
+            if depth: print(os.getpid(), child(depth - 1), flush=True)
+            END
+        child(1)
+    """).replace("END", textwrap.indent(end, "    ").strip()))
+    pids = ouro("-q", *mode, "-o", "script.pb", "script.py", status=0).out.split()
+    names = ["script.pb", f"script-{pids[0]}.pb", f"script-{pids[0]}-{pids[1]}.pb"]
+    for name in names:
+        if mode:
+            assert calls_of(name, "work") > 1
+            same(calls_of(name, "child"), [1, 1, 0][names.index(name)])
+        assert calls_of(name, "work" if not mode else "builtins.sum", "time") > 0
+        suite.run(OURO, "convert", name, name, status=0)
+        same(suite.run(OURO, "report", name, status=0).err, "")
+
+
+for name in ("sigkill", "sigquit", "sigsegv", "a_c_stack_overflow", "exec", "libcs__exit"):
+    case(a_child_ends_abruptly, f"{name}_in_a_child_leaves_a_profile_precise", ABRUPT[name], ["--precise"])
+    case(a_child_ends_abruptly, f"{name}_in_a_child_leaves_a_profile_sampling", ABRUPT[name], [])
+
+
+@case
+def a_child_records_below_the_frames_that_are_open_at_the_fork():
+    write("script.py", textwrap.dedent("""
+        import os, sys
+        def work(): pass
+        def steps():
+            for _ in range(2):
+                work()
+                yield
+        def outer(end):
+            going = steps()
+            next(going)
+            if os.fork() == 0:
+                next(going)
+                work()
+                end()
+            os.wait()
+        outer([lambda: os._exit(0), lambda: os.kill(os.getpid(), 9)][len(sys.argv) > 1])
+        work()
+    """))
+    for words in ([], ["kill"]):
+        ouro("-q", "--precise", "--memory", "-o", "x.pb", "script.py", *words)
+        live = glob.glob("x-*.pb.live")
+        same(len(live), len(words))
+        child = live[0][:-5] if live else glob.glob("x-*.pb")[0]
+        same(calls_of(child, "work"), 2)
+        same(calls_of("x.pb", "work"), 2)
+        paths = folded(child)
+        same([paths.get(path) for path in ("outer", "outer;work", "outer;builtins.next", "outer;builtins.next;steps",
+                                           "outer;builtins.next;steps;work")], [None, 1, 1, None, 1])
+        for name in glob.glob("x-*"):
+            os.remove(name)
+
+
 @case
 def the_newer_one_of_the_output_and_the_live_file_is_read():
     write("script.py", "import os, sys\ndef work(): pass\nfor _ in range(int(sys.argv[1])): work()\n"
