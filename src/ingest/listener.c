@@ -96,7 +96,7 @@ static void note_step(listener *l, struct MHD_Connection *c, connection_step ste
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     pthread_mutex_lock(&l->lock);
-    ouro__connection_step(info ? info->socket_context : NULL, step);
+    ouro__connection_step(&l->connections, info ? info->socket_context : NULL, step);
     pthread_mutex_unlock(&l->lock);
 }
 

@@ -2,6 +2,10 @@
 //
 // A list of open connections. A socket is closed only after it left the list, so its number is
 // still its own when it is shut here.
+//
+// While a request is awaited, its socket is shut for reading only: bytes that came before can still
+// be read. So a request that is complete is answered, even if the server has read none of it yet,
+// and one that is not complete ends there.
 
 #include "connections.h"
 
@@ -18,11 +22,16 @@ struct connection {
     double since;
 };
 
+static void set_shut(connections *all, connection *one, bool is_shut) {
+    all->shut += is_shut;
+    all->shut -= one->shut;
+    one->shut = is_shut;
+}
+
 static void shut(connections *all, connection *one) {
     if (one->shut) return;
-    one->shut = true;
-    all->shut++;
-    shutdown(one->socket, SHUT_RDWR);
+    set_shut(all, one, true);
+    shutdown(one->socket, one->step == IS_ANSWERED ? SHUT_RDWR : SHUT_RD);
 }
 
 static bool is_slower(const connection *a, const connection *b) {
@@ -55,12 +64,13 @@ void ouro__connection_close(connections *all, connection *one) {
     *one->before = one->next;
     if (one->next) one->next->before = one->before;
     all->count--;
-    all->shut -= one->shut;
+    set_shut(all, one, false);
     free(one);
 }
 
-void ouro__connection_step(connection *one, connection_step step) {
+void ouro__connection_step(connections *all, connection *one, connection_step step) {
     if (!one) return;
+    if (step == IS_ANSWERED) set_shut(all, one, false); // it was complete
     one->step = step;
     if (step != AWAITS_BODY) one->since = ouro__seconds();
 }

@@ -22,11 +22,12 @@ typedef struct {
 typedef enum { AWAITS_HEADERS, AWAITS_BODY, IS_ANSWERED } connection_step;
 
 // Returns NULL if memory runs out: such a connection is not watched. With more than `most` open, it
-// shuts the one that has been awaited for longest, first among those whose headers are awaited.
+// shuts the one that has been awaited for longest, first among those whose headers are awaited. If
+// its request is complete, it is answered nevertheless.
 connection *ouro__connection_open(connections *all, int socket, unsigned most);
 void ouro__connection_close(connections *all, connection *one);
 // What is awaited from now on. The time of a request begins with its headers. `one` may be NULL.
-void ouro__connection_step(connection *one, connection_step step);
+void ouro__connection_step(connections *all, connection *one, connection_step step);
 // Shuts those whose request has been awaited or answered for longer, in seconds.
 void ouro__connections_shut_slow(connections *all, double reading, double answering);
 

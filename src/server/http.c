@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 enum {
-    CROWDED = 75,           // open connections from which on slow ones make room for new ones
+    CROWDED = 192,          // open connections from which on slow ones make room for new ones
     CONNECTIONS_MOST = 400, // with those that were shut and did not end yet; more are reset
     AT_WORK_MOST = 8,
     MEMORY_PER_CONNECTION = 160 << 10, // headers and target; more is refused by the library
@@ -103,7 +103,7 @@ static void note_step(server *s, struct MHD_Connection *c, connection_step step)
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     pthread_mutex_lock(&s->lock);
-    ouro__connection_step(info ? info->socket_context : NULL, step);
+    ouro__connection_step(&s->connections, info ? info->socket_context : NULL, step);
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -5,7 +5,7 @@
 `ouro serve` with requests in every layout that agents have, held against `ouro merge` of the same profiles; with a
 real agent, Pyroscope's for Node; and with who sends too much, or may not.
 """
-import base64, gzip, http.client, json, os, random, resource, socket, sys, threading, time
+import base64, collections, gzip, http.client, json, os, random, resource, signal, socket, sys, threading, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../cli", HERE + "/../support"]
@@ -299,6 +299,23 @@ def locks_nobody_out(sent):
 
 for name, sent in FLOODS.items():
     case(locks_nobody_out, f"a_flood_of_connections_locks_no_agent_out_that_sends_{name}", sent)
+
+
+@case
+def complete_posts_are_all_answered_however_many_come_together():
+    """The server stands still while they arrive, so it finds all of them unread. Some are told to come again; the
+    others are stored."""
+    with Serve() as s:
+        s.child.send_signal(signal.SIGSTOP)
+        try:
+            posts = [s.begin(f"main;f{i:03} 1\n".encode(), 12, "/ingest?name=web&units=objects") for i in range(900)]
+        finally:
+            s.child.send_signal(signal.SIGCONT)
+        got = collections.Counter(map(status_from, posts))
+        for c in posts:
+            c.close()
+    same(sorted(got), [200, 429][:len(got)], got)
+    same(sum(chosen("", "--metric", "objects").values()), got[200])
 
 
 @case

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What a hostile page, profile or client would try. Each case is a promise of SECURITY.md."""
-import json, os, random, re, socket, subprocess, threading, time, urllib.parse
+import json, os, random, re, signal, socket, subprocess, threading, time, urllib.parse
 from harness import Server, becomes
 from pprof import Profile
 from suite import case, has, lacks, run, same, skip, write
@@ -601,6 +601,36 @@ def too_many_connections_do_not_lock_others_out():
             for c in crowd:
                 c.close()
         becomes(answered, True, 30)
+
+
+def status_of_answer(c):
+    """0: the connection ended without an answer."""
+    try:
+        with c.makefile("rb") as answer:
+            return int((answer.readline().split() or [0, 0])[1])
+    except ConnectionError:
+        return 0
+
+
+@case
+def complete_requests_are_all_answered_however_many_come_together():
+    """The server stands still while they arrive, so it finds all of them unread, as on a busy machine. Every fifth one
+    lacks its end and makes room."""
+    with small() as s:
+        whole = f"GET /api/v1/profile HTTP/1.1\r\nHost: {s.authority}\r\n\r\n".encode()
+        for count, every in (300, 301), (300, 5):
+            s.child.send_signal(signal.SIGSTOP)
+            try:
+                clients = [socket.create_connection((s.host, s.port), timeout=60) for _ in range(count)]
+                for i, c in enumerate(clients, 1):
+                    c.sendall(whole[:-2] if i % every == 0 else whole)
+            finally:
+                s.child.send_signal(signal.SIGCONT)
+            got = [status_of_answer(c) for i, c in enumerate(clients, 1) if i % every]
+            for c in clients:
+                c.close()
+            same(got.count(200), len(got), sorted(set(got)))
+            becomes(lambda: len(os.listdir(f"/proc/{s.child.pid}/task")) < 10, True)
 
 
 @case
