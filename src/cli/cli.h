@@ -188,7 +188,7 @@ void put_recording(const loaded *l, output *out);
 typedef struct {
     uint32_t block;
     int64_t self, overall, calls;
-    bool has_self, has_overall, has_calls;
+    bool has_self, has_overall;
 } block_row;
 
 // Opens the object of a report: its metric and its totals.
@@ -201,6 +201,8 @@ void json_row_open(json_writer *w, const loaded *l, const block_row *row);
 // Members: metric and unit; name, file, line and column; a value with its decimals.
 void json_metric(json_writer *w, const loaded *l);
 void json_block(json_writer *w, const profile *p, uint32_t block);
+void json_calls(json_writer *w, int64_t calls); // NOT_COUNTED: null
+void csv_calls(output *out, int64_t calls);     // NOT_COUNTED: nothing
 void json_amount(json_writer *w, const char *name, int64_t value, uint32_t decimals);
 void csv_head(output *out, const char *more);
 void csv_row(output *out, const loaded *l, const block_row *row, const char *more);

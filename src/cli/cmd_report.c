@@ -131,8 +131,8 @@ static void json_findings(json_writer *w, const loaded *l, const totals *t) {
 // ---------------------------------------------------------------- self and overall
 
 static block_row row_of(const totals *t, uint32_t b) {
-    return (block_row){b,    t->self[b], t->overall[b],   t->calls ? t->calls[b] : 0,
-                       true, true,       t->calls != NULL};
+    return (block_row){b,    t->self[b], t->overall[b], t->calls ? t->calls[b] : NOT_COUNTED,
+                       true, true};
 }
 
 static void print_blocks(const options *o, const loaded *l, const totals *t, const uint32_t *top,
@@ -154,8 +154,7 @@ static void print_blocks(const options *o, const loaded *l, const totals *t, con
         amount_cells(text, l, row.overall, t->total);
         if (knows_samples)
             evidence_cell(text, (by_overall ? samples.overall : samples.self)[top[i]]);
-        // Where calls are counted, time without a call is that of a function which is not.
-        if (t->calls && row.calls == 0)
+        if (t->calls && row.calls == NOT_COUNTED)
             table_cell(text, "not counted");
         else if (t->calls)
             table_cell(text, "%s%s", row.calls < 0 ? "-" : "",
@@ -282,14 +281,9 @@ static void json_path(json_writer *w, const profile *p, const sequence *s) {
 }
 
 static block_row node_row(const profile *p, uint32_t m, const int64_t *running, uint32_t n) {
-    uint32_t calls = ouro__calls_metric(p);
-    return (block_row){p->block[n],
-                       p->values[m][n],
-                       ouro__inclusive(p, running, n),
-                       calls == NO_ROW ? 0 : p->values[calls][n],
-                       true,
-                       true,
-                       calls != NO_ROW};
+    return (block_row){
+        p->block[n], p->values[m][n], ouro__inclusive(p, running, n), ouro__calls_of(p, n), true,
+        true};
 }
 
 static void put_sequence(const options *o, const loaded *l, const int64_t *running, uint32_t n,

@@ -15,28 +15,25 @@ enum { NEIGHBOURS = 20, MEMBERS = 8, DEEP_ROOM = GROUPED_ROOM + 8 };
 
 // ---------------------------------------------------------------- neighbours
 
-static block_row neighbour_row(const neighbour *n, bool has_calls) {
-    return (block_row){.block = n->block,
-                       .overall = n->overall,
-                       .calls = n->calls,
-                       .has_overall = true,
-                       .has_calls = has_calls};
+static block_row neighbour_row(const neighbour *n) {
+    return (block_row){
+        .block = n->block, .overall = n->overall, .calls = n->calls, .has_overall = true};
 }
 
 static void neighbours_json(json_writer *w, const loaded *l, const char *name,
-                            const neighbour *rows, uint32_t count, bool has_calls) {
+                            const neighbour *rows, uint32_t count) {
     ouro__write_array(w, name);
     for (uint32_t i = 0; i < count; i++) {
-        block_row row = neighbour_row(&rows[i], has_calls);
+        block_row row = neighbour_row(&rows[i]);
         json_row(w, l, &row);
     }
     ouro__write_end(w);
 }
 
 static void neighbours_csv(output *out, const loaded *l, const char *role, const neighbour *rows,
-                           uint32_t count, bool has_calls) {
+                           uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        block_row row = neighbour_row(&rows[i], has_calls);
+        block_row row = neighbour_row(&rows[i]);
         csv_row(out, l, &row, role);
     }
 }
@@ -53,7 +50,9 @@ static void neighbours_text(const options *o, const loaded *l, output *out, cons
         if (!label) fail_memory();
         amount_cells(t, l, rows[i].overall, left);
         // The space keeps the digits below each other.
-        if (has_calls)
+        if (has_calls && rows[i].calls == NOT_COUNTED)
+            table_cell(t, "not counted");
+        else if (has_calls)
             table_cell(t, "%s call%s", ouro__grouped(calls, (uint64_t)rows[i].calls),
                        rows[i].calls == 1 ? " " : "s");
         table_cell(t, "%s", label);
@@ -123,11 +122,13 @@ static void block_text(const options *o, const loaded *l, const around *a, outpu
     ouro__amount(overall, l->profile, l->metric, a->overall, l->total);
     format_percent(self_share, a->self, l->total);
     format_percent(overall_share, a->overall, l->total);
-    if (a->has_calls) ouro__grouped(calls, (uint64_t)a->calls);
+    bool is_counted = a->calls != NOT_COUNTED;
+    if (is_counted) ouro__grouped(calls, (uint64_t)a->calls);
     put_line(out, "  self %s%s%s (%s), overall %s%s%s (%s)%s%s%s", self, *unit ? " " : "", unit,
              self_share, overall, *unit ? " " : "", unit, overall_share, a->has_calls ? ", " : "",
-             a->has_calls ? calls : "",
+             is_counted ? calls : "",
              !a->has_calls   ? ""
+             : !is_counted   ? "calls not counted"
              : a->calls == 1 ? " call"
                              : " calls");
     if (o->block.count == 1 && ouro__recurses(&a->recursion))
@@ -142,21 +143,20 @@ void report_block(const options *o, const loaded *l, output *out) {
     uint32_t *sequence = find_sequence(o, l);
     around a;
     if (!ouro__around(l->profile, l->metric, sequence, o->block.count, &a)) fail_memory();
-    block_row row = {
-        sequence[o->block.count - 1], a.self, a.overall, a.calls, true, true, a.has_calls};
+    block_row row = {sequence[o->block.count - 1], a.self, a.overall, a.calls, true, true};
     if (o->as == AS_JSON) {
         json_writer w = json_head(out, l);
         ouro__write_array(&w, "rows");
         json_row(&w, l, &row);
         ouro__write_end(&w);
-        neighbours_json(&w, l, "callers", a.callers, a.caller_count, a.has_calls);
-        neighbours_json(&w, l, "callees", a.callees, a.callee_count, a.has_calls);
+        neighbours_json(&w, l, "callers", a.callers, a.caller_count);
+        neighbours_json(&w, l, "callees", a.callees, a.callee_count);
         json_foot(&w);
     } else if (o->as == AS_CSV) {
         csv_head(out, "role");
         csv_row(out, l, &row, "block");
-        neighbours_csv(out, l, "caller", a.callers, a.caller_count, a.has_calls);
-        neighbours_csv(out, l, "callee", a.callees, a.callee_count, a.has_calls);
+        neighbours_csv(out, l, "caller", a.callers, a.caller_count);
+        neighbours_csv(out, l, "callee", a.callees, a.callee_count);
     } else {
         block_text(o, l, &a, out);
     }
@@ -178,7 +178,7 @@ static void json_deepest(json_writer *w, const recursion *r) {
     if (!deepest) ouro__write_null(w, "deepest");
 }
 
-static void edges_json(json_writer *w, const loaded *l, const knot *k, bool has_calls) {
+static void edges_json(json_writer *w, const loaded *l, const knot *k) {
     ouro__write_array(w, "edges");
     for (uint32_t i = 0; i < k->edge_count && i < EDGES_KEPT; i++) {
         const knot_edge *e = &k->edges[i];
@@ -186,8 +186,7 @@ static void edges_json(json_writer *w, const loaded *l, const knot *k, bool has_
         ouro__write_text(w, "from", ouro__block_name(l->profile, e->from));
         ouro__write_text(w, "to", ouro__block_name(l->profile, e->to));
         json_amount(w, "value", e->value, l->profile->metrics[l->metric].decimals);
-        if (has_calls) ouro__write_integer(w, "calls", e->calls);
-        if (!has_calls) ouro__write_null(w, "calls");
+        json_calls(w, e->calls);
         ouro__write_end(w);
     }
     ouro__write_end(w);
@@ -203,10 +202,9 @@ static void member_json(json_writer *w, const loaded *l, uint32_t b, const recur
     ouro__write_end(w);
 }
 
-static void knot_json(json_writer *w, const loaded *l, const knots *all, const knot *k,
-                      const recursion *recursed) {
+static void knot_json(json_writer *w, const loaded *l, const knot *k, const recursion *recursed) {
     uint32_t decimals = l->profile->metrics[l->metric].decimals;
-    bool has_calls = all->has_calls, is_sampled = ouro__is_sampled(l->profile);
+    bool is_sampled = ouro__is_sampled(l->profile);
     ouro__write_object(w, NULL);
     ouro__write_array(w, "blocks");
     for (uint32_t i = 0; i < k->block_count; i++)
@@ -214,14 +212,13 @@ static void knot_json(json_writer *w, const loaded *l, const knots *all, const k
     ouro__write_end(w);
     json_amount(w, "self", k->self, decimals);
     json_amount(w, "overall", k->overall, decimals);
-    if (has_calls) ouro__write_integer(w, "calls", k->calls);
-    if (!has_calls) ouro__write_null(w, "calls");
+    json_calls(w, k->calls);
     json_deepest(w, &k->recursion);
-    neighbours_json(w, l, "in", k->in, k->in_count, has_calls);
-    neighbours_json(w, l, "out", k->out, k->out_count, has_calls);
+    neighbours_json(w, l, "in", k->in, k->in_count);
+    neighbours_json(w, l, "out", k->out, k->out_count);
     json_times(w, "direct", k->recursion.direct, is_sampled);
     json_times(w, "through", k->recursion.through, is_sampled);
-    edges_json(w, l, k, has_calls);
+    edges_json(w, l, k);
     ouro__write_end(w);
 }
 
@@ -252,7 +249,8 @@ static void knots_csv(const loaded *l, const knots *k, uint32_t top, output *out
         ouro__put_csv(out, members);
         ouro__print(out, ",%s", ouro__decimal(number, k->knots[i].self, decimals));
         ouro__print(out, ",%s", ouro__decimal(number, k->knots[i].overall, decimals));
-        ouro__print(out, ",%s", k->has_calls ? ouro__decimal(number, k->knots[i].calls, 0) : "");
+        ouro__put_text(out, ",");
+        csv_calls(out, k->knots[i].calls);
         const recursion *r = &k->knots[i].recursion;
         uint32_t deepest = ouro__deepest(r);
         ouro__print(out, ",%s", deepest ? ouro__decimal(number, deepest, 0) : "");
@@ -325,8 +323,7 @@ void report_knots(const options *o, const loaded *l, output *out, uint32_t top) 
         recursion *recursed = ouro__recursion(l->profile);
         if (!recursed || !ouro__knot_edges(l->profile, l->metric, &k)) fail_memory();
         ouro__write_rows(&w, "rows");
-        for (uint32_t i = 0; i < k.count && i < top; i++)
-            knot_json(&w, l, &k, &k.knots[i], recursed);
+        for (uint32_t i = 0; i < k.count && i < top; i++) knot_json(&w, l, &k.knots[i], recursed);
         json_foot(&w);
         free(recursed);
     }

@@ -18,6 +18,10 @@ static void json_known(json_writer *w, const char *name, bool known, int64_t val
     if (!known) ouro__write_null(w, name);
 }
 
+void json_calls(json_writer *w, int64_t calls) {
+    json_known(w, "calls", calls != NOT_COUNTED, calls, 0);
+}
+
 void json_metric(json_writer *w, const loaded *l) {
     ouro__write_text(w, "metric", ouro__metric_name(l->profile, l->metric));
     ouro__write_text(w, "unit", ouro__metric_unit(l->profile, l->metric));
@@ -58,7 +62,7 @@ void json_row_open(json_writer *w, const loaded *l, const block_row *row) {
     json_block(w, l->profile, row->block);
     json_known(w, "self", row->has_self, row->self, decimals);
     json_known(w, "overall", row->has_overall, row->overall, decimals);
-    json_known(w, "calls", row->has_calls, row->calls, 0);
+    json_calls(w, row->calls);
 }
 
 void json_row(json_writer *w, const loaded *l, const block_row *row) {
@@ -69,6 +73,11 @@ void json_row(json_writer *w, const loaded *l, const block_row *row) {
 void csv_head(output *out, const char *more) {
     ouro__print(out, "name,file,line,column,self,overall,calls%s%s\n", more ? "," : "",
                 more ? more : "");
+}
+
+void csv_calls(output *out, int64_t calls) {
+    char number[DECIMAL_ROOM];
+    ouro__put_text(out, calls == NOT_COUNTED ? "" : ouro__decimal(number, calls, 0));
 }
 
 void csv_row(output *out, const loaded *l, const block_row *row, const char *more) {
@@ -82,7 +91,7 @@ void csv_row(output *out, const loaded *l, const block_row *row, const char *mor
     ouro__print(out, ",%u,%u,", b->line, b->column);
     ouro__print(out, "%s,", row->has_self ? ouro__decimal(number, row->self, decimals) : "");
     ouro__print(out, "%s,", row->has_overall ? ouro__decimal(number, row->overall, decimals) : "");
-    ouro__put_text(out, row->has_calls ? ouro__decimal(number, row->calls, 0) : "");
+    csv_calls(out, row->calls);
     if (more) ouro__put_text(out, ",");
     if (more) ouro__put_csv(out, more);
     ouro__put_text(out, "\n");

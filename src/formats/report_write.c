@@ -74,7 +74,10 @@ static bool put_table(const profile *p, uint32_t m, int64_t all, const totals *t
         ouro__put_text(out, "<tr>");
         put_amount(p, m, t->self[top[i]], all, out);
         put_amount(p, m, t->overall[top[i]], all, out);
-        if (t->calls) put_count(t->calls[top[i]], out);
+        if (t->calls && t->calls[top[i]] == NOT_COUNTED)
+            ouro__put_text(out, "<td>not counted");
+        else if (t->calls)
+            put_count(t->calls[top[i]], out);
         ouro__put_text(out, "<td>");
         put_block(p, top[i], out);
         ouro__put_text(out, "\n");

@@ -103,6 +103,14 @@ static neighbour *collect(const profile *p, const int64_t *overall, const int64_
     return rows;
 }
 
+// All rows have calls of the block `callee`; NO_BLOCK: each row has calls of its own block.
+static void mark_uncounted(const profile *p, uint32_t callee, neighbour *rows, uint32_t count) {
+    for (uint32_t i = 0; rows && i < count; i++) {
+        if (!ouro__is_counted(p, callee == NO_BLOCK ? rows[i].block : callee))
+            rows[i].calls = NOT_COUNTED;
+    }
+}
+
 static const int64_t *column(const profile *p, const char *name) {
     uint32_t m = ouro__profile_find_metric(p, name);
     return m == NO_ROW ? NULL : p->values[m];
@@ -140,6 +148,10 @@ bool ouro__around(const profile *p, uint32_t m, const uint32_t *sequence, size_t
         a->callers = collect(p, w.in, w.in_calls, w.in_until, &a->caller_count);
         a->callees = collect(p, w.out, w.out_calls, w.out_until, &a->callee_count);
         ok = a->callers && a->callees;
+        uint32_t last = length ? sequence[length - 1] : NO_BLOCK;
+        if (!ouro__is_counted(p, last)) a->calls = NOT_COUNTED;
+        mark_uncounted(p, last, a->callers, a->caller_count);
+        mark_uncounted(p, NO_BLOCK, a->callees, a->callee_count);
     }
     free(running);
     free(sums);

@@ -85,6 +85,7 @@ static bool keep_edges(sums *s, const uint32_t *knot_of, knots *k) {
     bool ok = true;
     for (uint32_t i = 0; i < s->met_count; i++) {
         uint32_t callee = s->met[i];
+        if (!ouro__is_counted(s->walk->profile, callee)) s->to[callee].calls = NOT_COUNTED;
         ok = ok && keep_edge(&k->knots[knot_of[callee]], &s->to[callee]);
         s->until[callee] = 0;
     }

@@ -270,6 +270,15 @@ static bool walk_flows(const profile *p, uint32_t m, const uint32_t *knot_of, kn
     return ok;
 }
 
+static void mark_uncounted(const profile *p, knot *k) {
+    bool counted = false;
+    for (uint32_t i = 0; i < k->block_count; i++) counted |= ouro__is_counted(p, k->blocks[i]);
+    if (!counted) k->calls = NOT_COUNTED;
+    for (uint32_t i = 0; !counted && i < k->in_count; i++) k->in[i].calls = NOT_COUNTED;
+    for (uint32_t i = 0; i < k->out_count; i++)
+        if (!ouro__is_counted(p, k->out[i].block)) k->out[i].calls = NOT_COUNTED;
+}
+
 static int knot_by_overall(const void *a, const void *b) {
     const knot *x = a, *y = b;
     if (x->overall != y->overall) return x->overall < y->overall ? 1 : -1;
@@ -289,6 +298,7 @@ bool ouro__knots(const profile *p, uint32_t m, knots *k) {
     for (uint32_t b = 0; ok && b < p->block_count; b++) {
         if (group[b] != NO_ROW) ouro__recursion_add(&k->knots[group[b]].recursion, &recursed[b]);
     }
+    for (uint32_t i = 0; ok && i < k->count; i++) mark_uncounted(p, &k->knots[i]);
     if (ok) qsort(k->knots, k->count, sizeof *k->knots, knot_by_overall);
     ouro__totals_free(&t);
     free(recursed);

@@ -53,6 +53,7 @@ void ouro__profile_free(profile *p) {
     free(p->metrics);
     free(p->blocks);
     free(p->recursed);
+    free(p->counted);
     free(p->parent);
     free(p->block);
     free(p->end);
@@ -195,8 +196,8 @@ size_t ouro__profile_bytes(const profile *p) {
     size_t block_bytes = sizeof *p->blocks + 2 * sizeof *p->block_lookup.slots;
     size_t text_bytes = sizeof *p->texts.offsets + 2 * sizeof *p->texts.lookup.slots;
     return p->node_count * (node_bytes(p) + sizeof *p->end) + p->block_count * block_bytes +
-           p->recursed_room * sizeof *p->recursed + p->texts.count * text_bytes + p->texts.used +
-           (p->tags ? ouro__tags_bytes(p->tags) : 0);
+           p->recursed_room * sizeof *p->recursed + p->counted_room + p->texts.count * text_bytes +
+           p->texts.used + (p->tags ? ouro__tags_bytes(p->tags) : 0);
 }
 
 static bool grow_nodes(profile *p, uint64_t room) {
@@ -298,13 +299,32 @@ static bool put_in_order(profile *p) {
     return ok;
 }
 
+static bool grow_counted(profile *p) {
+    uint8_t *counted = realloc(p->counted, (size_t)p->block_count + 1);
+    if (!counted) return false;
+    if (p->block_count > p->counted_room)
+        memset(counted + p->counted_room, 0, p->block_count - p->counted_room);
+    p->counted = counted;
+    p->counted_room = p->block_count;
+    return true;
+}
+
+// A part of a profile keeps the marks of the whole.
+static bool find_counted(profile *p) {
+    uint32_t calls = ouro__profile_find_metric(p, "calls");
+    if (!grow_counted(p)) return false;
+    for (uint32_t n = 1; calls != NO_ROW && n < p->node_count; n++)
+        if (p->values[calls][n]) p->counted[p->block[n]] = 1;
+    return true;
+}
+
 bool ouro__profile_finish(profile *p, error *e) {
     if (p->failed == EFBIG || p->failed == ETIME)
         return ouro__budget_fail(&p->budget, p->failed, e);
     if (p->failed == EOVERFLOW)
         return ouro__fail(e, EOVERFLOW, "the values of a path add up to more than 63 bits hold");
     if (p->failed == E2BIG) return ouro__fail(e, E2BIG, "more than %d metrics", METRICS_MAX);
-    if (p->failed || !put_in_order(p)) return ouro__fail_memory(e);
+    if (p->failed || !put_in_order(p) || !find_counted(p)) return ouro__fail_memory(e);
     for (uint32_t m = 0; m < p->metric_count; m++) {
         if (!ouro__values_fit(p, m))
             return ouro__fail(e, EOVERFLOW,
@@ -352,8 +372,10 @@ profile *ouro__profile_like_with_blocks(const profile *p) {
     uint32_t counted = p->recursed_room < p->block_count ? p->recursed_room : p->block_count;
     if (copy) copy->recursion_told = p->recursion_told;
     if (copy && !copy->failed && copy->block_count == p->block_count &&
-        ouro__profile_add_recursed(copy, p->recursed, counted, NULL))
+        ouro__profile_add_recursed(copy, p->recursed, counted, NULL) && grow_counted(copy)) {
+        for (uint32_t b = 0; b < p->block_count; b++) copy->counted[b] = ouro__is_counted(p, b);
         return copy;
+    }
     ouro__profile_free(copy);
     return NULL;
 }

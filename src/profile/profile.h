@@ -27,6 +27,7 @@
 
 #define NO_BLOCK UINT32_MAX
 #define NO_NODE UINT32_MAX
+#define NOT_COUNTED INT64_MIN // instead of a number of calls
 
 enum {
     METRICS_MAX = 256, // columns of values
@@ -79,6 +80,11 @@ typedef struct {
     recursion *recursed;
     uint32_t recursed_room;
     bool recursion_told;
+
+    // By block, when finished: has any path of the whole profile a call of it? A filter keeps what
+    // the whole says, so that 0 calls in a part of it are known from calls that nothing counted.
+    uint8_t *counted;
+    uint32_t counted_room;
 
     uint32_t *parent, *block, *end; // end: only when finished
     uint32_t node_count, node_room;
@@ -178,6 +184,11 @@ bool ouro__profile_finish(profile *p, error *e);
 bool ouro__profile_is_valid(const profile *p);
 // About the memory that a finished profile takes.
 size_t ouro__profile_bytes(const profile *p);
+
+// Are the calls of the block counted? Not if no path of the whole profile has one.
+static inline bool ouro__is_counted(const profile *p, uint32_t b) {
+    return b < p->counted_room && p->counted[b];
+}
 
 // An empty profile with the same metrics and header as p, to be filled by a filter.
 profile *ouro__profile_like(const profile *p);

@@ -26,8 +26,10 @@ static inline int64_t ouro__inclusive(const profile *p, const int64_t *running, 
 int64_t ouro__total(const profile *p, uint32_t m);
 
 // The metric `calls`, which counts entries. NO_ROW: calls are not known, because there is none, or
-// because it has only zeros: of what was sampled.
+// because it had only zeros before any filter, as in samples.
 uint32_t ouro__calls_metric(const profile *p);
+// The calls of a node, or NOT_COUNTED. A 0 is only a number where the block is counted.
+int64_t ouro__calls_of(const profile *p, uint32_t node);
 
 // Self and overall of groups of blocks. Overall counts each path once, so it is never above the
 // total of a profile without negative values.
@@ -35,7 +37,7 @@ typedef struct {
     uint32_t count;
     int64_t total;
     int64_t *self, *overall;
-    int64_t *calls; // NULL: the profile does not know
+    int64_t *calls; // NOT_COUNTED: of no block of the group; NULL if the profile counts none
 } totals;
 
 // group[b] < count is the group of block b; NULL: each block is its own group, and count is not
@@ -78,19 +80,19 @@ uint32_t ouro__path_nearest(const profile *p, const uint32_t *path, size_t lengt
 // ---------------------------------------------------------------- callers and callees
 
 typedef struct {
-    uint32_t block; // NO_BLOCK: the root
-    int64_t overall, calls;
+    uint32_t block;         // NO_BLOCK: the root
+    int64_t overall, calls; // calls: or NOT_COUNTED
 } neighbour;
 
 // The neighbours of a sequence. Each row is a sequence that is one block longer, at the front
 // (callers) or at the end (callees), so it can be asked about again: X, then Y -> X, then
 // Z -> Y -> X.
 typedef struct {
-    int64_t total, self, overall, calls;
-    bool has_calls;
-    bool recursive;               // a path has it twice, or had before it was compacted
-    recursion recursion;          // of its last block
-    neighbour *callers, *callees; // by overall, then calls
+    int64_t total, self, overall, calls; // calls: or NOT_COUNTED
+    bool has_calls;                      // of any block
+    bool recursive;                      // a path has it twice, or had before it was compacted
+    recursion recursion;                 // of its last block
+    neighbour *callers, *callees;        // by overall, then calls
     uint32_t caller_count, callee_count;
 } around;
 
@@ -149,7 +151,7 @@ bool ouro__is_sampled(const profile *p);
 typedef struct {
     uint32_t from, to; // blocks
     int64_t value;     // what was charged to paths with the step, each once
-    int64_t calls;
+    int64_t calls;     // or NOT_COUNTED
 } knot_edge;
 
 enum { EDGES_KEPT = 60 };

@@ -30,8 +30,13 @@ int64_t ouro__total(const profile *p, uint32_t m) {
 uint32_t ouro__calls_metric(const profile *p) {
     uint32_t m = ouro__profile_find_metric(p, "calls");
     bool any = false;
-    for (uint32_t n = 0; m != NO_ROW && !any && n < p->node_count; n++) any = p->values[m][n] != 0;
+    for (uint32_t b = 0; !any && b < p->block_count; b++) any = ouro__is_counted(p, b);
     return any ? m : NO_ROW;
+}
+
+int64_t ouro__calls_of(const profile *p, uint32_t node) {
+    uint32_t m = ouro__profile_find_metric(p, "calls");
+    return ouro__is_counted(p, p->block[node]) ? p->values[m][node] : NOT_COUNTED;
 }
 
 static void sum_groups(const profile *p, uint32_t m, const uint32_t *group, const int64_t *running,
@@ -44,6 +49,14 @@ static void sum_groups(const profile *p, uint32_t m, const uint32_t *group, cons
         until[g] = p->end[n];
         t->overall[g] += ouro__inclusive(p, running, n);
     }
+}
+
+static void sum_calls(const profile *p, const int64_t *calls, const uint32_t *group, totals *t) {
+    for (uint32_t g = 0; g < t->count; g++) t->calls[g] = NOT_COUNTED;
+    for (uint32_t b = 0; b < p->block_count; b++)
+        if (ouro__is_counted(p, b)) t->calls[group ? group[b] : b] = 0;
+    for (uint32_t n = 1; n < p->node_count; n++)
+        t->calls[group ? group[p->block[n]] : p->block[n]] += calls[n];
 }
 
 bool ouro__totals(const profile *p, uint32_t m, const uint32_t *group, uint32_t count, totals *t) {
@@ -60,8 +73,7 @@ bool ouro__totals(const profile *p, uint32_t m, const uint32_t *group, uint32_t 
         t->total = running[p->node_count];
         sum_groups(p, m, group, running, until, t);
     }
-    for (uint32_t n = 1; ok && calls != NO_ROW && n < p->node_count; n++)
-        t->calls[group ? group[p->block[n]] : p->block[n]] += p->values[calls][n];
+    if (ok && calls != NO_ROW) sum_calls(p, p->values[calls], group, t);
     free(running);
     free(until);
     if (!ok) ouro__totals_free(t);

@@ -69,6 +69,9 @@ bool ouro__profile_is_valid(const profile *p) {
         uint32_t n = p->origin->sample_node[s];
         ok = n == NO_NODE || n < p->node_count;
     }
+    uint32_t calls = ok ? ouro__profile_find_metric(p, "calls") : NO_ROW;
+    for (uint32_t n = 1; ok && calls != NO_ROW && n < p->node_count; n++)
+        ok = !p->values[calls][n] || ouro__is_counted(p, p->block[n]);
     return ok && (!p->tags || ouro__tags_is_valid(p));
 }
 

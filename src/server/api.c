@@ -194,7 +194,6 @@ static bool find_view(question *q, bool common) {
     if (!find_metric(q, common)) return false;
     if (!(q->view = ouro__question_view(q, q->side_number))) return false;
     q->p = q->view->profile;
-    q->calls = ouro__calls_metric(q->p);
     q->recursions = ouro__profile_find_metric(q->p, "recursions");
     q->recursed = ouro__view_recursed(q->view);
     q->total = ouro__view_all(q->view)[q->metric];

@@ -50,9 +50,9 @@ typedef struct {
     view *view;             // NULL for questions that need none
     const profile *p;       // of the view
     uint32_t metric;
-    uint32_t calls, recursions; // metrics of these names, or NO_ROW
-    const recursion *recursed;  // by block
-    int64_t total, left;        // without filters, and with them
+    uint32_t recursions;       // the metric of this name, or NO_ROW
+    const recursion *recursed; // by block
+    int64_t total, left;       // without filters, and with them
     bool csv;
     output *out;
     json_writer json; // into `out`

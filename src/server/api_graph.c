@@ -15,7 +15,6 @@ typedef struct {
     const neighbour *rows;
     int64_t self;     // of the sequence itself; of neighbours NOT_KNOWN
     const char *role; // CSV has all roles in one table
-    bool has_calls;
 } neighbour_rows;
 
 static int64_t neighbour_block(void *of, uint32_t i) {
@@ -29,8 +28,7 @@ static int64_t neighbour_overall(void *of, uint32_t i) {
     return ((neighbour_rows *)of)->rows[i].overall;
 }
 static int64_t neighbour_calls(void *of, uint32_t i) {
-    const neighbour_rows *r = of;
-    return r->has_calls ? r->rows[i].calls : NOT_KNOWN;
+    return ((neighbour_rows *)of)->rows[i].calls;
 }
 static const char *neighbour_role(void *of, uint32_t i) {
     (void)i;
@@ -89,15 +87,14 @@ static void write_sequence(question *q, const around *a, const uint32_t *sequenc
     ouro__write_end(&q->json);
     ouro__write_integer(&q->json, "self", a->self);
     ouro__write_integer(&q->json, "overall", a->overall);
-    if (a->has_calls) ouro__write_integer(&q->json, "calls", a->calls);
-    if (!a->has_calls) ouro__write_null(&q->json, "calls");
+    ouro__write_known(q, "calls", a->calls);
     ouro__write_bool(&q->json, "recursive", a->recursive);
 }
 
 // CSV has the sequence as a row like its neighbours.
 static void write_sequence_row(question *q, const around *a, uint32_t block) {
     neighbour itself = {block, a->overall, a->calls};
-    neighbour_rows rows = {&itself, a->self, "block", a->has_calls};
+    neighbour_rows rows = {&itself, a->self, "block"};
     table t = neighbour_table(q, &rows, 1);
     ouro__table_head(q, t.columns);
     ouro__table_rows(q, NULL, &t, NULL, 1);
@@ -105,8 +102,8 @@ static void write_sequence_row(question *q, const around *a, uint32_t block) {
 
 static bool write_around(question *q, const around *a, const uint32_t *sequence, size_t length,
                          const uint8_t *match) {
-    neighbour_rows callers = {a->callers, NOT_KNOWN, "caller", a->has_calls};
-    neighbour_rows callees = {a->callees, NOT_KNOWN, "callee", a->has_calls};
+    neighbour_rows callers = {a->callers, NOT_KNOWN, "caller"};
+    neighbour_rows callees = {a->callees, NOT_KNOWN, "callee"};
     if (q->csv) write_sequence_row(q, a, sequence[length - 1]);
     if (!q->csv) write_sequence(q, a, sequence, length);
     return write_neighbours(q, "callers", "in_", &callers, a->caller_count, match) &&
@@ -150,9 +147,7 @@ static block_list knot_members(void *of, uint32_t i) {
 }
 static int64_t knot_self(void *of, uint32_t i) { return knot_of(of, i)->self; }
 static int64_t knot_overall(void *of, uint32_t i) { return knot_of(of, i)->overall; }
-static int64_t knot_calls(void *of, uint32_t i) {
-    return ((knot_rows *)of)->knots->has_calls ? knot_of(of, i)->calls : NOT_KNOWN;
-}
+static int64_t knot_calls(void *of, uint32_t i) { return knot_of(of, i)->calls; }
 static int64_t deepest_of(const recursion *r) {
     uint32_t deepest = ouro__deepest(r);
     return deepest ? (int64_t)deepest : NOT_KNOWN;
@@ -168,7 +163,7 @@ static int64_t knot_through(void *of, uint32_t i) {
     return times_of(of, knot_of(of, i)->recursion.through);
 }
 static table listed(knot_rows *k, const neighbour *rows, uint32_t count) {
-    k->listed = (neighbour_rows){.rows = rows, .has_calls = k->knots->has_calls};
+    k->listed = (neighbour_rows){.rows = rows};
     return neighbour_table(k->q, &k->listed, at_most_listed(count));
 }
 static table knot_in(void *of, uint32_t i) {
@@ -224,9 +219,7 @@ static const knot_edge *edge_of(void *of, uint32_t i) {
 static int64_t edge_from(void *of, uint32_t i) { return edge_of(of, i)->from; }
 static int64_t edge_to(void *of, uint32_t i) { return edge_of(of, i)->to; }
 static int64_t edge_value(void *of, uint32_t i) { return edge_of(of, i)->value; }
-static int64_t edge_calls(void *of, uint32_t i) {
-    return ((knot_rows *)of)->knots->has_calls ? edge_of(of, i)->calls : NOT_KNOWN;
-}
+static int64_t edge_calls(void *of, uint32_t i) { return edge_of(of, i)->calls; }
 
 static const column edge_columns[] = {
     {"from", COLUMN_BLOCK, IN_JSON, .number = edge_from},

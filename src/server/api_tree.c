@@ -22,7 +22,7 @@ enum {
 
 typedef struct {
     const profile *p;
-    const int64_t *values, *running, *calls; // calls NULL: not known
+    const int64_t *values, *running;
     const uint64_t *ids;
     const side *side;
     const uint8_t *match; // by block; NULL: no search
@@ -61,7 +61,7 @@ static int64_t level_overall(void *of, uint32_t row) {
 }
 static int64_t level_calls(void *of, uint32_t row) {
     const level_rows *r = of;
-    return r->tree->calls ? r->tree->calls[r->nodes[row]] : NOT_KNOWN;
+    return ouro__calls_of(r->tree->p, r->nodes[row]);
 }
 static int64_t level_children(void *of, uint32_t row) {
     const level_rows *r = of;
@@ -379,7 +379,6 @@ bool ouro__api_tree(question *q) {
     tree t = {.p = q->p,
               .values = q->p->values[q->metric],
               .running = ouro__view_running(q->view, q->metric),
-              .calls = q->calls == NO_ROW ? NULL : q->p->values[q->calls],
               .ids = ouro__view_ids(q->view),
               .side = q->side,
               .match = match};

@@ -18,7 +18,7 @@ enum { LIMIT_USUAL = 100, LIMIT_MOST = 1000, LIMIT_CSV = 100000 };
 
 static void json_row(question *q, const table *t, uint32_t row);
 
-static void json_number(question *q, const char *name, int64_t number) {
+void ouro__write_known(question *q, const char *name, int64_t number) {
     if (number == NOT_KNOWN) return ouro__write_null(&q->json, name);
     ouro__write_integer(&q->json, name, number);
 }
@@ -42,7 +42,7 @@ static void json_cell(question *q, const char *name, const table *t, const colum
         return ouro__write_block(q, name, (uint32_t)c->number(t->of, row));
     case COLUMN_VALUE:
     case COLUMN_COUNT:
-        return json_number(q, name, c->number(t->of, row));
+        return ouro__write_known(q, name, c->number(t->of, row));
     case COLUMN_FLAG:
         return ouro__write_bool(&q->json, name, c->number(t->of, row));
     case COLUMN_TEXT:
@@ -198,7 +198,9 @@ static bool rank_texts(const table *t, const column *c, int64_t *keys) {
 // A column that the profile does not know orders nothing: the usual one does then.
 static bool make_keys(const table *t, const column *c, int64_t *keys) {
     if (c->kind == COLUMN_TEXT) return rank_texts(t, c, keys);
-    if (t->count && c->number(t->of, 0) == NOT_KNOWN) c = t->usual;
+    bool known = false;
+    for (uint32_t i = 0; !known && i < t->count; i++) known = c->number(t->of, i) != NOT_KNOWN;
+    if (!known) c = t->usual;
     for (uint32_t i = 0; i < t->count; i++) keys[i] = c->number(t->of, i);
     return true;
 }

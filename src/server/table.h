@@ -33,7 +33,7 @@ typedef enum {
 enum { IN_JSON = 1, IN_CSV = 2, SORTS = 4 };
 
 // An unknown number: null, or nothing in CSV. No value of a profile is that small, see profile.h.
-#define NOT_KNOWN INT64_MIN
+#define NOT_KNOWN NOT_COUNTED
 
 typedef struct {
     const char *name;
@@ -65,6 +65,9 @@ typedef struct {
 // The page that the parameters offset, limit and sort ask for. The first two have a prefix, like
 // in_offset. A table without columns that sort is always in its usual order.
 bool ouro__table_page(question *q, const table *t, const char *prefix, page *to);
+
+// A member of JSON: a number, or null for NOT_KNOWN.
+void ouro__write_known(question *q, const char *name, int64_t number);
 
 // CSV: the line with the names. JSON: nothing.
 void ouro__table_head(question *q, const column *columns);

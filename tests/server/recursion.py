@@ -61,6 +61,33 @@ def metrics_that_were_not_counted_are_not_listed():
 
 
 @case
+def calls_that_nobody_counted_are_null_whatever_is_chosen():
+    """In slice 2, work was not entered. Nobody counts the calls of tiny, which is the first block."""
+    p = Profile((("calls", "count"), ("recursions", "count"), ("time", "nanoseconds")))
+    p.add(["tiny"], [0, 0, 2], [("slice", "2")])
+    p.add(["main"], [1, 0, 1], [("slice", "1")])
+    p.add(["main", "work"], [3, 0, 5], [("slice", "1")])
+    p.add(["main", "work"], [0, 0, 4], [("slice", "2")])
+    p.add(["main", "work", "tiny"], [0, 0, 2], [("slice", "2")])
+    write("a.pb", p.bytes())
+
+    def calls(answer, rows):
+        return {answer["names"][r["block"]]: r["calls"] for r in rows if r["block"] is not None}
+
+    with Server("a.pb") as s:
+        for chosen, main, work in ({}, 1, 3), ({"label": "slice=2"}, 0, 0):
+            a = s.api("blocks", sort="-calls", **chosen)
+            same(calls(a, a["rows"]), {"main": main, "work": work, "tiny": None})
+            same(a["names"][a["rows"][2]["block"]], "tiny")
+            a = s.api("around", block="work", **chosen)
+            same((a["calls"], calls(a, a["callees"]["rows"])), (work, {"tiny": None}))
+            a = s.api("around", block="tiny", **chosen)
+            same((a["calls"], calls(a, a["callers"]["rows"])), (None, {"work": None}))
+            a = s.api("tree", hot="true", **chosen)
+            same(calls(a, a["rows"]), {"main": main, "work": work, "tiny": None})
+
+
+@case
 def the_members_and_edges_of_a_knot_are_those_of_the_report():
     for seed in 1, 2:
         paths, names = make(seed)

@@ -11,7 +11,7 @@ const WORDS = [
   ["Path", "the blocks from the root down to a place, each called by the one before it"],
   ["Self", "what is spent in a block itself, without what it calls"],
   ["Overall", "what is spent in a block and in everything it calls; recursion counts once"],
-  ["Calls", "how often a block was entered; samples do not know it"],
+  ["Calls", "how often a block was entered, if that was counted; samples do not know it"],
   ["Callers, callees", "going in: who calls it; going out: what it calls"],
   ["Metric", "what is counted: time, instructions, calls; chosen at the top"],
   ["Of all, of left", "percent of the whole profile, and of what the filters leave"],

@@ -95,20 +95,21 @@ export function amountColumn(kind) {
   };
 }
 
-/** A cell with how often something happened. @param {number|null|undefined} value */
+/** A cell with how often something happened, if that was counted.
+ * @param {number|null|undefined} value */
 export function countCell(value) {
   return h("td.calls", null, countValue(value));
 }
 
-const NOT_COUNTED = "Not counted: samples do not count calls";
+const NOT_COUNTED = "not counted";
 
 /** How often something happened. @param {number|null|undefined} value @param {string} [units] */
 function countValue(value, units = "unit") {
   const known = value !== null && value !== undefined;
   return h(
     "span.value",
-    known ? {title: exact(value, "", 0), data: {exact: String(value)}} : {title: NOT_COUNTED},
-    digits(compact(value, "", 0), units),
+    known ? {title: exact(value, "", 0), data: {exact: String(value)}} : null,
+    known ? digits(compact(value, "", 0), units) : NOT_COUNTED,
   );
 }
 

@@ -29,6 +29,11 @@ import {hueGroups} from "./flame.js";
 const FIRST = 50,
   MOST = 1000;
 
+/** Are calls counted at all, though not those of every block? @param {import("../main.js").App} app */
+function countsCalls(app) {
+  return app.file.metrics.some(metric => metric.name === "calls");
+}
+
 /** @param {import("../main.js").App} app @param {any} answer @param {"callers"|"callees"} side */
 function sideTable(app, answer, side) {
   const {state} = app;
@@ -36,7 +41,7 @@ function sideTable(app, answer, side) {
   const into = side === "callers";
   const longer = label =>
     href(changed(state, {block: into ? [label, ...state.block] : [...state.block, label]}));
-  const calls = callsAreKnown(answer[side].rows);
+  const calls = callsAreKnown(answer[side].rows) || countsCalls(app);
   const rows = answer[side].rows.map(row => {
     const block = row.block === null ? null : answer.blocks[row.block];
     return [
@@ -282,7 +287,7 @@ function heading(app, answer) {
       null,
       figure("Self", answer.self, answer),
       figure("Overall", answer.overall, answer),
-      answer.calls === null ? null : countFigure("Calls", answer.calls),
+      answer.calls !== null || countsCalls(app) ? countFigure("Calls", answer.calls) : null,
       single ? recursionFigures(block.recursion) : null,
     ),
     single ? actions(app, block) : null,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`ouro run`, `ouro cc` and `ouro c++` as commands, and names for addresses: test_run.py BUILD [WORD...]"""
-import io, os, re, resource, shlex, shutil, signal, subprocess, tarfile, tempfile, time
+import io, json, os, re, resource, shlex, shutil, signal, subprocess, tarfile, tempfile, time
 import real, sources
 from native import BUILD, OURO, build, paths, record, totals
 from suite import ROOT, case, has, lacks, main, read, run, same, skip, write
@@ -1121,6 +1121,9 @@ def time_in_uncounted_functions_is_theirs(way):
     same({name: calls.get(name, 0) for name in ("tiny", "counted", "excluded", "bare")},
          {"tiny": 0, "counted": 120000, "excluded": 0, "bare": 0})
     table = run(OURO, "report", "--self", "out.pb", status=0).out
+    rows = json.loads(run(OURO, "report", "--self", "--json", "out.pb", status=0).out)["rows"]
+    same({r["name"]: r["calls"] for r in rows if r["name"] in ("tiny", "counted", "excluded", "bare")},
+         {"tiny": None, "counted": 120000, "excluded": None, "bare": None})
     for name in "tiny", "counted", "excluded", "bare":
         assert re.search(("not counted" if name != "counted" else "120,000") + rf"  {name}\b", table), table
         share = theirs[name] / 100

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import http from "node:http";
 import * as fixtures from "../fixtures.js";
-import {test, view} from "../support.js";
+import {test, view, write} from "../support.js";
 import {chips, choose, leads, link, open, query, rowOf, rows, shown, zoomedTo} from "../use.js";
 
 const once = make => {
@@ -180,6 +180,42 @@ test("every_column_sorts_and_says_how", async page => {
   await leads(page, () => page.locator("thead").getByRole("link", {name: "Block"}).click());
   assert.deepEqual(await sorted(), ["Block descending"]);
   assert.equal((await rows(page))[0].at(-2), "producer");
+});
+
+test("calls_that_nobody_counted_are_said_not_to_be", async page => {
+  const sampled = (name, unit, samples, weights) => ({
+    type: "sampled",
+    name,
+    unit,
+    startValue: 0,
+    endValue: weights.reduce((sum, weight) => sum + weight, 0),
+    samples,
+    weights,
+  });
+  const file = write(
+    "uncounted.json",
+    JSON.stringify({
+      $schema: "https://www.speedscope.app/file-format-schema.json",
+      exporter: "ouro",
+      shared: {frames: [{name: "main"}, {name: "work"}, {name: "tiny"}]},
+      profiles: [
+        sampled("time", "nanoseconds", [[0, 1], [0, 1, 2]], [5, 4]),
+        sampled("calls", "none", [[0], [0, 1]], [1, 3]),
+      ],
+    }),
+  );
+  const {url} = await view([file]);
+  await open(page, url + "/self?metric=time");
+  assert.ok((await rowOf(page, "work")).includes("3"));
+  assert.ok((await rowOf(page, "tiny")).includes("not counted"));
+  await open(page, url + "/tree?metric=time");
+  assert.ok((await rowOf(page, "tiny")).includes("not counted"));
+  await open(page, url + "/block?block=tiny&metric=time");
+  assert.match(await page.locator(".figures").textContent(), /Callsnot counted$/);
+  assert.ok((await rowOf(page, "work", "Callers")).includes("not counted"));
+  await open(page, url + "/block?block=work&metric=time");
+  assert.match(await page.locator(".figures").textContent(), /Calls3$/);
+  assert.ok((await rowOf(page, "tiny", "Callees")).includes("not counted"));
 });
 
 test("the_metric_switch_changes_every_number", async page => {
