@@ -124,7 +124,7 @@ enum {
 
 typedef struct {
     int measures; // OURO_CLOCK_WALL ...
-    int signal;   // the timer's signal; 0: a real-time signal that is free
+    int signal;   // the timer's signal; 0: SIGURG, else a real-time signal, if it is free
     // Charges a tick in place of the clock, by ouro_count: for a host that tells ticks apart.
     // Called in the signal handler, whose third argument is `context`. NULL: the clock charges.
     void (*charge)(ouro_thread *thread, ouro_metric metric, uint64_t amount, const void *context);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Which signal the timers of a recorder send. Programs use SIGPROF and SIGVTALRM themselves, and
-// setting them to default while our timer runs would end the program. So ticks come by a real-time
-// signal that the program leaves alone.
+// setting them to default while our timer runs would end the program. So ticks come by SIGURG,
+// which is ignored by default: code that sets it to default without asking us ends nothing. If the
+// program uses SIGURG, ticks come by a real-time signal that the program leaves alone.
 
 #ifndef OURO_TICK_SIGNAL_H
 #define OURO_TICK_SIGNAL_H
@@ -23,12 +24,17 @@ static inline bool ouro__install_tick_handler(int number, ouro__tick_handler *ha
     return sigaction(number, &action, NULL) == 0;
 }
 
+// SIGURG, then the real-time signals. The native host and ouro-lua have signals of their own near
+// SIGRTMAX, so these come last.
+static inline int ouro__tick_candidate(int i, int real_time) {
+    return i == 0 ? SIGURG : SIGRTMIN + (2 * real_time - 4 - i) % real_time;
+}
+
 // Installs the handler for the first signal that is free or has this handler already, other than
 // `but`. Returns its number, or 0 with errno EBUSY: the program uses all of them.
 static inline int ouro__take_tick_signal(ouro__tick_handler *handler, int but) {
-    // The native host and ouro-lua have signals of their own near SIGRTMAX.
-    for (int i = 0, count = SIGRTMAX - SIGRTMIN + 1; i < count; i++) {
-        int number = SIGRTMIN + (count - 1 - 4 - i + count) % count;
+    for (int i = 0, real_time = SIGRTMAX - SIGRTMIN + 1; i <= real_time; i++) {
+        int number = ouro__tick_candidate(i, real_time);
         struct sigaction before;
         if (number == but || sigaction(number, NULL, &before)) continue;
         bool ours = (before.sa_flags & SA_SIGINFO) && before.sa_sigaction == handler;
@@ -39,9 +45,10 @@ static inline int ouro__take_tick_signal(ouro__tick_handler *handler, int but) {
     return 0;
 }
 
-// For a signal that is no tick: it ends the program, as it would without us. In a handler; the
-// signal arrives when that returns.
+// For a signal that is no tick: unless it is SIGURG, it ends the program, as it would without us.
+// In a handler; the signal arrives when that returns.
 static inline void ouro__obey_default(int number) {
+    if (number == SIGURG) return;
     signal(number, SIG_DFL);
     raise(number);
 }

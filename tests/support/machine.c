@@ -390,7 +390,10 @@ static void do_clock_move(machine *m) {
 }
 
 static void do_clock_stop(machine *m) { ouro_clock_stop(any_thread(m)); }
-static void do_clock_leave(machine *m) { ouro_clock_leave(SIGRTMAX - 3 - (int)(next(m) % 4)); }
+static void do_clock_leave(machine *m) {
+    int i = (int)(next(m) % 4);
+    ouro_clock_leave(i ? SIGRTMAX - 3 - i : SIGURG);
+}
 
 // ---------------------------------------------------------------- stacks
 

@@ -614,6 +614,28 @@ def a_change_of_the_working_folder_does_not_move_the_output():
 
 
 @case
+def c_code_that_sets_all_signals_to_default_ends_nothing():
+    write("reset.c", """
+        #include <lua.h>
+        #include <signal.h>
+        static int reset(lua_State *L) {
+            for (int i = 1; i <= SIGRTMAX; i++) signal(i, SIG_DFL);
+            return (void)L, 0;
+        }
+        int luaopen_reset(lua_State *L) { return lua_pushcfunction(L, reset), 1; }
+    """)
+    flags = suite.run("pkg-config", "--cflags", LUA, status=0).out.split()
+    run("cc", "-shared", "-fPIC", *flags, "reset.c", "-o", "reset.so")
+    write("t.lua", """
+        local function work() local stop = os.clock() + 0.05; while os.clock() < stop do end end
+        work() require "reset" () work()
+    """)
+    more = dict(ENVIRONMENT, LUA_CPATH=os.path.abspath("?.so"))
+    for mode in [], ["--precise"]:
+        suite.run(HOST, "--quiet", *mode, "-o", "x.pb", "t.lua", status=0, timeout=60, env=more)
+
+
+@case
 def a_live_file_survives_a_kill():
     write("t.lua", "local function spin() while true do end end print('ready') io.flush() spin()")
     child = subprocess.Popen([HOST, "--precise", "--live", "live.ouro", "--max-nodes", "1000", "t.lua"],

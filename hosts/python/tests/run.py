@@ -923,7 +923,7 @@ SIGNALS = """
     numbers = sorted(signal.valid_signals() - {signal.SIGINT, signal.SIGCHLD})
     if sys.argv[2] == "old": numbers = [signal.SIGPROF, signal.SIGVTALRM, signal.SIGALRM]
     if sys.argv[2] == "newest first": numbers.reverse()
-    if sys.argv[2] == "ours": numbers = [signal.SIGRTMAX - 4]
+    if sys.argv[2] == "ours": numbers = [signal.SIGURG]
     set_all(numbers)
     after()
     threads = [threading.Thread(target=after) for _ in range(2)]
@@ -960,10 +960,30 @@ for action in "default", "handler":
 
 
 @case
+def c_code_that_sets_all_signals_to_default_ends_nothing():
+    write("script.py", textwrap.dedent("""
+        import ctypes, signal, time
+        def work():
+            end = time.process_time() + 0.05
+            while time.process_time() < end: sum(range(1000))
+        work()
+        libc = ctypes.CDLL(None)
+        for number in signal.valid_signals() - {signal.SIGSEGV, signal.SIGBUS}: libc.signal(number, 0)
+        work()
+    """))
+    for mode in [], ["--precise"]:
+        ouro("-q", *mode, "--hz", "5000", "-o", "script.pb", "script.py")
+        assert calls_of("script.pb", "builtins.sum" if mode else "work", "time") > 0
+
+
+@case
 def a_signal_that_is_no_tick_does_what_it_did():
     for mode in [], ["--precise"]:
-        write("script.py", "import os, signal\ndef f(): pass\nf()\nos.kill(os.getpid(), signal.SIGRTMAX - 4)\n"
-              "while True: signal.pause()\n")
+        write("script.py", "import os, signal\ndef f(): pass\nf()\nos.kill(os.getpid(), signal.SIGURG)\nf()\n")
+        ouro("-q", *mode, "-o", "script.pb", "script.py")
+        if mode: same(calls_of("script.pb", "f"), 2)
+        write("script.py", "import os, signal\nsignal.signal(signal.SIGURG, signal.SIG_IGN)\ndef f(): pass\nf()\n"
+              "os.kill(os.getpid(), signal.SIGRTMAX - 4)\nwhile True: signal.pause()\n")
         ouro("-q", *mode, "script.py", status=-(signal.SIGRTMAX - 4))
         for name in "SIGPROF", "SIGVTALRM":
             write("script.py", f"import os, signal\nos.kill(os.getpid(), signal.{name})\nwhile True: pass\n")
