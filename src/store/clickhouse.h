@@ -41,10 +41,12 @@ void ouro__clickhouse_url_free(clickhouse_url *u);
 typedef struct {
     clickhouse_url url;
     http_client *http;
-    size_t host;       // the one that is asked now
-    uint32_t copies;   // of names: every shard has them, so that the others do without one
-    bool no_settings;  // the user may read only, and not even choose settings
-    uint32_t patience; // milliseconds that a push tries again
+    size_t host;        // the one that is asked now
+    uint32_t copies;    // of names: every shard has them, so that the others do without one
+    bool no_settings;   // the user may read only, and not even choose settings
+    uint32_t patience;  // milliseconds that a push tries again
+    size_t answer_most; // bytes of an answer, and of all rounds of asking for paths
+    uint64_t limit;     // of the memory of a question; 0: not asked
     // Keys of names that the store has, so that they are not sent again.
     key *known;
     uint32_t known_count, known_room;
@@ -84,6 +86,7 @@ bool ouro__clickhouse_number(clickhouse *c, statement s, uint64_t *number, error
 bool ouro__clickhouse_insert(clickhouse *c, const char *table, const char *columns,
                              row_writer *rows, bool once, error *e);
 bool ouro__clickhouse_damaged(error *e); // false: an answer that makes no sense
+bool ouro__clickhouse_too_long(const clickhouse *c, error *e); // false: more than answer_most
 // Is it worth to try again, now or later?
 bool ouro__clickhouse_passing(int code);
 // Waits, longer from attempt to attempt; returns how many milliseconds.

@@ -22,7 +22,10 @@ typedef struct {
     uint32_t metric_count;
     int64_t small[METRICS_MAX];
     bool any_small;
+    uint64_t taken; // bytes of the answers about paths; a round counts as ROUND_BYTES more
 } asker;
+
+enum { ROUND_BYTES = 4096 };
 
 // ---------------------------------------------------------------- metrics
 
@@ -246,8 +249,9 @@ static bool read_nodes(asker *k, const key_list *wanted, bool here, key_list *bl
     if (!ok) return false;
     row_reader r = ouro__binary_of(&a);
     while (ok && ouro__binary_left(&r)) ok = tell_node(k, &r, blocks, e);
+    k->taken += a.size + ROUND_BYTES;
     ouro__http_answer_free(&a);
-    return ok;
+    return ok && (k->taken <= k->c->answer_most || ouro__clickhouse_too_long(k->c, e));
 }
 
 static bool list_unknown(const answer *a, key_list *l, error *e) {
@@ -261,7 +265,8 @@ static bool list_unknown(const answer *a, key_list *l, error *e) {
 }
 
 // Round by round, until nothing is unknown or nothing new is found. What is left then is damage,
-// which is told when the profile is built.
+// which is told when the profile is built. A server could have new ancestors in every round, so the
+// rounds together may not take more than an answer.
 static bool tell_nodes(asker *k, key_list *blocks, error *e) {
     key_list wanted = {0};
     bool here = true, ok = list_unknown(k->a, &wanted, e);
@@ -310,6 +315,10 @@ static bool tell_blocks(asker *k, key_list *blocks, error *e) {
 bool ouro__clickhouse_tell(clickhouse *c, answer *to, const http_answer values[2], error *e) {
     asker k = {.c = c, .a = to};
     key_list blocks = {0};
+    if (c->limit) {
+        budget b = ouro__budget_of(values[0].size + values[1].size, 0, c->limit);
+        ouro__answer_budget(to, &b);
+    }
     bool ok = read_metrics(&k, e) && tell_values(&k, &values[0], e) &&
               tell_values(&k, &values[1], e) && tell_small(&k, e) && tell_nodes(&k, &blocks, e) &&
               tell_blocks(&k, &blocks, e);

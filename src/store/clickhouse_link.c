@@ -78,6 +78,13 @@ bool ouro__clickhouse_damaged(error *e) {
     return ouro__fail(e, EILSEQ, "the server's answer makes no sense; is it a ClickHouse server?");
 }
 
+bool ouro__clickhouse_too_long(const clickhouse *c, error *e) {
+    char most[GROUPED_ROOM];
+    return ouro__fail(e, EFBIG,
+                      "%s answers with more than %s bytes; ask for less, or allow more by --limit",
+                      c->url.hosts[c->host], ouro__grouped(most, c->answer_most));
+}
+
 bool ouro__clickhouse_passing(int code) {
     return code == ECONNREFUSED || code == ECONNRESET || code == ETIMEDOUT || code == EAGAIN ||
            code == EHOSTUNREACH;
@@ -173,9 +180,11 @@ static bool send_to_host(clickhouse *c, const statement *s, const row_writer *fo
                       .gzip = !s->keys && is_worth_packing(c, body),
                       .ca_file = c->url.ca_file,
                       .connect_seconds = CONNECT_SECONDS,
-                      .seconds = c->url.seconds};
+                      .seconds = c->url.seconds,
+                      .answer_most = c->answer_most};
     bool ok = ouro__http(c->http, &r, a, e);
     free(url);
+    if (!ok && e->code == EFBIG) return ouro__clickhouse_too_long(c, e);
     if (!ok || a->status == 200) return ok;
     refused(c, a, e);
     ouro__http_answer_free(a);

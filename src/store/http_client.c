@@ -93,6 +93,7 @@ static bool is_success(const exchange *x) {
 static bool make_room(exchange *x, size_t more) {
     if (x->room - x->size > more) return true;
     size_t room = 2 * x->room + more + 256;
+    if (room > x->most && x->size + more <= x->most) room = x->most + 1; // with the NUL
     char *grown = realloc(x->answer, room);
     if (!grown) return false;
     x->answer = grown;

@@ -604,7 +604,7 @@ def too_many_connections_do_not_lock_others_out():
 
 
 def status_of_answer(c):
-    """0: the connection ended without an answer."""
+    """Returns 0 if the connection ended without an answer."""
     try:
         with c.makefile("rb") as answer:
             return int((answer.readline().split() or [0, 0])[1])
