@@ -227,6 +227,8 @@ static void add_flags(command *c, char *const *words) {
     add(c, "-fno-ipa-icf");
     // Else a caller may have something in a register that its callee does not use, but a hook does.
     add(c, "-fno-ipa-ra");
+    // Else a function whose rest is split off and called by itself is counted twice.
+    add(c, "-fno-partial-inlining");
 }
 
 // --sleds is the default, and may still be in build files.

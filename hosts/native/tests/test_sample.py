@@ -511,6 +511,37 @@ for way in "--sleds", "--hooks":
          f"clones_are_counted_under_the_name_of_their_function_with_{way[2:]}", way)
 
 
+# gcc inlines the beginning of `split`, of which the rest is a function then. `split` itself calls that, too.
+SPLIT = """int total;
+static __attribute__((noinline)) int step(int n) { total += n; return total; }
+int split(int n) {
+    if (n & 1) return 0;
+    for (int i = 0; i < 50; i++) total += step(i) ^ n;
+    for (int i = 0; i < 50; i++) total ^= step(i) + n;
+    return total;
+}
+static int use(int n) { return split(n) + 1; }
+int (*volatile from_outside)(int) = split;
+int main(void) {
+    int sum = 0;
+    for (int i = 0; i < 1000; i++) sum += from_outside(i);
+    for (int i = 0; i < 1000; i++) sum += use(i);
+    return sum == 1;
+}
+"""
+
+
+@case
+def a_function_that_gcc_would_split_is_counted_once():
+    source = write("split.c", SPLIT)
+    run("gcc", "-O2", source, "-o", "split", status=0)
+    has(run("nm", "split", status=0).out, "split.part.0")
+    run(OURO, "cc", "-O2", source, "-o", "split", status=0, env={**os.environ, "OURO_CC": "gcc"})
+    run(OURO, "run", "-q", "--tiny", "-o", "out.pb", "./split", status=0)
+    same({name: totals().get(name) for name in ("main", "split", "step")}, {"main": 1, "split": 2000, "step": 100000})
+    lacks(run(OURO, "report", "--block", "split", "out.pb", status=0).out, "recursed")
+
+
 @case
 def perf_data_that_is_not_read_directly_is_read_by_perf():
     exe = compile_plain("WORK(one)\nint main(void) { one(0.1); return 0; }\n")
