@@ -95,21 +95,22 @@ export function amountColumn(kind) {
   };
 }
 
-/** A cell with how often something happened, if that was counted.
- * @param {number|null|undefined} value */
-export function countCell(value) {
-  return h("td.calls", null, countValue(value));
+/** A cell with how often something happened.
+ * @param {number|null|undefined} value @param {string} [unknown] for null */
+export function countCell(value, unknown = NOT_COUNTED) {
+  return h("td.calls", null, countValue(value, "unit", unknown));
 }
 
 const NOT_COUNTED = "not counted";
 
-/** How often something happened. @param {number|null|undefined} value @param {string} [units] */
-function countValue(value, units = "unit") {
+/** How often something happened.
+ * @param {number|null|undefined} value @param {string} units @param {string} [unknown] for null */
+function countValue(value, units, unknown = NOT_COUNTED) {
   const known = value !== null && value !== undefined;
   return h(
     "span.value",
     known ? {title: exact(value, "", 0), data: {exact: String(value)}} : null,
-    known ? digits(compact(value, "", 0), units) : NOT_COUNTED,
+    known ? digits(compact(value, "", 0), units) : unknown,
   );
 }
 

@@ -147,7 +147,7 @@ function memberTable(app, answer, members, caption, key) {
   const rows = members.map(member => [
     amountCell(member.overall, answer, scale, "overall"),
     amountCell(member.self, answer, scale, "self"),
-    deep ? h("td.calls", null, count(member.deepest)) : null,
+    deep ? countCell(member.deepest, "–") : null,
     countCell(member.direct),
     through ? countCell(member.through) : null,
     h(

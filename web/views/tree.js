@@ -11,7 +11,7 @@ import {changed, href, place, question, settled} from "../model/url.js";
 import {blockLink} from "../parts/block.js";
 import {apiUrl, ask} from "../parts/client.js";
 import {fill, h, unseen} from "../parts/dom.js";
-import {amountCell, amountHead, callsAreKnown, countCell, scaleOf} from "../parts/numbers.js";
+import {amountCell, amountHead, callsAreKnown, scaleOf} from "../parts/numbers.js";
 import {Matches} from "../parts/matches.js";
 import {crumbLine, stepsTo} from "../parts/path.js";
 import {Table} from "../parts/table.js";
@@ -82,7 +82,8 @@ class TreeView {
         title: "Calls",
         kind: "calls",
         when: answer => callsAreKnown(answer.rows),
-        cell: row => (row.hidden ? h("td.calls") : countCell(row.calls)),
+        cell: row =>
+          h("td.calls", null, row.hidden ? "" : row.calls === null ? "not counted" : count(row.calls)),
       },
       {
         title: "Block",
