@@ -967,7 +967,8 @@ def without_perf_events_the_rate_is_asked_for_or_told():
     try:
         rate = 1 / time.clock_getres(6)  # CLOCK_MONOTONIC_COARSE
         per_second, said = ticks_of(folder=folder)
-        assert per_second < rate * 1.2, (per_second, rate)
+        # By chance a busy kernel looks more often than usual while the program runs.
+        assert per_second < rate * 2, (per_second, rate)
         has(said, f"time has only {rate:.0f} ticks per second. `--hz N` gets more")
         per_second, said = ticks_of("--hz", "997", folder=folder)
         assert per_second > 0.85 * 997, per_second
