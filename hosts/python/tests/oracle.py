@@ -26,7 +26,7 @@ def of_ouro(calls, resumes):
             name = row["name"]
             if row["file"]:
                 name = f"{row['file']}:{row['line']}:{name.rsplit('.', 1)[-1]}"
-            rows[name] = rows.get(name, 0) + row[column]
+            rows[name] = rows.get(name, 0) + (row[column] or 0)  # None: entered before the recording
     return {name: calls for name, calls in rows.items() if calls}
 
 

@@ -56,8 +56,9 @@ def rows(file, metric):
 
 
 def calls_of(file, name, metric="calls"):
+    """Functions that were entered before the recording have None: their calls are not counted."""
     column = "calls" if metric == "calls" else "self"
-    return sum(row[column] for row in json.loads(rows(file, metric))["rows"] if row["name"] == name)
+    return sum(row[column] or 0 for row in json.loads(rows(file, metric))["rows"] if row["name"] == name)
 
 
 def needs(name):
