@@ -232,7 +232,7 @@ static void answer_locked(const server *s, const char *target, const headers *h,
 
 // false: it is answered. Files of the pages are the same for everybody.
 static bool has_secret(const server *s, const char *target, const request *r, const headers *h,
-                       answer *to) {
+                       bool is_api, answer *to) {
     if (!s->secret[0]) return true;
     size_t length = 0;
     bool is_page = r->path && ouro__asset_is_page(r->path);
@@ -245,7 +245,7 @@ static bool has_secret(const server *s, const char *target, const request *r, co
     bool is_file = r->path && !is_page && ouro__asset_answer(s->assets, r->path, NULL, to);
     ouro__answer_free(to);
     if (h->trusted || is_file) return true;
-    answer_locked(s, target, h, is_page, to);
+    answer_locked(s, target, h, is_page || (h->accepts_pages && r->path && !is_api), to);
     return false;
 }
 
@@ -269,7 +269,8 @@ static void decide(server *s, struct MHD_Connection *c, const char *target, cons
     MHD_get_connection_values(c, MHD_HEADER_KIND, take_header, &h);
     int status = ouro__request_parse(&r, target);
     bool is_api = status == 0 && strncmp(r.path, API_PATH, strlen(API_PATH)) == 0;
-    if (!is_allowed(s, c, &h, is_api || status != 0, to) || !has_secret(s, target, &r, &h, to)) {
+    if (!is_allowed(s, c, &h, is_api || status != 0, to) ||
+        !has_secret(s, target, &r, &h, is_api, to)) {
         // It is answered.
     } else if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
         ouro__answer_error(to, 405, "only-get", "only GET and HEAD");

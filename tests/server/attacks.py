@@ -534,6 +534,11 @@ def an_address_of_no_page_is_a_page_for_browsers():
             has(data, b"There is no such page", b'href="/"')
             status, h, data = s.get(path)
             same((status, json.loads(data)["error"]["code"]), (404, "no-such-page"), path)
+    with small(secret=True) as s:  # which says nothing of what is there to those who lack it
+        for path, kind in ("/nosuch", "text/html"), ("/api/v1/profile", "application/json"):
+            status, h, data = s.get(path, headers={"Accept": "text/html"})
+            same((status, h["Content-Type"], b"This profile is locked" in data),
+                 (403, kind + "; charset=utf-8", kind == "text/html"), path)
 
 
 @case
